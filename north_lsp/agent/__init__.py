@@ -1,0 +1,1 @@
+"""The agent loop. Knows no protocol, no vendor, no file format."""

@@ -1,0 +1,47 @@
+"""The one error that tools and the rooms below them raise for a model and a user to read. Imports nothing of ours."""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+ErrorCode = Literal[
+    "INVALID_INPUT",
+    "NOT_FOUND",
+    "OUTSIDE_WORKSPACE",
+    "IGNORED",
+    "BINARY_FILE",
+    "TOO_LARGE",
+    "NO_MATCH",
+    "AMBIGUOUS",
+    "STALE",
+    "GENERATED_FILE",
+    "CONFLICT",
+    "PLAN_REQUIRED",
+    "MODE_FORBIDDEN",
+    "DENIED",
+    "REJECTED",
+    "BLOCKED",
+    "CANCELLED",
+    "TIMEOUT",
+    "UNAVAILABLE",
+    "IO_ERROR",
+    "REMOTE_ERROR",
+    "INTERNAL",
+]
+ERROR_CODES: tuple[str, ...] = get_args(ErrorCode)
+
+
+class ToolError(Exception):
+    """A failure that the model reads as a result and the user as a message.
+
+    `code` is stable, `message` is one sentence naming the offending value, `hint` says what to do instead,
+    `details` is JSON data (candidates, positions) for whoever wants to retry.
+    """
+
+    def __init__(
+        self, code: ErrorCode, message: str, hint: str | None = None, details: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code: ErrorCode = code
+        self.message = message
+        self.hint = hint
+        self.details = dict(details or {})

@@ -1,0 +1,1 @@
+"""Approvals: what needs asking, and what the user answered."""

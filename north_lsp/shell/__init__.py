@@ -1,0 +1,1 @@
+"""Commands: running them, their process trees, their output."""

@@ -1,0 +1,1 @@
+"""Every file that North keeps: conversations, settings, approvals, logs."""
