@@ -1,1 +1,1 @@
-"""Approvals: what needs asking, and what the user answered."""
+"""Approvals: what needs asking and why, and what the user has already answered. Knows no editor."""

@@ -1,0 +1,312 @@
+"""ACP's methods, once, for any carrier: sessions are made, found and driven here. No wire shape of updates: see `v1.py`."""
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from north_lsp import __version__
+from north_lsp.acp import params as read
+from north_lsp.acp import v1
+from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.initialize import Client
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.editor import Documents
+from north_lsp.agent.events import Notice
+from north_lsp.agent.modes import DEFAULT_MODE, find_mode
+from north_lsp.agent.session import Environment, Session, bind
+from north_lsp.agent.turn import ModelFailed
+from north_lsp.providers.catalog import MissingCredential, Model, UnknownModel
+from north_lsp.rpc.messages import (
+    AUTH_REQUIRED,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    Params,
+    RpcError,
+    invalid_params,
+)
+from north_lsp.rpc.peer import Call, Peer
+from north_lsp.storage.approvals import Approvals
+from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.listing import delete_conversation, list_conversations
+from north_lsp.tools.base import Mode
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.root import project_hash
+
+_PAGE = 50
+_MCP_NOTICE = "MCP servers are not supported yet; the ones that this editor passes on are not started."
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a new session starts with."""
+
+    model: Model
+    mode: Mode
+
+
+class AcpAgent:
+    """A peer's service for `session/*`. `documents_for` gives each session the texts of this carrier's editor."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        environment: Environment,
+        client: Client,
+        documents_for: Callable[[str], Documents],
+        defaults: Defaults,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._peer = peer
+        self._environment = environment
+        self._client = client
+        self._documents_for = documents_for
+        self._defaults = defaults
+        self._diagnostics = diagnostics
+        self._sessions: dict[str, Session] = {}
+        self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
+            "initialize": self._initialize_again,
+            "authenticate": self._authenticate,
+            "session/new": self._new,
+            "session/load": self._load,
+            "session/resume": self._resume,
+            "session/list": self._list,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/prompt": self._prompt,
+            "session/set_mode": self._set_mode,
+            "session/set_config_option": self._set_config_option,
+        }
+
+    def owns(self, method: str) -> bool:
+        return method in self._methods or method.startswith(("session/", "_"))
+
+    async def request(self, method: str, params: Params, call: Call) -> object:
+        handler = self._methods.get(method)
+        if handler is None:
+            raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
+        return await handler(params, call)
+
+    async def notification(self, method: str, params: Params) -> None:
+        if method == "session/cancel":
+            session = self._sessions.get(str(params.get("sessionId")))
+            if session is not None:
+                session.cancel()
+
+    async def close(self, reason: str) -> None:
+        """End all sessions; their prompts answer `cancelled`."""
+        async with anyio.create_task_group() as tasks:
+            for session in self._sessions.values():
+                tasks.start_soon(session.close, reason)
+        self._sessions.clear()
+
+    # -- connection --------------------------------------------------------------------------------------------------
+
+    async def _initialize_again(self, params: Params, call: Call) -> object:
+        raise RpcError(INVALID_REQUEST, "initialize was answered already")
+
+    async def _authenticate(self, params: Params, call: Call) -> object:
+        method = read.text(params, "methodId")
+        raise invalid_params("methodId", f"names no method that was offered: {method!r}")
+
+    # -- sessions ----------------------------------------------------------------------------------------------------
+
+    async def _new(self, params: Params, call: Call) -> object:
+        roots = Roots.of(*read.folders(params))
+        hash = project_hash(roots.main)
+        client = {"name": self._client.name, "version": self._client.version} if self._client.name else None
+        conversation = Conversation.create(
+            self._environment.locations,
+            repo_root=roots.main,
+            repo_hash=hash,
+            cwd=roots.main,
+            model=self._defaults.model.selector,
+            client=client,
+            north_version=__version__,
+        )
+        if self._defaults.mode != DEFAULT_MODE:
+            conversation.append("mode_change", mode=self._defaults.mode)
+        session = self._bind(conversation, roots, hash)
+        self._announce_after(session, params, call)
+        return {"sessionId": session.id, **self._state(session)}
+
+    async def _load(self, params: Params, call: Call) -> object:
+        session = await self._open(params)
+        editor = self._editor(session.id)
+        for event in await session.replay():
+            await editor.show(event)
+        self._announce_after(session, params, call)
+        return self._state(session)
+
+    async def _resume(self, params: Params, call: Call) -> object:
+        session = await self._open(params)
+        self._announce_after(session, params, call)
+        return self._state(session)
+
+    async def _open(self, params: Params) -> Session:
+        id = read.text(params, "sessionId")
+        roots = Roots.of(*read.folders(params))
+        hash = project_hash(roots.main)
+        if (session := self._sessions.get(id)) is not None:
+            return session
+        if not valid_conversation_id(id):
+            raise _unknown(id)
+        try:
+            conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+        except UnknownConversation:
+            raise _unknown(id) from None
+        stored = conversation.header
+        if stored.get("repoHash") not in (None, hash):
+            conversation.close()
+            raise invalid_params("cwd", f"is not the project of this conversation, which is {stored.get('repoRoot')}")
+        try:
+            conversation.resolve_pending()
+        except ConversationBusy as busy:
+            conversation.close()
+            raise RpcError(INVALID_REQUEST, str(busy)) from None
+        return self._bind(conversation, roots, hash)
+
+    def _bind(self, conversation: Conversation, roots: Roots, hash: str) -> Session:
+        approvals = Approvals(self._environment.locations, hash, roots.main)
+        diagnostics = Diagnostics(self._diagnostics.log, conversation.id)
+        editor = self._editor(conversation.id)
+        defaults = self._defaults
+        session = bind(
+            conversation, roots, editor, self._environment, approvals, diagnostics, defaults.model, defaults.mode
+        )
+        self._sessions[session.id] = session
+        return session
+
+    def _editor(self, session_id: str) -> AcpEditor:
+        documents = self._documents_for(session_id)
+        return AcpEditor(self._peer, session_id, self._client, documents, partial(self._options, session_id))
+
+    def _options(self, session_id: str) -> list[dict[str, Any]]:
+        session = self._sessions[session_id]
+        return v1.config_options(session.mode, session.model.selector, self._environment.catalog)
+
+    def _state(self, session: Session) -> dict[str, Any]:
+        return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
+
+    def _announce_after(self, session: Session, params: Params, call: Call) -> None:
+        async def announce() -> None:
+            update = {"sessionUpdate": "available_commands_update", "availableCommands": []}
+            await self._peer.notify("session/update", {"sessionId": session.id, "update": update})
+            if params.get("mcpServers"):
+                await self._editor(session.id).show(Notice("warning", _MCP_NOTICE))
+
+        call.after = announce
+
+    async def _list(self, params: Params, call: Call) -> object:
+        cwd = read.optional_text(params, "cwd")
+        if cwd is not None and not Path(cwd).is_absolute():
+            raise invalid_params("cwd", "has to be an absolute path")
+        start = _read_cursor(read.optional_text(params, "cursor"))
+        folder = Path(cwd) if cwd is not None else None
+        find = partial(list_conversations, self._environment.locations, cwd=folder)
+        found = [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
+        page = found[start : start + _PAGE]
+        sessions = [
+            {"sessionId": row.id, "cwd": str(row.cwd), "title": row.title, "updatedAt": row.updated_at} for row in page
+        ]
+        more = start + _PAGE < len(found)
+        return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})
+
+    async def _close(self, params: Params, call: Call) -> object:
+        session = self._session(params)
+        del self._sessions[session.id]
+        await session.close("exit")
+        return {}
+
+    async def _delete(self, params: Params, call: Call) -> object:
+        id = read.text(params, "sessionId")
+        session = self._sessions.pop(id, None)
+        if session is not None:
+            await session.close("exit")
+        if valid_conversation_id(id):
+            try:
+                await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+            except ConversationBusy as busy:
+                raise RpcError(INVALID_REQUEST, str(busy)) from None
+        return {}
+
+    def _session(self, params: Params) -> Session:
+        id = read.text(params, "sessionId")
+        session = self._sessions.get(id)
+        if session is None:
+            raise _unknown(id)
+        return session
+
+    # -- a live session ----------------------------------------------------------------------------------------------
+
+    async def _prompt(self, params: Params, call: Call) -> object:
+        session = self._session(params)
+        parts = read.prompt_parts(params)
+        call.on_cancel = session.cancel
+        try:
+            return {"stopReason": await session.prompt(parts)}
+        except MissingCredential as error:
+            raise RpcError(AUTH_REQUIRED, str(error)) from None
+        except ModelFailed as failed:
+            if failed.failure.kind == "auth":
+                data = {"kind": "auth", "status": failed.failure.status, "retryable": False}
+                raise RpcError(AUTH_REQUIRED, failed.failure.message, data) from None
+            return {"stopReason": "end_turn"}
+        except ConversationBusy as busy:
+            raise RpcError(INVALID_REQUEST, str(busy)) from None
+        except ValueError as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
+
+    async def _set_mode(self, params: Params, call: Call) -> object:
+        session = self._session(params)
+        await session.set_mode(_mode(read.text(params, "modeId"), "modeId"))
+        return {}
+
+    async def _set_config_option(self, params: Params, call: Call) -> object:
+        session = self._session(params)
+        match read.text(params, "configId"):
+            case "mode":
+                await session.set_mode(_mode(read.text(params, "value"), "value"))
+            case "model":
+                try:
+                    model = self._environment.catalog.find(read.text(params, "value"))
+                except UnknownModel as error:
+                    raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
+                await session.set_model(model)
+            case id:
+                raise invalid_params("configId", f"has to be mode or model, not {id!r}")
+        return {"configOptions": self._options(session.id)}
+
+
+def _unknown(id: str) -> RpcError:
+    return RpcError(RESOURCE_NOT_FOUND, f"there is no session {id[:64]!r}", {"sessionId": id[:64]})
+
+
+def _mode(text: str, field: str) -> Mode:
+    try:
+        return find_mode(text)
+    except ValueError as error:
+        raise RpcError(-32602, f"invalid params: {error}", {"field": field}) from None
+
+
+def _write_cursor(start: int) -> str:
+    return base64.urlsafe_b64encode(f"from:{start}".encode()).decode()
+
+
+def _read_cursor(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        kind, _, number = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        if kind == "from" and number.isdecimal():
+            return int(number)
+    except (binascii.Error, UnicodeError, ValueError):
+        pass
+    raise invalid_params("cursor", "is not one that session/list gave out")

@@ -1,0 +1,137 @@
+"""The Editor port in ACP's words: updates, permission requests, and the client's files where it offers them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from north_lsp.acp import v1
+from north_lsp.acp.initialize import Client
+from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
+from north_lsp.agent.events import Event
+from north_lsp.errors import ToolError
+from north_lsp.rpc.messages import RpcError
+from north_lsp.rpc.peer import Peer
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import to_newlines
+
+_FILE_SECONDS = 2.0
+
+
+class AcpEditor:
+    """One session's surface over ACP; texts come from `documents`, which differ by carrier."""
+
+    def __init__(
+        self, peer: Peer, session_id: str, client: Client, documents: Documents, options: Callable[[], list[dict[str, Any]]]
+    ) -> None:
+        self._peer = peer
+        self._session_id = session_id
+        self._client = client
+        self._documents = documents
+        self._options = options
+
+    async def show(self, event: Event) -> None:
+        for update in v1.updates(event, self._client, self._options()):
+            await self._peer.notify("session/update", {"sessionId": self._session_id, "update": update})
+
+    async def review_edit(self, review: EditReview) -> EditDecision:
+        chosen = await self._ask(v1.edit_permission(self._session_id, review))
+        match chosen:
+            case "accept" | "always" | "stop":
+                return EditDecision(chosen)
+            case _:
+                return EditDecision("reject")
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        chosen = await self._ask(v1.command_permission(self._session_id, review))
+        match chosen:
+            case "run" | "always" | "all" | "stop":
+                return CommandDecision(chosen)
+            case _:
+                return CommandDecision("deny")
+
+    async def _ask(self, params: dict[str, Any]) -> str | None:
+        """The option chosen among those offered; "stop" for a cancelled question, None for anything else."""
+        try:
+            answer = await self._peer.request("session/request_permission", params, cancellable=True)
+        except RpcError:
+            return None
+        outcome = answer.get("outcome") if isinstance(answer, dict) else None
+        if not isinstance(outcome, dict):
+            return None
+        if outcome.get("outcome") == "cancelled":
+            return "stop"
+        chosen = outcome.get("optionId")
+        offered = [option["optionId"] for option in params["options"]]
+        return chosen if outcome.get("outcome") == "selected" and chosen in offered else None
+
+    def open_paths(self) -> frozenset[Path]:
+        return self._documents.open_paths()
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        return await self._documents.read_unsaved(path)
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._documents.apply(changes)
+
+
+class ClientFiles:
+    """The client's texts through `fs/*`, as far as it announced them."""
+
+    def __init__(self, peer: Peer, session_id: str, client: Client) -> None:
+        self._peer = peer
+        self._session_id = session_id
+        self._client = client
+        self._known: set[Path] = set()
+
+    def open_paths(self) -> frozenset[Path]:
+        """ACP does not tell which files are open: the ones that this session has touched stand in for them."""
+        return frozenset(self._known)
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        """The client's text; None if it offers none, has none, or does not answer in time."""
+        if not self._client.reads_files:
+            return None
+        params = {"sessionId": self._session_id, "path": str(path)}
+        answer = None
+        with anyio.move_on_after(_FILE_SECONDS):
+            try:
+                answer = await self._peer.request("fs/read_text_file", params, cancellable=True)
+            except RpcError:
+                return None
+        content = answer.get("content") if isinstance(answer, dict) else None
+        if not isinstance(content, str):
+            return None
+        self._known.add(path)
+        return content
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        if not self._client.writes_files:
+            return ()
+        written: list[FileChange] = []
+        for change in changes:
+            params = {"sessionId": self._session_id, "path": str(change.path), "content": change.new_text}
+            try:
+                with anyio.fail_after(10):
+                    await self._peer.request("fs/write_text_file", params)
+            except (RpcError, TimeoutError) as error:
+                raise ToolError("IO_ERROR", f"the editor did not write {change.relative}: {error}") from None
+            await self._verify(change)
+            written.append(change)
+        return written
+
+    async def _verify(self, change: FileChange) -> None:
+        """Read back what stands there now; line ends are the client's own business."""
+        current = await self.read_unsaved(change.path)
+        if current is None:
+            try:
+                current = await anyio.Path(change.path).read_text("utf-8", "replace")
+            except OSError as error:
+                raise ToolError("IO_ERROR", f"{change.relative} cannot be read back: {error.strerror}") from None
+        if to_newlines(current, "\n") != to_newlines(change.new_text, "\n"):
+            raise ToolError(
+                "IO_ERROR",
+                f"the editor's text of {change.relative} is not the accepted one",
+                "read the file again before going on",
+            )

@@ -1,0 +1,66 @@
+"""ACP's `initialize`, as a pure function: what the client can do, and what North answers. Imports nothing heavy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from north_lsp import __version__
+from north_lsp.rpc.messages import Params, invalid_params
+
+PROTOCOL_VERSION = 1
+EXTENSION_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client announced; nothing else is asked of it."""
+
+    name: str | None = None
+    version: str | None = None
+    reads_files: bool = False
+    writes_files: bool = False
+    shows_notices: bool = False
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def read_client(params: Params) -> Client:
+    """Capabilities by their exact truth: an unknown or malformed one counts as absent."""
+    capabilities = _mapping(params.get("clientCapabilities"))
+    files = _mapping(capabilities.get("fs"))
+    session = _mapping(capabilities.get("session"))
+    info = _mapping(params.get("clientInfo"))
+    name, version = info.get("name"), info.get("version")
+    return Client(
+        name if isinstance(name, str) else None,
+        version if isinstance(version, str) else None,
+        files.get("readTextFile") is True,
+        files.get("writeTextFile") is True,
+        isinstance(session.get("notices"), dict),
+    )
+
+
+def initialize_result(params: Params) -> dict[str, Any]:
+    """The answer. Raises RpcError for a protocol version that is no integer."""
+    version = params.get("protocolVersion")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise invalid_params("protocolVersion", "has to be an integer")
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "agentInfo": {"name": "north", "title": "North", "version": __version__},
+        "agentCapabilities": {
+            "loadSession": True,
+            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "mcpCapabilities": {"http": False, "sse": False},
+            "sessionCapabilities": {
+                "list": {},
+                "resume": {},
+                "close": {},
+                "delete": {},
+                "additionalDirectories": {},
+            },
+            "_meta": {"north": {"version": EXTENSION_VERSION, "methods": []}},
+        },
+        "authMethods": [],
+    }

@@ -1,0 +1,72 @@
+"""Reading the params of ACP's methods: what is missing or wrong is named, what is unknown is ignored."""
+
+from pathlib import Path
+
+from north_lsp.agent.prompt import Attached, FileLink, Part, Words
+from north_lsp.rpc.messages import Params, RpcError, invalid_params
+
+
+def text(params: Params, field: str) -> str:
+    value = params.get(field)
+    if not isinstance(value, str):
+        raise invalid_params(field, "has to be a string")
+    return value
+
+
+def optional_text(params: Params, field: str) -> str | None:
+    return None if params.get(field) is None else text(params, field)
+
+
+def absolute_folder(value: object, field: str) -> Path:
+    """A folder that exists, by its absolute path."""
+    if not isinstance(value, str) or "\0" in value or not Path(value).is_absolute():
+        raise invalid_params(field, "has to be an absolute path")
+    path = Path(value)
+    try:
+        exists = path.is_dir()
+    except OSError:
+        exists = False
+    if not exists:
+        raise invalid_params(field, f"has to be a folder that exists; {value!r} is none")
+    return path
+
+
+def folders(params: Params) -> list[Path]:
+    """`cwd` and the additional directories, in order."""
+    more = params.get("additionalDirectories")
+    if more is None:
+        more = []
+    if not isinstance(more, list):
+        raise invalid_params("additionalDirectories", "has to be a list")
+    named = [absolute_folder(params.get("cwd"), "cwd")]
+    return named + [absolute_folder(value, f"additionalDirectories[{index}]") for index, value in enumerate(more)]
+
+
+def prompt_parts(params: Params) -> tuple[Part, ...]:
+    """The content blocks of a prompt. Raises RpcError for kinds that North did not announce."""
+    blocks = params.get("prompt")
+    if not isinstance(blocks, list):
+        raise invalid_params("prompt", "has to be a list of content blocks")
+    return tuple(_part(block, f"prompt[{index}]") for index, block in enumerate(blocks))
+
+
+def _part(block: object, field: str) -> Part:
+    if not isinstance(block, dict):
+        raise invalid_params(field, "has to be a content block")
+    match block.get("type"):
+        case "text":
+            return Words(text(block, "text"))
+        case "resource_link":
+            uri = text(block, "uri")
+            return FileLink(uri) if uri.startswith("file:") or "://" not in uri else Words(f"[{block.get('name')}]({uri})")
+        case "resource":
+            resource = block.get("resource")
+            if not isinstance(resource, dict):
+                raise invalid_params(f"{field}.resource", "has to be an object")
+            if not isinstance(resource.get("text"), str):
+                raise invalid_params(f"{field}.resource", "has to be a text; binary resources are not supported")
+            return Attached(text(resource, "uri"), resource["text"])
+        case "image" | "audio" as kind:
+            raise RpcError(-32602, f"invalid params: {field} is of type {kind}, which North does not accept", {"field": field})
+        case kind:
+            raise invalid_params(field, f"is of the unknown type {kind!r}")

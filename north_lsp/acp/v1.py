@@ -1,0 +1,211 @@
+"""Protocol version 1 as a projection: events of the core become `session/update`s. Pure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+from north_lsp.acp.initialize import Client
+from north_lsp.agent.editor import CommandReview, EditReview
+from north_lsp.agent.events import (
+    AnswerDelta,
+    CallEnded,
+    CallNamed,
+    CallProposes,
+    CallReady,
+    CallRunning,
+    Event,
+    ModeChanged,
+    ModelChanged,
+    Notice,
+    ThoughtDelta,
+    TitleChanged,
+    UsageChanged,
+    UserSaid,
+)
+from north_lsp.agent.modes import MODES
+from north_lsp.display import visible
+from north_lsp.providers.catalog import Catalog
+from north_lsp.tools.base import Location, Mode
+from north_lsp.workspace.proposal import FileChange
+
+Update = dict[str, Any]
+
+EDIT_OPTIONS = (
+    ("accept", "Accept", "allow_once"),
+    ("always", "Always accept in this project", "allow_always"),
+    ("reject", "Reject", "reject_once"),
+)
+COMMAND_OPTIONS = (
+    ("run", "Run", "allow_once"),
+    ("always", "Always run this command", "allow_always"),
+    ("all", "Run all commands", "allow_always"),
+    ("deny", "Deny", "reject_once"),
+)
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _content(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": _text(text)}
+
+
+def _chunk(kind: str, message_id: str, text: str) -> Update:
+    return {"sessionUpdate": kind, "content": _text(visible(text.replace("\r", ""))), "messageId": message_id}
+
+
+def _call(call_id: str, **fields: object) -> Update:
+    return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}
+
+
+def _diffs(files: Sequence[FileChange]) -> list[dict[str, Any]]:
+    return [
+        {"type": "diff", "path": str(change.path), "oldText": change.old_text, "newText": change.new_text}
+        for change in files
+    ]
+
+
+def _place(path: Path, line: int | None) -> dict[str, Any]:
+    return {"path": str(path)} | ({"line": line} if line is not None else {})
+
+
+def _locations(places: Sequence[Location]) -> list[dict[str, Any]]:
+    return [_place(place.path, place.line) for place in places]
+
+
+def fenced(text: str, language: str) -> str:
+    """A Markdown code block that the text cannot break out of."""
+    longest = 2
+    run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list[Update]:
+    """The updates for one event. `options` are the session's config options as they are now."""
+    match event:
+        case UserSaid(message_id, text):
+            return [_chunk("user_message_chunk", message_id, text)]
+        case AnswerDelta(message_id, text):
+            return [_chunk("agent_message_chunk", message_id, text)]
+        case ThoughtDelta(message_id, text):
+            return [_chunk("agent_thought_chunk", message_id, text)]
+        case CallNamed(call_id, tool, kind, title):
+            named = {"toolCallId": call_id, "title": title, "name": tool, "kind": kind, "status": "pending"}
+            return [{"sessionUpdate": "tool_call", **named}]
+        case CallReady(call_id, title, arguments, places):
+            located = {"locations": _locations(places)} if places else {}
+            return [_call(call_id, title=title, rawInput=dict(arguments), **located)]
+        case CallProposes(call_id, title, files):
+            places = [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files]
+            return [_call(call_id, title=title, content=_diffs(files), locations=places)]
+        case CallRunning(call_id, None):
+            return [_call(call_id, status="in_progress")]
+        case CallRunning(call_id, output):
+            return [_call(call_id, status="in_progress", content=[_content(fenced(output or "", ""))])]
+        case CallEnded():
+            return [_ended(event)]
+        case ModeChanged(mode):
+            current = {"sessionUpdate": "current_mode_update", "currentModeId": mode}
+            return [current, {"sessionUpdate": "config_option_update", "configOptions": options}]
+        case ModelChanged():
+            return [{"sessionUpdate": "config_option_update", "configOptions": options}]
+        case TitleChanged(title, updated_at):
+            return [{"sessionUpdate": "session_info_update", "title": title, "updatedAt": updated_at}]
+        case UsageChanged(used, window, cost):
+            amount = {"amount": cost, "currency": "USD"}
+            return [{"sessionUpdate": "usage_update", "used": used, "size": window, "cost": amount}]
+        case Notice(level, text):
+            if client.shows_notices:
+                return [{"sessionUpdate": "notice", "severity": level, "title": visible(text)}]
+            return [{"sessionUpdate": "agent_message_chunk", "content": _text(f"*{visible(text)}*\n\n")}]
+        case _:
+            assert_never(event)
+
+
+def _ended(event: CallEnded) -> Update:
+    content = _diffs(event.files)
+    if event.text:
+        content.append(_content(fenced(event.text, "") if "\n" in event.text else event.text))
+    fields: dict[str, object] = {"title": event.title, "status": "completed" if event.ok else "failed"}
+    if content:
+        fields["content"] = content
+    if event.locations:
+        fields["locations"] = _locations(event.locations)
+    return _call(event.call_id, **fields)
+
+
+def mode_state(mode: Mode) -> dict[str, Any]:
+    modes = [{"id": info.id, "name": info.name, "description": info.description} for info in MODES]
+    return {"currentModeId": mode, "availableModes": modes}
+
+
+def config_options(mode: Mode, model: str, catalog: Catalog) -> list[dict[str, Any]]:
+    """All options with their current values, in their fixed order."""
+    modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
+    models = [{"value": known.selector, "name": known.title} for known in catalog.models]
+    return [
+        {
+            "id": "mode",
+            "name": "Mode",
+            "description": "What North may do",
+            "category": "mode",
+            "type": "select",
+            "currentValue": mode,
+            "options": modes,
+        },
+        {
+            "id": "model",
+            "name": "Model",
+            "description": "Which model answers",
+            "category": "model",
+            "type": "select",
+            "currentValue": model,
+            "options": models,
+        },
+    ]
+
+
+def _options(rows: Sequence[tuple[str, str, str]], may_remember: bool) -> list[dict[str, Any]]:
+    return [
+        {"optionId": id, "name": name, "kind": kind}
+        for id, name, kind in rows
+        if may_remember or kind != "allow_always"
+    ]
+
+
+def edit_permission(session_id: str, review: EditReview) -> dict[str, Any]:
+    """`session/request_permission` for a proposal: its diffs, and the reasons why it asks where there are any."""
+    files = review.proposal.files
+    content = _diffs(files) + [_content(visible(warning)) for warning in review.warnings]
+    tool_call = {
+        "toolCallId": review.proposal.tool_call_id,
+        "title": review.title,
+        "kind": "edit",
+        "status": "pending",
+        "content": content,
+        "locations": [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files],
+    }
+    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(EDIT_OPTIONS, review.may_remember)}
+
+
+def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]:
+    """`session/request_permission` for a command: all of it, even in the title, since a client may show no more."""
+    command = visible(review.command.command)
+    details = [f"In {visible(str(review.command.cwd))}, at most {review.command.timeout:g} s."]
+    if review.command.description:
+        details.append(visible(review.command.description))
+    details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
+    tool_call = {
+        "toolCallId": review.call_id,
+        "title": f"Run `{' ⏎ '.join(command.split(chr(10)))}`",
+        "kind": "execute",
+        "status": "pending",
+        "content": [_content(fenced(command, "sh")), _content("\n\n".join(details))],
+        "rawInput": {"command": review.command.command, "cwd": str(review.command.cwd)},
+    }
+    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(COMMAND_OPTIONS, review.may_remember)}

@@ -1,0 +1,31 @@
+"""What the model sees, in a cache-stable order: the tools, the system text, the conversation."""
+
+import platform
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+from north_lsp.agent.prompts import render
+from north_lsp.agent.transcript import Entry, messages_of
+from north_lsp.display import one_line
+from north_lsp.providers.base import ModelRequest, ToolSpec
+from north_lsp.providers.catalog import Model
+
+
+def system_text(roots: tuple[Path, ...], started: date) -> str:
+    """The fixed behaviour text and the environment facts; the same for the whole conversation."""
+    return render(
+        "system",
+        system=f"{platform.system()} {platform.release()}",
+        root=one_line(str(roots[0]), 1000),
+        other_roots=", ".join(one_line(str(root), 1000) for root in roots[1:]) or "none",
+        date=started.isoformat(),
+    )
+
+
+def build_request(
+    model: Model, system: str, path: Iterable[Entry], tools: tuple[ToolSpec, ...], conversation_id: str
+) -> ModelRequest:
+    """One request; for a longer path of the same conversation it begins with the whole of this one."""
+    max_output = min(model.max_output, 32_000)
+    return ModelRequest(model.id, system, messages_of(path), tools, max_output, conversation_id)

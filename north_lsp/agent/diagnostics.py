@@ -1,0 +1,45 @@
+"""Which of a session's happenings go to North's log, in its words. Lengths, names and durations only, never contents."""
+
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from north_lsp.providers.base import ToolCall
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
+
+
+@dataclass
+class Outcome:
+    ok: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """The log, bound to one session (or none)."""
+
+    log: DiagnosticsLog
+    session_id: str | None = None
+
+    def event(self, name: str, **data: object) -> None:
+        self.log.event("info", name, **self._bound(data))
+
+    def failure(self, where: str, error: BaseException) -> None:
+        """An exception that nobody expected: the only place where its text and its stack go."""
+        stack = "".join(traceback.format_exception(error))
+        self.log.event("error", "crash", **self._bound({"where": where, "error": type(error).__name__, "stack": stack}))
+
+    @contextmanager
+    def timed_tool(self, call: ToolCall) -> Iterator[Outcome]:
+        self.event("tool_call_start", toolName=call.name, callId=call.id)
+        started = time.monotonic()
+        outcome = Outcome()
+        try:
+            yield outcome
+        finally:
+            duration = round((time.monotonic() - started) * 1000)
+            self.event("tool_call_complete", toolName=call.name, callId=call.id, durationMs=duration, ok=outcome.ok)
+
+    def _bound(self, data: dict[str, object]) -> dict[str, object]:
+        return data if self.session_id is None else {"sessionId": self.session_id, **data}

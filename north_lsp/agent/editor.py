@@ -1,0 +1,79 @@
+"""The one port through which the core talks to an editor. Adapters implement it with what their client can do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from north_lsp.agent.events import Event
+from north_lsp.tools.base import Command
+from north_lsp.workspace.proposal import EditProposal, FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class EditDecision:
+    """`reject` is the safe default. `stop` ends the turn as if the user had cancelled."""
+
+    kind: Literal["accept", "always", "reject", "stop"]
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDecision:
+    """`deny` is the safe default."""
+
+    kind: Literal["run", "always", "all", "deny", "stop"]
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditReview:
+    """A question about a proposal. `warnings` say why it asks although the user may have switched reviews off;
+    `may_remember` tells whether "always" may be offered."""
+
+    proposal: EditProposal
+    title: str
+    may_remember: bool
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReview:
+    """A question about a command; it is shown whole."""
+
+    call_id: str
+    command: Command
+    title: str
+    may_remember: bool
+    warnings: tuple[str, ...] = ()
+
+
+class Surface(Protocol):
+    """Where the conversation is shown and the user is asked."""
+
+    async def show(self, event: Event) -> None: ...
+
+    async def review_edit(self, review: EditReview) -> EditDecision: ...
+
+    async def review_command(self, review: CommandReview) -> CommandDecision: ...
+
+
+class Documents(Protocol):
+    """The editor's open texts."""
+
+    def open_paths(self) -> frozenset[Path]:
+        """Files whose text in the editor may differ from the disk's."""
+        ...
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        """The text of a file that is open in the editor (unsaved changes included), or None."""
+        ...
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        """Write the changes that are the editor's to write (at least those of its open files, as one undo step where it
+        can) and return them; the disk takes the rest. Raises ToolError when the editor refused."""
+        ...
+
+
+class Editor(Surface, Documents, Protocol):
+    """Both halves; an adapter may take them from different objects."""

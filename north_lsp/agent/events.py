@@ -1,0 +1,130 @@
+"""What happens in a session, in the core's own words. An adapter projects each event onto its wire.
+
+The same events come live and from a stored conversation (`replay.py`), so that what is replayed is what was shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from north_lsp.tools.base import Kind, Location, Mode
+from north_lsp.workspace.proposal import FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class UserSaid:
+    """A prompt that the client does not show by itself: on replay, or one that came from a queue."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDelta:
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallNamed:
+    """The model has named a tool; its arguments are still coming."""
+
+    call_id: str
+    tool: str
+    kind: Kind
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallReady:
+    """The arguments are complete."""
+
+    call_id: str
+    title: str
+    arguments: Mapping[str, object]
+    locations: tuple[Location, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallProposes:
+    """A write tool has prepared its changes; nothing is written yet."""
+
+    call_id: str
+    title: str
+    files: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRunning:
+    """Allowed and under way. `output` is the text so far, for people."""
+
+    call_id: str
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """The call has its result; `text` is a short form for people, empty where the changes already say it."""
+
+    call_id: str
+    title: str
+    ok: bool
+    text: str
+    files: tuple[FileChange, ...] = ()
+    locations: tuple[Location, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChanged:
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
+class TitleChanged:
+    title: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChanged:
+    """After each model request: tokens in the context, the model's window, and the conversation's cost in US dollars."""
+
+    used: int
+    window: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know that is no part of the conversation."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+Event = (
+    UserSaid
+    | AnswerDelta
+    | ThoughtDelta
+    | CallNamed
+    | CallReady
+    | CallProposes
+    | CallRunning
+    | CallEnded
+    | ModeChanged
+    | ModelChanged
+    | TitleChanged
+    | UsageChanged
+    | Notice
+)

@@ -1,0 +1,27 @@
+"""The modes of a session: which tools a prompt may use."""
+
+from dataclasses import dataclass
+
+from north_lsp.tools.base import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class ModeInfo:
+    id: Mode
+    name: str
+    description: str
+
+
+MODES = (
+    ModeInfo("ask", "Ask", "Reads and answers; changes nothing and runs nothing."),
+    ModeInfo("agent", "Agent", "Proposes edits and commands; each is reviewed before it happens."),
+)
+DEFAULT_MODE: Mode = "agent"
+
+
+def find_mode(text: str) -> Mode:
+    """The mode of that id. Raises ValueError naming the valid ones."""
+    for mode in MODES:
+        if mode.id == text:
+            return mode.id
+    raise ValueError(f"there is no mode {text!r}; the modes are {', '.join(mode.id for mode in MODES)}")

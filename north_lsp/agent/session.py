@@ -1,0 +1,248 @@
+"""A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from north_lsp.agent.context import system_text
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.editor import Editor
+from north_lsp.agent.events import Event, ModeChanged, ModelChanged, Notice, TitleChanged
+from north_lsp.agent.prompt import Part, is_blank, to_log
+from north_lsp.agent.replay import events_of
+from north_lsp.agent.state import ProjectApprovals, TurnState
+from north_lsp.agent.transcript import text_of
+from north_lsp.agent.turn import Stopped, Turn, usage_of
+from north_lsp.display import one_line
+from north_lsp.providers.base import Provider
+from north_lsp.providers.catalog import Catalog, Model, make_provider, secret_names
+from north_lsp.shell.runner import CommandRunner, command_environment
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.locations import Locations
+from north_lsp.tools.base import Mode, Seen, Workspace
+from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+_TITLE_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread;
+    `background` owns what may outlive a turn."""
+
+    locations: Locations
+    environ: Mapping[str, str]
+    catalog: Catalog
+    load_tools: Callable[[], "Registry"]
+    background: anyio.abc.TaskGroup
+
+
+class Session:
+    """One conversation, live. `Session.bind` makes one; prompts are answered one after the other."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        workspace: Workspace,
+        editor: Editor,
+        environment: Environment,
+        approvals: ProjectApprovals,
+        diagnostics: Diagnostics,
+        model: Model,
+        mode: Mode,
+    ) -> None:
+        self.mode: Mode = mode
+        self.model = model
+        self._conversation = conversation
+        self._workspace = workspace
+        self._editor = editor
+        self._environment = environment
+        self._approvals = approvals
+        self._diagnostics = diagnostics
+        self._provider: tuple[Model, Provider] | None = None
+        self._turn_lock = anyio.Lock()
+        self._scopes: list[anyio.CancelScope] = []
+        self._closed = False
+        environ = command_environment(environment.environ, secret_names())
+        environ["NORTH_SESSION_ID"] = conversation.id
+        self._runner = CommandRunner(environ, environment.background)
+
+    @property
+    def id(self) -> str:
+        return self._conversation.id
+
+    @property
+    def title(self) -> str | None:
+        return self._conversation.title
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        return self._workspace.roots.roots
+
+    @property
+    def read_only_reason(self) -> str | None:
+        return self._conversation.read_only_reason
+
+    # -- a prompt --------------------------------------------------------------------------------------------------
+
+    async def prompt(self, parts: tuple[Part, ...]) -> Stopped:
+        """Run a turn for what the user sent; a prompt during a turn waits for its end.
+
+        Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
+        """
+        if is_blank(parts):
+            raise ValueError("nothing to send: the prompt is empty")
+        if self.read_only_reason is not None:
+            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        scope = anyio.CancelScope()
+        self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
+        stopped: Stopped = "cancelled"
+        try:
+            with scope:
+                async with self._turn_lock:
+                    stopped = await self._run_turn(parts)
+        finally:
+            self._scopes.remove(scope)
+        return "cancelled" if scope.cancelled_caught else stopped
+
+    def cancel(self) -> None:
+        """Stop the running turn and give up the prompts that wait; does nothing when idle."""
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
+        mode, model = self.mode, self.model
+        started = anyio.current_time()
+        self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
+        await self._store_prompt(parts)
+        state = TurnState(
+            self._conversation,
+            model,
+            await self._provider_of(model),
+            self._system(),
+            mode,
+            await self._tools(),
+            self._workspace,
+            self._editor,
+            self._approvals,
+            self._runner,
+            self._diagnostics,
+            self._sync,
+        )
+        turn = Turn(state)
+        try:
+            return await turn.run()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await turn.wind_up()
+                await self._sync()
+            duration = round((anyio.current_time() - started) * 1000)
+            self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
+        content = await to_log(parts, self._workspace)
+        first = self._conversation.title is None
+        now = round(datetime.now(UTC).timestamp() * 1000)
+        message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
+        self._conversation.append("message", message=message)
+        await self._sync()
+        if first:
+            title = one_line(text_of(message), _TITLE_LENGTH) or "Untitled"
+            self._conversation.annotate("title_changed", title=title, titleSource="auto")
+            updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            await self._editor.show(TitleChanged(title, updated))
+        if (error := self._conversation.write_error) is not None:
+            await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
+
+    async def _provider_of(self, model: Model) -> Provider:
+        """The model's provider, made on first use; a vendor's SDK takes a second to import, so that leaves the loop."""
+        if self._provider is None or self._provider[0] != model:
+            make = partial(make_provider, model, self._environment.environ)
+            self._provider = (model, await anyio.to_thread.run_sync(make))
+        return self._provider[1]
+
+    async def _tools(self) -> "Registry":
+        return await anyio.to_thread.run_sync(self._environment.load_tools)
+
+    def _system(self) -> str:
+        try:
+            started = datetime.fromisoformat(str(self._conversation.header.get("timestamp"))).date()
+        except ValueError:
+            started = date.today()
+        return system_text(self.roots, started)
+
+    async def _sync(self) -> None:
+        await anyio.to_thread.run_sync(self._conversation.sync)
+
+    # -- everything else -------------------------------------------------------------------------------------------
+
+    async def set_mode(self, mode: Mode) -> None:
+        """For the next prompt on."""
+        if mode != self.mode:
+            self.mode = mode
+            self._conversation.append("mode_change", mode=mode)
+            await self._editor.show(ModeChanged(mode))
+
+    async def set_model(self, model: Model) -> None:
+        """For the next prompt on."""
+        if model != self.model:
+            self.model = model
+            self._conversation.append("model_change", model=model.selector, reason="user")
+            await self._editor.show(ModelChanged(model.selector))
+
+    async def replay(self) -> list[Event]:
+        """The whole conversation as it was shown."""
+        path = self._conversation.active_path()
+        events = list(events_of(path, await self._tools()))
+        if self.title is not None:
+            events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
+        usage = usage_of(path, self.model.window)
+        return events if usage is None else [*events, usage]
+
+    async def close(self, reason: str) -> None:
+        """Cancel what runs, end what commands left behind, and close the log."""
+        if self._closed:
+            return
+        self._closed = True
+        self.cancel()
+        with anyio.CancelScope(shield=True):
+            async with self._turn_lock:
+                await self._runner.end_all(grace=0.3)
+                self._conversation.end(reason)
+                await self._sync()
+                self._conversation.close()
+
+
+def bind(
+    conversation: Conversation,
+    roots: Roots,
+    editor: Editor,
+    environment: Environment,
+    approvals: ProjectApprovals,
+    diagnostics: Diagnostics,
+    model: Model,
+    mode: Mode,
+) -> Session:
+    """A session for a conversation, new or opened. Mode and model of a stored one win over the given ones."""
+    stored = [conversation.header.get("model")]
+    for entry in conversation.active_path():
+        if entry["type"] == "mode_change":
+            mode = "ask" if entry.get("mode") == "ask" else "agent"
+        elif entry["type"] == "model_change":
+            stored.append(entry.get("model"))
+    model = next((known for known in environment.catalog.models if known.selector == stored[-1]), model)
+    private = (environment.locations.config, environment.locations.data, environment.locations.state)
+    rules = {root: IgnoreRules.of(root) for root in roots.roots}
+    workspace = Workspace(roots, rules, editor.read_unsaved, editor.open_paths, Seen(), private)
+    return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode)

@@ -1,0 +1,54 @@
+"""What one turn works with; made by the session, fixed for the turn."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from north_lsp.agent.editor import Editor
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.providers.base import Provider
+from north_lsp.providers.catalog import Model
+from north_lsp.review.commands import CommandApprovals
+from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.conversation import Conversation
+from north_lsp.tools.base import Mode, Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+
+class ProjectApprovals(CommandApprovals, Protocol):
+    """What the user has allowed in this project, and ways to add to it."""
+
+    def allow_command(self, command: str) -> None: ...
+
+    def edits_auto_accepted(self) -> bool: ...
+
+    def enable_edits_auto_accept(self) -> None: ...
+
+    def enable_shell_auto_approve(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class TurnState:
+    """`system` is the system text; `mode` is the one that was in force when the prompt was sent."""
+
+    conversation: Conversation
+    model: Model
+    provider: Provider
+    system: str
+    mode: Mode
+    tools: "Registry"
+    workspace: Workspace
+    editor: Editor
+    approvals: ProjectApprovals
+    runner: CommandRunner
+    diagnostics: Diagnostics
+    sync: Callable[[], Awaitable[None]]
+
+    def milliseconds(self) -> int:
+        return round(time.time() * 1000)
+
+    def on_failure(self, where: str, error: BaseException) -> None:
+        self.diagnostics.failure(where, error)

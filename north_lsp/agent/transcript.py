@@ -1,0 +1,111 @@
+"""Between the log's entries and the model's messages: one form each way, both pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+
+Entry = Mapping[str, Any]
+
+INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
+_EMPTY_ANSWER = "(no answer)"
+
+
+def block_to_log(block: Block) -> dict[str, Any]:
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Thinking(thinking, signature, redacted):
+            stored: dict[str, Any] = {"type": "thinking", "thinking": thinking}
+            return (
+                stored | ({"signature": signature} if signature else {}) | ({"redacted": redacted} if redacted else {})
+            )
+        case ToolCall(id, name, arguments, problem):
+            call = {"type": "tool_call", "id": id, "name": name, "arguments": dict(arguments)}
+            return call | ({"problem": problem} if problem else {})
+
+
+def block_from_log(stored: Mapping[str, Any]) -> Block | None:
+    match stored.get("type"):
+        case "text":
+            return Text(str(stored.get("text", "")))
+        case "thinking":
+            return Thinking(str(stored.get("thinking", "")), stored.get("signature"), stored.get("redacted"))
+        case "tool_call":
+            arguments = stored.get("arguments")
+            fields = arguments if isinstance(arguments, dict) else {}
+            return ToolCall(str(stored["id"]), str(stored.get("name", "")), fields, stored.get("problem"))
+        case _:
+            return None
+
+
+def blocks_of(message: Mapping[str, Any]) -> tuple[Block, ...]:
+    content = message.get("content") or ()
+    return tuple(block for part in content if isinstance(part, Mapping) and (block := block_from_log(part)) is not None)
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """What the user typed (a user message's text parts)."""
+    return "\n\n".join(part["text"] for part in message.get("content") or () if part.get("type") == "text")
+
+
+def _user_text(message: Mapping[str, Any]) -> str:
+    """What the model reads of a user message: the words, then each attachment in a block of its own."""
+    parts = []
+    for part in message.get("content") or ():
+        match part.get("type"):
+            case "text" | "context":
+                parts.append(part["text"])
+            case "file_mention":
+                lines = f' lines="{part["range"]}"' if part.get("range") else ""
+                tag = "selection" if part.get("range") else "file"
+                parts.append(f'<{tag} path="{part["path"]}"{lines}>\n{part["preview"]}\n</{tag}>')
+    return "\n\n".join(parts)
+
+
+def messages_of(path: Iterable[Entry]) -> list[Message]:
+    """The model's messages for an active path, repaired: every call has exactly one result, directly behind it."""
+    messages: list[Message] = []
+    results: dict[str, ToolResult] = {}
+    entries = [entry["message"] for entry in path if entry.get("type") == "message" and not _excluded(entry)]
+    for stored in entries:
+        if stored.get("role") == "toolResult":
+            result = _result(stored)
+            results[result.call_id] = result
+    for stored in entries:
+        match stored.get("role"):
+            case "user":
+                messages.append(UserMessage(_user_text(stored) or "(empty message)"))
+            case "assistant":
+                messages.extend(_answer(stored, results))
+    return messages
+
+
+def _excluded(entry: Entry) -> bool:
+    message = entry.get("message")
+    return not isinstance(message, Mapping) or bool(message.get("excludeFromContext"))
+
+
+def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult]) -> Sequence[Message]:
+    blocks = blocks_of(stored)
+    useful = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())
+    if not any(isinstance(block, Text | ToolCall) for block in useful):
+        # Thinking alone, or nothing: an answer that failed. The alternation of roles still needs something here.
+        return [AssistantMessage((Text(_EMPTY_ANSWER),))]
+    calls = [block for block in useful if isinstance(block, ToolCall)]
+    answer = AssistantMessage(useful)
+    return [answer, *(results.get(call.id) or ToolResult(call.id, call.name, INTERRUPTED, True) for call in calls)]
+
+
+def _result(stored: Mapping[str, Any]) -> ToolResult:
+    text = "\n".join(part.get("text", "") for part in stored.get("content") or () if part.get("type") == "text")
+    return ToolResult(str(stored.get("toolCallId")), str(stored.get("toolName")), text, bool(stored.get("isError")))

@@ -1,0 +1,134 @@
+"""The command line. It imports nothing heavy: what a command needs is imported when it runs."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from north_lsp import __version__
+from north_lsp.options import Options, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from north_lsp.openings import Protocol
+
+USAGE = 2
+_INTERRUPTED = 130
+_MODES = ("ask", "agent")
+_LEVELS = ("debug", "info", "warn", "error")
+
+
+def _parser() -> "argparse.ArgumentParser":
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            self.exit(USAGE, f"north-lsp: {message}; see north-lsp --help\n")
+
+    parser = Parser(prog="north-lsp", description="A coding agent that lives inside the editor.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"north-lsp {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+
+    def add(name: str, help: str, *aliases: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=help, description=help, aliases=aliases, allow_abbrev=False)
+        command.add_argument("--path", metavar="DIR", help="the project's folder (default: where you are)")
+        command.add_argument("--model", metavar="SELECTOR", help="which model answers, for example sonnet-4 or offline")
+        command.add_argument("--mode", choices=_MODES, help="ask only reads; agent proposes edits and commands")
+        command.add_argument("--log-level", choices=_LEVELS, help="what goes to North's log file")
+        return command
+
+    add("acp", "Serve the Agent Client Protocol on standard input and output.")
+    lsp = add("lsp", "Serve the Language Server Protocol on standard input and output.")
+    lsp.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
+    lsp.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead; a token is demanded")
+    demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
+    demo.add_argument("--yes", action="store_true", help="answer every question by itself")
+    demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
+    add("conversations", "List the stored conversations of this project.", "list")
+    add("doctor", "Check this installation and say what to do about what is wrong.")
+    return parser
+
+
+def _options(arguments: "argparse.Namespace") -> Options:
+    path = None
+    if arguments.path is not None:
+        path = Path(arguments.path).expanduser().absolute()
+        if not path.is_dir():
+            raise UsageError(f"--path: there is no folder {arguments.path}")
+    for name in ("NORTH_CONFIG_DIR", "NORTH_DATA_DIR", "NORTH_STATE_DIR"):
+        value = os.environ.get(name)
+        if value and not os.path.isabs(os.path.expanduser(value)):
+            raise UsageError(f"{name} has to be an absolute path, not {value!r}")
+    model = arguments.model if arguments.model is not None else os.environ.get("NORTH_MODEL") or None
+    options = Options(dict(os.environ), path, model, arguments.mode, arguments.log_level)
+    options.check_model()
+    return options
+
+
+def _serve(protocol: "Protocol", options: Options) -> int:
+    """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
+    from north_lsp.openings import claim_stdio, open_connection
+    from north_lsp.rpc.opening import ConnectionEnded
+
+    opening = open_connection(protocol)
+    read_fd, write_fd = claim_stdio()
+    try:
+        opening.run_blocking(read_fd, write_fd)
+    except ConnectionEnded as ended:
+        return ended.exit_code
+    from north_lsp.connection import run_stdio
+
+    return run_stdio(protocol, opening, read_fd, write_fd, options)
+
+
+def _lsp(arguments: "argparse.Namespace", options: Options) -> int:
+    if arguments.tcp is None:
+        return _serve("lsp", options)
+    from north_lsp.tcp import read_address, run_tcp
+
+    return run_tcp(read_address(arguments.tcp), options)
+
+
+def _demo(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.demo.run import run_demo
+
+    return run_demo(options, prompt=arguments.prompt, unattended=arguments.yes)
+
+
+def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.reports import conversations
+
+    print(conversations(options))
+    return 0
+
+
+def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.doctor import examine, report
+
+    findings = examine(options)
+    print(report(findings))
+    return 1 if any(finding.level == "error" for finding in findings) else 0
+
+
+_COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
+    "acp": lambda _, options: _serve("acp", options),
+    "lsp": _lsp,
+    "demo": _demo,
+    "conversations": _conversations,
+    "list": _conversations,
+    "doctor": _doctor,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return the exit code: 2 for a mistake in it, with one line that says what to do."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return _COMMANDS[arguments.command](arguments, _options(arguments))
+    except UsageError as error:
+        print(f"north-lsp: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return _INTERRUPTED

@@ -1,0 +1,150 @@
+"""One connection, put together: a peer, the core, and the services of the protocol that it speaks.
+
+The opening (the answer to `initialize`) is already done when this module is imported; it may import what it likes.
+"""
+
+import contextlib
+import functools
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from north_lsp import __version__
+from north_lsp.acp import initialize as acp_initialize
+from north_lsp.acp.agent import AcpAgent, Defaults
+from north_lsp.acp.editor import ClientFiles
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.modes import MODES, find_mode
+from north_lsp.agent.session import Environment
+from north_lsp.lsp import initialize as lsp_initialize
+from north_lsp.lsp.bridge import PyglsBridge
+from north_lsp.lsp.documents import OpenDocuments
+from north_lsp.lsp.service import LspService
+from north_lsp.openings import Protocol
+from north_lsp.options import Options
+from north_lsp.providers.catalog import MissingCredential, catalog, make_provider
+from north_lsp.rpc.opening import Opening
+from north_lsp.rpc.peer import Peer, Service
+from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import Settings, SettingsError, load_settings
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+
+@functools.cache
+def load_tools() -> "Registry":
+    """The shipped tools. Their argument models take a while to build, so that is not done while somebody waits."""
+    from north_lsp.tools.builtin import builtin_tools
+
+    return builtin_tools()
+
+
+@dataclass(frozen=True)
+class Core:
+    """What the services of a connection share."""
+
+    environment: Environment
+    defaults: Defaults
+    diagnostics: Diagnostics
+
+
+@asynccontextmanager
+async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[Core]:
+    locations = Locations.from_environment(options.environ)
+    log = DiagnosticsLog(locations, level=options.log_level or options.environ.get("NORTH_LOG_LEVEL") or "info")
+    diagnostics = Diagnostics(log)
+    started = time.monotonic()
+    diagnostics.event("app_start", version=__version__, client=client, protocol=protocol, os=sys.platform)
+    try:
+        settings = load_settings(locations)
+    except SettingsError as error:
+        diagnostics.event("config_error", message=str(error))
+        settings = Settings()
+    try:
+        async with anyio.create_task_group() as background:
+            environment = Environment(locations, options.environ, catalog(), load_tools, background)
+            defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
+            background.start_soon(_warm_up, defaults, options.environ)
+            yield Core(environment, defaults, diagnostics)
+            background.cancel_scope.cancel()
+    finally:
+        diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
+        log.close()
+
+
+async def _warm_up(defaults: Defaults, environ: Mapping[str, str]) -> None:
+    """Load on a thread what the first prompt needs."""
+    await anyio.to_thread.run_sync(load_tools)
+    with contextlib.suppress(MissingCredential):
+        await anyio.to_thread.run_sync(make_provider, defaults.model, environ)
+
+
+async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
+    """Serve ACP until the client leaves; returns the exit code."""
+    client = acp_initialize.read_client(opening.params)
+    async with _core(options, "acp", _label(client)) as core:
+        peer = Peer(pipe, opening.framing, "$/cancel_request", core.diagnostics.failure)
+        agent = AcpAgent(
+            peer,
+            core.environment,
+            client,
+            lambda session_id: ClientFiles(peer, session_id, client),
+            core.defaults,
+            core.diagnostics,
+        )
+        return await peer.serve([agent], first=opening.rest, on_end=lambda: agent.close("exit"))
+
+
+async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
+    """Serve LSP, and ACP's methods beside it for a client that opted in; returns the exit code."""
+    client = lsp_initialize.read_client(opening.params)
+    acp_client = acp_initialize.read_client(client.acp or {})
+    async with _core(options, "lsp", _label(acp_client)) as core:
+        peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
+        bridge = PyglsBridge(peer, core.diagnostics.failure)
+        documents = OpenDocuments(peer, bridge, client)
+        defaults = core.defaults
+        if client.mode is not None and any(mode.id == client.mode for mode in MODES):
+            defaults = replace(defaults, mode=find_mode(client.mode))
+        service = LspService(
+            peer, core.environment, client, documents, options.path, defaults.model, defaults.mode, core.diagnostics
+        )
+        services: list[Service] = [service]
+        closers = [service.close]
+        if client.acp is not None:
+            agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics)
+            services.append(agent)
+            closers.append(agent.close)
+
+        async def close() -> None:
+            for closer in closers:
+                await closer("exit")
+
+        core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
+        core.environment.background.start_soon(service.watch_parent)
+        return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)
+
+
+def _label(client: acp_initialize.Client) -> str:
+    return " ".join(part for part in (client.name, client.version) if part) or "unknown"
+
+
+_SERVERS = {"acp": serve_acp, "lsp": serve_lsp}
+
+
+def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int, options: Options) -> int:
+    """Serve an opened connection on two descriptors; returns the exit code."""
+
+    async def run() -> int:
+        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options)
+
+    return anyio.run(run)

@@ -1,0 +1,36 @@
+"""Making foreign text safe to show: what cannot be seen, or would steer a terminal or the reading direction, becomes a
+visible mark. For everything that people see, approval prompts most of all. Imports nothing of ours."""
+
+import re
+
+_ESCAPES = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, clipboard
+    r"|\x1b[PX^_].*?\x1b\\"  # device control and other strings
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|\x1b[ -/]*[0-~]",
+    re.DOTALL,
+)
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+
+
+def _mark(match: re.Match[str]) -> str:
+    return f"<U+{ord(match[0]):04X}>"
+
+
+def visible(text: str) -> str:
+    """Text for people: line feeds and tabs stay, everything else that is invisible is shown as `<U+XXXX>`."""
+    return _HIDDEN.sub(_mark, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """A title: white space collapsed, hidden characters marked, cut with an ellipsis."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def without_escapes(text: str) -> str:
+    """Output of a command without terminal escape sequences; what else is hidden stays for `visible`."""
+    return _ESCAPES.sub("", text)

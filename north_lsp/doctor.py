@@ -1,0 +1,111 @@
+"""`north-lsp doctor`: what North finds on this machine, and what to do about what is wrong. Never prints a secret."""
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from north_lsp import __version__
+from north_lsp.options import Options
+from north_lsp.providers.catalog import catalog, credential
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import SettingsError, load_settings
+from north_lsp.workspace.root import find_root
+
+_MARKS = {"ok": "ok     ", "note": "note   ", "warning": "warning", "error": "error  "}
+_KNOWN = {
+    "NORTH_MODEL",
+    "NORTH_CONFIG_DIR",
+    "NORTH_DATA_DIR",
+    "NORTH_STATE_DIR",
+    "NORTH_LOG_LEVEL",
+    "NORTH_TCP_TOKEN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`remedy` says what to do; empty where nothing is wrong."""
+
+    level: Literal["ok", "note", "warning", "error"]
+    text: str
+    remedy: str = ""
+
+
+def examine(options: Options) -> list[Finding]:
+    """All findings, in a fixed order."""
+    return [*_program(options), *_folders(options), *_settings(options), *_models(options), *_tools(options)]
+
+
+def report(findings: list[Finding]) -> str:
+    lines = []
+    for finding in findings:
+        lines.append(f"{_MARKS[finding.level]}  {finding.text}")
+        if finding.remedy:
+            lines.append(f"         -> {finding.remedy}")
+    return "\n".join(lines)
+
+
+def _program(options: Options) -> Iterator[Finding]:
+    yield Finding("ok", f"North {__version__}, Python {platform.python_version()}, {platform.system()}")
+    yield Finding("ok", f"project root: {find_root(options.path or Path.cwd())}")
+    unknown = sorted(name for name in options.environ if name.startswith("NORTH_") and name not in _KNOWN)
+    if unknown:
+        yield Finding("note", f"variables that North does not know: {', '.join(unknown)}", "check their spelling")
+
+
+def _folders(options: Options) -> Iterator[Finding]:
+    locations = Locations.from_environment(options.environ)
+    rows = (
+        ("settings", locations.config, "NORTH_CONFIG_DIR"),
+        ("data", locations.data, "NORTH_DATA_DIR"),
+        ("state", locations.state, "NORTH_STATE_DIR"),
+    )
+    for name, folder, variable in rows:
+        existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+            yield Finding("ok", f"{name} folder: {folder}" + ("" if folder.exists() else " (made when first needed)"))
+        else:
+            yield Finding("error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can")
+
+
+def _settings(options: Options) -> Iterator[Finding]:
+    try:
+        load_settings(Locations.from_environment(options.environ))
+    except SettingsError as error:
+        yield Finding("error", str(error), "mend the file; until then the defaults are used")
+
+
+def _models(options: Options) -> Iterator[Finding]:
+    for provider in catalog().providers:
+        if not provider.credentials:
+            continue
+        name = credential(provider, options.environ)
+        if name is not None:
+            base = options.environ.get(provider.base_url or "")
+            yield Finding("ok", f"{provider.title}: {name} is set" + (f", served by {base}" if base else ""))
+        else:
+            yield Finding(
+                "note",
+                f"{provider.title}: no key; the offline model answers",
+                f"set {provider.credentials[-1]} in the environment that starts the editor",
+            )
+    if options.environ.get("OPENAI_API_KEY"):
+        yield Finding("note", "OPENAI_API_KEY is set, but this version has no OpenAI models yet", "use Anthropic's")
+    yield Finding("ok", f"model: {options.choose_model(None).title}")
+
+
+def _tools(options: Options) -> Iterator[Finding]:
+    path = options.environ.get("PATH")
+    for program, level, use in (
+        ("bash", "error", "commands cannot be run without it"),
+        ("git", "warning", "facts about the repository's history are missing without it"),
+    ):
+        found = shutil.which(program, path=path)
+        if found:
+            yield Finding("ok", f"{program}: {found}")
+        else:
+            yield Finding("error" if level == "error" else "warning", f"{program} was not found: {use}", f"install {program}")

@@ -1,0 +1,135 @@
+"""The texts that an LSP client has open, and changing them as one undoable step through `workspace/applyEdit`."""
+
+import difflib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from north_lsp.errors import ToolError
+from north_lsp.lsp.bridge import PyglsBridge
+from north_lsp.lsp.initialize import LspClient, path_of_uri
+from north_lsp.rpc.messages import RpcError
+from north_lsp.rpc.peer import Peer
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import split_lines, to_newlines
+
+_APPLY_SECONDS = 10.0
+_SYNC_SECONDS = 2.0
+_UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+class OpenDocuments:
+    """The Documents half of the Editor port for any LSP client."""
+
+    def __init__(self, peer: Peer, bridge: PyglsBridge, client: LspClient) -> None:
+        self._peer = peer
+        self._bridge = bridge
+        self._client = client
+        self._known: frozenset[Path] = frozenset()
+
+    def open_paths(self) -> frozenset[Path]:
+        return self._known
+
+    async def _open(self) -> dict[Path, tuple[str, str]]:
+        """URI and text by real path."""
+        found: dict[Path, tuple[str, str]] = {}
+        for uri, text in (await self._bridge.documents()).items():
+            path = path_of_uri(uri)
+            if path is not None:
+                found[Path(os.path.realpath(path))] = (uri, text)
+        self._known = frozenset(found)
+        return found
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        opened = (await self._open()).get(path)
+        return None if opened is None else opened[1]
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        opened = await self._open()
+        mine = [change for change in changes if change.path in opened]
+        if not mine:
+            return ()
+        edits: dict[str, list[dict[str, Any]]] = {}
+        for change in mine:
+            uri, text = opened[change.path]
+            edits[uri] = text_edits(text, _in_ends_of(text, change.new_text), self._client.encoding)
+        label = f"North: {', '.join(change.relative for change in mine)}"
+        params = {"label": label, "edit": await self._workspace_edit(edits)}
+        try:
+            with anyio.fail_after(_APPLY_SECONDS):
+                answer = await self._peer.request("workspace/applyEdit", params)
+        except (RpcError, TimeoutError) as error:
+            raise ToolError("IO_ERROR", f"the editor did not apply the edit: {error}", "nothing was written") from None
+        if not (isinstance(answer, dict) and answer.get("applied") is True):
+            reason = answer.get("failureReason") if isinstance(answer, dict) else None
+            raise ToolError("STALE", f"the editor refused the edit: {reason or 'no reason given'}", "read the place again")
+        for change in mine:
+            await self._wait_for(change)
+        return mine
+
+    async def _workspace_edit(self, edits: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+        if not self._client.versioned_edits:
+            return {"changes": edits}
+        changes = [
+            {"textDocument": {"uri": uri, "version": await self._bridge.version(uri)}, "edits": rows}
+            for uri, rows in edits.items()
+        ]
+        return {"documentChanges": changes}
+
+    async def _wait_for(self, change: FileChange) -> None:
+        """Until the editor has told what it made of the edit."""
+        wanted = to_newlines(change.new_text, "\n")
+        with anyio.move_on_after(_SYNC_SECONDS):
+            while True:
+                changed = self._bridge.changed()
+                current = await self.read_unsaved(change.path)
+                if current is not None and to_newlines(current, "\n") == wanted:
+                    return
+                await changed.wait()
+        raise ToolError(
+            "IO_ERROR", f"the editor's text of {change.relative} is not the accepted one", "read the file before going on"
+        )
+
+
+def _in_ends_of(current: str, new: str) -> str:
+    return new if "\r\n" in current or "\r\n" not in new else to_newlines(new, "\n")
+
+
+def text_edits(old: str, new: str, encoding: str) -> list[dict[str, Any]]:
+    """Line-wise edits from `old` to `new`, not overlapping, as LSP text edits in a position encoding."""
+    if "\r" in old.replace("\r\n", ""):  # a lone carriage return ends a line for LSP: replace everything instead
+        lines = old.replace("\r\n", "\n").replace("\r", "\n").count("\n")
+        return [{"range": {"start": _position(0), "end": _position(lines + 1)}, "newText": new}]
+    before, after = split_lines(old), split_lines(new)
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    middle = difflib.SequenceMatcher(
+        None, before[head : len(before) - tail], after[head : len(after) - tail], autojunk=False
+    )
+    return [
+        {
+            "range": {"start": _line_start(before, head + i1, encoding), "end": _line_start(before, head + i2, encoding)},
+            "newText": "".join(after[head + j1 : head + j2]),
+        }
+        for tag, i1, i2, j1, j2 in middle.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _position(line: int, character: int = 0) -> dict[str, int]:
+    return {"line": line, "character": character}
+
+
+def _line_start(lines: Sequence[str], index: int, encoding: str) -> dict[str, int]:
+    """Where line `index` begins; behind a last line without a line end, that is the end of that line."""
+    if index < len(lines) or not lines or lines[-1].endswith("\n"):
+        return _position(index)
+    codec, size = _UNITS[encoding]
+    return _position(len(lines) - 1, len(lines[-1].encode(codec, "surrogatepass")) // size)

@@ -1,0 +1,115 @@
+"""LSP's `initialize`, as a pure function over a declared table of capabilities. Imports neither pygls nor lsprotocol."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from north_lsp import __version__
+from north_lsp.rpc.messages import Params
+
+COMMANDS = (
+    "north.ask",
+    "north.cancel",
+    "north.listConversations",
+    "north.loadConversation",
+    "north.newConversation",
+    "north.setMode",
+)
+_ENCODINGS = ("utf-8", "utf-16", "utf-32")
+
+
+@dataclass(frozen=True, slots=True)
+class LspClient:
+    """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that opted
+    in, else None; `folders` are the workspace folders, the main one first."""
+
+    encoding: str
+    folders: tuple[Path, ...]
+    acp: dict[str, Any] | None
+    versioned_edits: bool
+    progress: bool
+    process_id: int | None
+    mode: str | None
+    token: str | None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _announced(params: Params, *path: str) -> bool:
+    value: object = _mapping(params.get("capabilities"))
+    for name in path:
+        value = _mapping(value).get(name)
+    return value is True
+
+
+def read_client(params: Params) -> LspClient:
+    """Capabilities and options; what is missing or malformed counts as absent."""
+    options = _mapping(_mapping(params.get("initializationOptions")).get("north"))
+    acp = None
+    if options.get("acp") is True:
+        info = {"clientInfo": params["clientInfo"]} if isinstance(params.get("clientInfo"), dict) else {}
+        wanted = options.get("protocolVersion", 1)
+        acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
+    process_id, mode, token = params.get("processId"), options.get("mode"), options.get("token")
+    return LspClient(
+        choose_encoding(params),
+        _folders(params),
+        acp,
+        _announced(params, "workspace", "workspaceEdit", "documentChanges"),
+        _announced(params, "window", "workDoneProgress"),
+        process_id if isinstance(process_id, int) else None,
+        mode if isinstance(mode, str) else None,
+        token if isinstance(token, str) else None,
+    )
+
+
+def choose_encoding(params: Params) -> str:
+    """The first position encoding of the client's that North has; UTF-16 where it names none."""
+    offered = _mapping(_mapping(params.get("capabilities")).get("general")).get("positionEncodings")
+    names = offered if isinstance(offered, list) else []
+    return next((name for name in names if name in _ENCODINGS), "utf-16")
+
+
+def path_of_uri(uri: object) -> Path | None:
+    """The local path of a `file:` URI."""
+    if not isinstance(uri, str):
+        return None
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    return Path(unquote(parts.path))
+
+
+def _folders(params: Params) -> tuple[Path, ...]:
+    listed = params.get("workspaceFolders")
+    rows = listed if isinstance(listed, list) else []
+    found = [path for row in rows if (path := path_of_uri(_mapping(row).get("uri"))) is not None]
+    if not found and (root := path_of_uri(params.get("rootUri"))) is not None:
+        found = [root]
+    if not found and isinstance(params.get("rootPath"), str):
+        found = [Path(params["rootPath"])]
+    return tuple(found)
+
+
+def server_capabilities(params: Params) -> dict[str, Any]:
+    """The table: what pygls computes from the features that North registers (a test holds the two equal)."""
+    return {
+        "positionEncoding": choose_encoding(params),
+        "textDocumentSync": {"openClose": True, "change": 2, "save": False},
+        "executeCommandProvider": {"commands": list(COMMANDS)},
+        "workspace": {
+            "workspaceFolders": {"supported": True, "changeNotifications": True},
+            "fileOperations": {},
+        },
+    }
+
+
+def initialize_result(params: Params, acp_result: dict[str, Any] | None) -> dict[str, Any]:
+    """The answer; for a client that opted in, ACP's own answer stands in `experimental.north`."""
+    capabilities = server_capabilities(params)
+    if acp_result is not None:
+        capabilities["experimental"] = {"north": acp_result}
+    return {"capabilities": capabilities, "serverInfo": {"name": "north", "version": __version__}}

@@ -1,0 +1,284 @@
+"""LSP's life cycle, and North's commands for clients that did not opt in to the chat on their connection."""
+
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from north_lsp import __version__
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.modes import DEFAULT_MODE, find_mode
+from north_lsp.agent.prompt import FileLink, Part, Words
+from north_lsp.agent.session import Environment, Session, bind
+from north_lsp.agent.turn import ModelFailed
+from north_lsp.lsp.documents import OpenDocuments
+from north_lsp.lsp.editor import PlainEditor
+from north_lsp.lsp.initialize import LspClient
+from north_lsp.providers.catalog import MissingCredential, Model
+from north_lsp.rpc.messages import (
+    AUTH_REQUIRED,
+    INVALID_REQUEST,
+    RESOURCE_NOT_FOUND,
+    Params,
+    RpcError,
+    invalid_params,
+)
+from north_lsp.rpc.peer import Call, Peer
+from north_lsp.storage.approvals import Approvals
+from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.listing import list_conversations
+from north_lsp.tools.base import Mode
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.root import project_hash
+
+_PARENT_SECONDS = 2.0
+
+
+class LspService:
+    """A peer's service for the LSP methods that pygls does not get. One conversation is current at a time."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        environment: Environment,
+        client: LspClient,
+        documents: OpenDocuments,
+        folder: Path | None,
+        model: Model,
+        mode: Mode,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._peer = peer
+        self._environment = environment
+        self._client = client
+        self._editor = PlainEditor(peer, documents)
+        self._folder = folder
+        self._model = model
+        self._mode: Mode = mode
+        self._diagnostics = diagnostics
+        self._session: Session | None = None
+        self._running: Call | None = None
+        self._asking = anyio.Lock()
+        self._tokens = 0
+        self._shut_down = False
+        self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
+            "initialize": self._initialize_again,
+            "shutdown": self._shutdown,
+            "workspace/executeCommand": self._execute,
+        }
+        self._commands: dict[str, Callable[[dict[str, Any], Params, Call], Awaitable[object]]] = {
+            "north.ask": self._ask,
+            "north.cancel": self._cancel,
+            "north.listConversations": self._list,
+            "north.loadConversation": self._load,
+            "north.newConversation": self._new,
+            "north.setMode": self._set_mode,
+        }
+
+    def owns(self, method: str) -> bool:
+        return method in self._methods or method in ("exit", "window/workDoneProgress/cancel")
+
+    async def request(self, method: str, params: Params, call: Call) -> object:
+        if self._shut_down:
+            raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
+        return await self._methods[method](params, call)
+
+    async def notification(self, method: str, params: Params) -> None:
+        if method == "exit":
+            self._peer.stop(0 if self._shut_down else 1)
+        elif method == "window/workDoneProgress/cancel" and params.get("token") == self._editor.token:
+            self._stop()
+
+    async def watch_parent(self) -> None:
+        """End when the client's process is gone, as LSP asks; runs until cancelled."""
+        pid = self._client.process_id
+        while pid is not None:
+            await anyio.sleep(_PARENT_SECONDS)
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                self._peer.stop(1)
+                return
+            except PermissionError:
+                continue
+
+    async def close(self, reason: str) -> None:
+        if self._session is not None:
+            await self._session.close(reason)
+
+    async def _initialize_again(self, params: Params, call: Call) -> object:
+        raise RpcError(INVALID_REQUEST, "initialize was answered already")
+
+    async def _shutdown(self, params: Params, call: Call) -> object:
+        self._shut_down = True
+        await self.close("exit")
+        return None
+
+    # -- commands ----------------------------------------------------------------------------------------------------
+
+    async def _execute(self, params: Params, call: Call) -> object:
+        name = params.get("command")
+        command = self._commands.get(name) if isinstance(name, str) else None
+        if command is None:
+            raise invalid_params("command", f"has to be one of {', '.join(self._commands)}, not {name!r}")
+        arguments = params.get("arguments") or []
+        first = arguments[0] if isinstance(arguments, list) and arguments else {}
+        return await command(first if isinstance(first, dict) else {"value": first}, params, call)
+
+    async def _ask(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        """`{prompt, uri?, range?}` or the bare prompt → `{conversationId, stopReason, text}`."""
+        text = given.get("prompt", given.get("value"))
+        if not isinstance(text, str) or not text.strip():
+            raise invalid_params("arguments[0].prompt", "has to be a text")
+        parts: tuple[Part, ...] = (Words(text), *_selection(given))
+        session = self._session or await self._start()
+        call.on_cancel = session.cancel
+        async with self._asking:
+            if call.cancelled:
+                return {"conversationId": session.id, "stopReason": "cancelled", "text": ""}
+            self._editor.take_answer()
+            async with self._progress(params, text):
+                stopped = await _run(session, parts)
+            return {"conversationId": session.id, "stopReason": stopped, "text": self._editor.take_answer()}
+
+    def _stop(self) -> None:
+        if self._session is not None:
+            self._session.cancel()
+
+    async def _cancel(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        self._stop()
+        return None
+
+    async def _new(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        await self.close("exit")
+        return {"conversationId": (await self._start()).id}
+
+    async def _set_mode(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        try:
+            mode = find_mode(str(given.get("mode", given.get("value"))))
+        except ValueError as error:
+            raise RpcError(-32602, f"invalid params: {error}", {"field": "arguments[0].mode"}) from None
+        self._mode = mode
+        if self._session is not None:
+            await self._session.set_mode(mode)
+        return {"mode": mode}
+
+    async def _list(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        roots = self._roots()
+        find = partial(list_conversations, self._environment.locations, repo_hash=project_hash(roots.main))
+        found = await anyio.to_thread.run_sync(find)
+        return [{"conversationId": row.id, "title": row.title, "updatedAt": row.updated_at} for row in found]
+
+    async def _load(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        """`{conversationId}` or the bare id → `{conversationId, text}`; the conversation goes on from there."""
+        id = given.get("conversationId", given.get("value"))
+        if not isinstance(id, str) or not valid_conversation_id(id):
+            raise invalid_params("arguments[0].conversationId", "has to be a conversation's id")
+        roots = self._roots()
+        if self._session is None or self._session.id != id:
+            try:
+                conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+            except UnknownConversation:
+                raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
+            if conversation.header.get("repoHash") != project_hash(roots.main):
+                conversation.close()
+                raise RpcError(INVALID_REQUEST, f"{id} belongs to {conversation.header.get('repoRoot')}")
+            try:
+                conversation.resolve_pending()
+            except ConversationBusy as busy:
+                conversation.close()
+                raise RpcError(INVALID_REQUEST, str(busy)) from None
+            await self.close("exit")
+            self._session = self._bind(conversation, roots)
+        self._editor.take_answer()
+        for event in await self._session.replay():
+            await self._editor.show(event)
+        return {"conversationId": id, "text": self._editor.take_answer()}
+
+    # -- sessions ----------------------------------------------------------------------------------------------------
+
+    def _roots(self) -> Roots:
+        folders = self._client.folders or ((self._folder,) if self._folder is not None else ())
+        existing = [folder for folder in folders if folder.is_dir()]
+        if not existing:
+            raise RpcError(INVALID_REQUEST, "no folder is open: open the project's folder in the editor first")
+        return Roots.of(*existing)
+
+    async def _start(self) -> Session:
+        roots = self._roots()
+        conversation = Conversation.create(
+            self._environment.locations,
+            repo_root=roots.main,
+            repo_hash=project_hash(roots.main),
+            cwd=roots.main,
+            model=self._model.selector,
+            client=None,
+            north_version=__version__,
+        )
+        if self._mode != DEFAULT_MODE:
+            conversation.append("mode_change", mode=self._mode)
+        self._session = self._bind(conversation, roots)
+        return self._session
+
+    def _bind(self, conversation: Conversation, roots: Roots) -> Session:
+        approvals = Approvals(self._environment.locations, project_hash(roots.main), roots.main)
+        diagnostics = Diagnostics(self._diagnostics.log, conversation.id)
+        return bind(
+            conversation, roots, self._editor, self._environment, approvals, diagnostics, self._model, self._mode
+        )
+
+    @asynccontextmanager
+    async def _progress(self, params: Params, prompt: str) -> AsyncIterator[None]:
+        """Progress on the token that the client gave, or on one of our own where it shows such."""
+        token = params.get("workDoneToken")
+        if token is None and self._client.progress:
+            self._tokens += 1
+            token = f"north-{self._tokens}"
+            try:
+                await self._peer.request("window/workDoneProgress/create", {"token": token})
+            except RpcError:
+                token = None
+        if token is None:
+            yield
+            return
+        begin = {"kind": "begin", "title": "North", "message": prompt.strip().split("\n")[0][:80], "cancellable": True}
+        await self._peer.notify("$/progress", {"token": token, "value": begin})
+        self._editor.token = token
+        try:
+            yield
+        finally:
+            self._editor.token = None
+            with anyio.CancelScope(shield=True):
+                await self._peer.notify("$/progress", {"token": token, "value": {"kind": "end"}})
+
+
+def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
+    """The file, or the lines of it, that the prompt is about."""
+    uri, range = given.get("uri"), given.get("range")
+    if not isinstance(uri, str):
+        return ()
+    try:
+        first, last = int(range["start"]["line"]) + 1, int(range["end"]["line"]) + 1
+        if range["end"].get("character") == 0 and last > first:
+            last -= 1  # a selection of whole lines ends at the start of the next one
+    except (TypeError, KeyError, ValueError):
+        return (FileLink(uri),)
+    return (FileLink(uri, (first, max(first, last))),)
+
+
+async def _run(session: Session, parts: tuple[Part, ...]) -> str:
+    try:
+        return await session.prompt(parts)
+    except MissingCredential as error:
+        raise RpcError(AUTH_REQUIRED, str(error)) from None
+    except ModelFailed:
+        return "end_turn"
+    except ValueError as error:
+        raise RpcError(INVALID_REQUEST, str(error)) from None

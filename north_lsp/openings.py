@@ -1,0 +1,47 @@
+"""How each protocol's connection opens. Everything here is imported before the first answer, so it is kept light."""
+
+import os
+from typing import Any, Literal
+
+from north_lsp.rpc.messages import INVALID_REQUEST, SERVER_NOT_INITIALIZED, Params, RpcError
+from north_lsp.rpc.opening import Opening
+
+Protocol = Literal["acp", "lsp"]
+
+
+def open_connection(protocol: Protocol, token: str | None = None) -> Opening:
+    """The opening of a connection; `token` is the secret that a client has to present, if any."""
+    if protocol == "acp":
+        from north_lsp.acp.initialize import initialize_result
+        from north_lsp.rpc.framing import NewlineFraming
+
+        return Opening(NewlineFraming(), initialize_result)
+    from north_lsp.rpc.framing import HeaderFraming
+
+    def initialize(params: Params) -> dict[str, Any]:
+        return _initialize_lsp(params, token)
+
+    return Opening(HeaderFraming(), initialize, SERVER_NOT_INITIALIZED)
+
+
+def _initialize_lsp(params: Params, token: str | None) -> dict[str, Any]:
+    from north_lsp.acp.initialize import initialize_result as acp_result
+    from north_lsp.lsp.initialize import initialize_result, read_client
+
+    client = read_client(params)
+    if token is not None:
+        import hmac
+
+        if client.token is None or not hmac.compare_digest(client.token.encode(), token.encode()):
+            raise RpcError(INVALID_REQUEST, "initializationOptions.north.token is not the one that the server printed")
+    return initialize_result(params, acp_result(client.acp) if client.acp is not None else None)
+
+
+def claim_stdio() -> tuple[int, int]:
+    """Take standard input and output for the protocol; whatever else prints goes to standard error from here on."""
+    read_fd, write_fd = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return read_fd, write_fd

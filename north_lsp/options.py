@@ -1,0 +1,51 @@
+"""What the command line and the environment say, checked. Imports nothing heavy: it stands before the first answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from north_lsp.providers.catalog import Model
+    from north_lsp.tools.base import Mode
+
+
+class UsageError(Exception):
+    """Something the user has to change before North can start; the text is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`model` and `mode` are None where nothing was said; `path` is the folder of `--path`."""
+
+    environ: Mapping[str, str]
+    path: Path | None = None
+    model: str | None = None
+    mode: "Mode | None" = None
+    log_level: str | None = None
+
+    def check_model(self) -> None:
+        """Refuse a model that was asked for by name and cannot be used. Raises UsageError."""
+        if self.model is not None:
+            self.choose_model(None)
+
+    def choose_model(self, saved: str | None) -> "Model":
+        """The model to start with: the one asked for, else the saved choice, else the default of what has a key.
+
+        Raises UsageError for an asked-for model that is unknown or lacks its key; a saved one of that kind is passed over.
+        """
+        from north_lsp.providers.catalog import MissingCredential, UnknownModel, catalog, require_credential
+
+        known = catalog()
+        for selector, is_asked in ((self.model, True), (saved, False)):
+            if selector is None:
+                continue
+            try:
+                model = known.find(selector)
+                require_credential(model, self.environ)
+            except (UnknownModel, MissingCredential) as error:
+                if is_asked:
+                    raise UsageError(str(error)) from None
+                continue
+            return model
+        return known.default(self.environ)

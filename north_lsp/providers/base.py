@@ -1,0 +1,165 @@
+"""The one stream contract: what is sent to a model, and the events that come back. Data only; imports nothing heavy."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+StopReason = Literal["stop", "length", "toolUse", "refusal"]
+ErrorKind = Literal[
+    "network", "rate_limit", "overloaded", "context_overflow", "auth", "bad_request", "quota_exhausted", "aborted"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning text. `signature` goes back unchanged; `redacted` holds the vendor's opaque form instead of text."""
+
+    thinking: str
+    signature: str | None = None
+    redacted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """`arguments` is the parsed object; `problem` says why it could not be parsed (the tool is then not run)."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, object]
+    problem: str | None = None
+
+
+Block = Text | Thinking | ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts of one request. `input` is the part charged at the full input rate."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    blocks: tuple[Block, ...]
+    stop_reason: StopReason | Literal["error", "aborted"] = "stop"
+    usage: Usage = Usage()
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    call_id: str
+    tool: str
+    text: str
+    is_error: bool
+
+
+Message = UserMessage | AssistantMessage | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What a model is told about a tool; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call of a model. `model` is the vendor's id; `conversation_id` groups requests for caches."""
+
+    model: str
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    max_output: int
+    conversation_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStart:
+    """The model has named a tool; its arguments follow."""
+
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of the arguments' JSON text."""
+
+    index: int
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnd:
+    """Block `index` is complete."""
+
+    index: int
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The last event of a good stream."""
+
+    reason: StopReason
+    message: AssistantMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The last event of a stream that broke; `partial` is what had arrived. `message` is one sentence for the user."""
+
+    kind: ErrorKind
+    message: str
+    partial: AssistantMessage
+    status: int | None = None
+    retryable: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Done | Failed
+
+
+class Provider(Protocol):
+    """A way to reach models. Its stream ends with exactly one Done or Failed and never raises, but for cancellation."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]: ...

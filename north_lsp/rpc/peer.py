@@ -1,0 +1,296 @@
+"""One JSON-RPC peer: requests both ways over one pipe, with ids, cancel scopes and writes that wait for the reader.
+
+It knows no method but the two that JSON-RPC's users share for cancelling. Services say which methods are theirs.
+"""
+
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+
+from north_lsp.rpc.framing import Framing
+from north_lsp.rpc.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    Id,
+    Invalid,
+    Message,
+    Notification,
+    Params,
+    Request,
+    Response,
+    RpcError,
+    classify,
+    error_reply,
+    is_id,
+    result_reply,
+)
+from north_lsp.rpc.pipe import Pipe, PipeClosed
+
+_CANCEL_METHODS = {"$/cancelRequest": "id", "$/cancel_request": "requestId"}
+_MESSAGES_PER_CHECKPOINT = 64
+_SHUTDOWN_SECONDS = 0.8
+_MAX_WAITING_REPLIES = 200
+
+
+@dataclass
+class Call:
+    """What a service may know and say about the request that it answers.
+
+    `after` is awaited once the answer is on its way: for what must not come before it.
+    `on_cancel` replaces the default reaction to the client's cancel (ending the handler with `-32800`): a service that
+    has a better answer sets it.
+    """
+
+    id: Id
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    on_cancel: Callable[[], None] | None = None
+    after: Callable[[], Awaitable[None]] | None = None
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        if self.on_cancel is not None:
+            self.on_cancel()
+        else:
+            self.scope.cancel()
+
+
+class Service(Protocol):
+    """Answers the methods that it owns; the first service that owns a method gets it."""
+
+    def owns(self, method: str) -> bool: ...
+
+    async def request(self, method: str, params: Params, call: Call) -> object:
+        """The result, as JSON data. Raises RpcError."""
+        ...
+
+    async def notification(self, method: str, params: Params) -> None: ...
+
+
+class ForeignProtocol(Protocol):
+    """A second protocol engine on the same connection, fed with raw messages in order; it owns its own ids."""
+
+    async def handle(self, raw: dict[str, Any]) -> None: ...
+
+
+class Peer:
+    """Serve a connection until the client leaves, a signal arrives or `stop` is called.
+
+    `cancel_method` is how this carrier's other side is told that a request of ours is withdrawn.
+    `on_failure(where, error)` is told of every exception that no service caught; the client gets an internal error
+    without its text.
+    """
+
+    def __init__(
+        self, pipe: Pipe, framing: Framing, cancel_method: str, on_failure: Callable[[str, BaseException], None]
+    ) -> None:
+        self._cancel_method = cancel_method
+        self._pipe = pipe
+        self._framing = framing
+        self._on_failure = on_failure
+        self._services: Sequence[Service] = ()
+        self._foreign: ForeignProtocol | None = None
+        self._write_lock = anyio.Lock()
+        self._pending: dict[Id, tuple[anyio.Event, list[Response]]] = {}
+        self._calls: dict[Id, Call] = {}
+        self._next_id = 0
+        self._waiting_replies = 0
+        self._scope = anyio.CancelScope()
+        self._exit_code = 0
+
+    # -- talking to the other side ---------------------------------------------------------------------------------
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write one message whole. A cancelled caller never leaves half a frame behind; a closed pipe ends the peer."""
+        data = self._framing.encode(message)
+        async with self._write_lock:
+            with anyio.CancelScope(shield=True):
+                try:
+                    await self._pipe.send(data)
+                except PipeClosed:
+                    self.stop(self._exit_code)
+
+    async def notify(self, method: str, params: object) -> None:
+        await self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def request(self, method: str, params: object, *, cancellable: bool = False) -> Any:
+        """Ask and wait. Raises RpcError with the other side's error. A wait that is cancelled tells the other side,
+        where it is `cancellable`, and drops a late answer."""
+        self._next_id += 1
+        id = f"n{self._next_id}"
+        answered, box = anyio.Event(), list[Response]()
+        self._pending[id] = (answered, box)
+        try:
+            await self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+            await answered.wait()
+        except anyio.get_cancelled_exc_class():
+            if cancellable and not box:
+                with anyio.CancelScope(shield=True):
+                    await self.notify(self._cancel_method, {_CANCEL_METHODS[self._cancel_method]: id})
+            raise
+        finally:
+            del self._pending[id]
+        if not box:
+            raise RpcError(INTERNAL_ERROR, "the connection ended before the answer")
+        if (error := box[0].error) is not None:
+            raise error
+        return box[0].result
+
+    def stop(self, exit_code: int = 0) -> None:
+        """End the connection; `serve` returns `exit_code`."""
+        self._exit_code = exit_code
+        self._scope.cancel()
+
+    # -- serving ---------------------------------------------------------------------------------------------------
+
+    async def serve(
+        self,
+        services: Sequence[Service],
+        *,
+        first: Sequence[Message] = (),
+        foreign: ForeignProtocol | None = None,
+        on_end: Callable[[], Any] | None = None,
+    ) -> int:
+        """Read until the end and return the exit code. `first` are messages that came in with the opening; `on_end` is
+        awaited (for less than a second) once nothing more is read."""
+        self._services = services
+        self._foreign = foreign
+        async with AsyncExitStack() as stack:
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            with self._scope:
+                await tasks.start(self._watch_signals)
+                for message in first:
+                    await self._dispatch(message, tasks)
+                await self._read(tasks)
+            # From here on nobody reads answers: what waits for one has to give up before anything else is wound up.
+            for answered, _ in self._pending.values():
+                answered.set()
+            with anyio.move_on_after(_SHUTDOWN_SECONDS, shield=True):
+                if on_end is not None:
+                    await on_end()
+            self._pipe.abort()
+            tasks.cancel_scope.cancel()
+        return self._exit_code
+
+    async def _watch_signals(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for number in signals:
+                self.stop(128 + number)
+
+    async def _read(self, tasks: anyio.abc.TaskGroup) -> None:
+        count = 0
+        while data := await self._pipe.receive():
+            for frame in self._framing.feed(data):
+                await self._dispatch(classify(frame), tasks)
+                count += 1
+                if count % _MESSAGES_PER_CHECKPOINT == 0:
+                    await anyio.lowlevel.checkpoint()
+
+    async def _dispatch(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
+        """Handlers start in the order of their messages; each runs in a task of its own."""
+        match message:
+            case Invalid(reply):
+                if reply is not None:
+                    await self._reply_aside(reply, tasks)
+            case Response(id):
+                await self._take_answer(id, message)
+            case Notification(method, params, raw):
+                if method in _CANCEL_METHODS and self._cancel_call(params.get(_CANCEL_METHODS[method])):
+                    return
+                service = self._owner(method)
+                if service is not None:
+                    tasks.start_soon(self._run_notification, service, method, params)
+                elif self._foreign is not None:
+                    await self._foreign.handle(raw)
+            case Request(id, method, _, raw):
+                service = self._owner(method)
+                if service is None and self._foreign is not None:
+                    await self._foreign.handle(raw)
+                elif service is None:
+                    await self._reply_aside(
+                        error_reply(id, RpcError(METHOD_NOT_FOUND, f"unknown method {method}")), tasks
+                    )
+                elif id in self._calls:
+                    await self._reply_aside(error_reply(id, RpcError(INVALID_REQUEST, f"the id {id} is in use")), tasks)
+                else:
+                    call = self._calls[id] = Call(id)
+                    tasks.start_soon(self._run_request, service, message, call)
+
+    async def _reply_aside(self, reply: dict[str, Any], tasks: anyio.abc.TaskGroup) -> None:
+        """Answer without making the reading wait for the client, unless it floods us."""
+        if self._waiting_replies >= _MAX_WAITING_REPLIES:
+            await self.send(reply)
+            return
+        self._waiting_replies += 1
+        tasks.start_soon(self._send_counted, reply)
+
+    async def _send_counted(self, reply: dict[str, Any]) -> None:
+        try:
+            await self.send(reply)
+        finally:
+            self._waiting_replies -= 1
+
+    def _owner(self, method: str) -> Service | None:
+        return next((service for service in self._services if service.owns(method)), None)
+
+    async def _take_answer(self, id: Id, message: Response) -> None:
+        waiting = self._pending.get(id)
+        if waiting is not None:
+            answered, box = waiting
+            box.append(message)
+            answered.set()
+        elif self._foreign is not None and not (isinstance(id, str) and id.startswith("n")):
+            await self._foreign.handle(message.raw)
+        # else: a late answer to a question that was withdrawn
+
+    def _cancel_call(self, id: object) -> bool:
+        call = self._calls.get(id) if is_id(id) else None
+        if call is not None:
+            call.cancel()
+        return call is not None
+
+    async def _run_request(self, service: Service, message: Request, call: Call) -> None:
+        reply: dict[str, Any] | None = None
+        try:
+            with call.scope:
+                result = await service.request(message.method, message.params, call)
+                reply = result_reply(message.id, result)
+            if reply is None and call.cancelled:
+                reply = error_reply(message.id, RpcError(REQUEST_CANCELLED, f"{message.method} was cancelled"))
+        except RpcError as error:
+            reply = error_reply(message.id, error)
+        except Exception as error:  # noqa: BLE001 - the outermost frame of the task
+            self._on_failure(message.method, error)
+            reply = error_reply(
+                message.id, RpcError(INTERNAL_ERROR, f"{message.method} failed inside North; see the log")
+            )
+        finally:
+            self._calls.pop(message.id, None)
+        if reply is not None:
+            await self._answer(reply, message.method)
+        if call.after is not None:
+            await call.after()
+
+    async def _answer(self, reply: dict[str, Any], method: str) -> None:
+        try:
+            await self.send(reply)
+        except (TypeError, ValueError) as error:  # a result that is no JSON data
+            self._on_failure(method, error)
+            await self.send(
+                error_reply(reply["id"], RpcError(INTERNAL_ERROR, f"{method} gave an answer that is no JSON"))
+            )
+
+    async def _run_notification(self, service: Service, method: str, params: Params) -> None:
+        try:
+            await service.notification(method, params)
+        except Exception as error:  # noqa: BLE001 - the outermost frame of the task
+            self._on_failure(method, error)

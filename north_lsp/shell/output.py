@@ -1,0 +1,97 @@
+"""The output of a command while it runs: cleaned, counted, and kept within bounds (its beginning and its end)."""
+
+import codecs
+from collections import deque
+from dataclasses import dataclass
+
+from north_lsp.display import without_escapes
+
+HEAD_CHARACTERS = 16_000
+TAIL_CHARACTERS = 34_000
+_LIVE_LINES = 40
+_LONGEST_HELD_ESCAPE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What is kept of an output. `truncated` says that a middle part was dropped and `text` says how much."""
+
+    text: str
+    truncated: bool
+    total_lines: int
+    total_bytes: int
+
+
+class OutputSink:
+    """Takes chunks of bytes; memory stays flat however much comes."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+        self._head = ""
+        self._tail: deque[str] = deque()
+        self._tail_size = 0
+        self._dropped = 0
+        self._lines = 0
+        self._bytes = 0
+        self._last = "\n"
+
+    def feed(self, data: bytes) -> None:
+        self._bytes += len(data)
+        self._take(self._held + self._decoder.decode(data), final=False)
+
+    def finish(self) -> Captured:
+        self._take(self._held + self._decoder.decode(b"", True), final=True)
+        lines = self._lines + (self._last != "\n")
+        return Captured(self.text(), self._dropped > 0, lines, self._bytes)
+
+    def text(self) -> str:
+        tail = "".join(self._tail)
+        if not self._dropped:
+            return self._head + tail
+        return f"{self._head}\n… {self._dropped} characters left out …\n{tail}"
+
+    def live(self) -> str:
+        """The last lines, for showing progress."""
+        return "\n".join(self.text().rstrip("\n").split("\n")[-_LIVE_LINES:])
+
+    def _take(self, raw: str, *, final: bool) -> None:
+        self._held = ""
+        if not final:
+            start = raw.rfind("\x1b")
+            if (
+                start >= 0
+                and len(raw) - start < _LONGEST_HELD_ESCAPE
+                and without_escapes(raw[start:]).startswith("\x1b")
+            ):
+                raw, self._held = raw[:start], raw[start:]  # an escape sequence may go on in the next chunk
+            elif raw.endswith("\r"):
+                raw, self._held = raw[:-1], "\r"
+        text = _last_states(without_escapes(raw).replace("\r\n", "\n"))
+        if not text:
+            return
+        self._last = text[-1]
+        self._lines += text.count("\n")
+        if not self._dropped and len(self._head) < HEAD_CHARACTERS and not self._tail:
+            room = HEAD_CHARACTERS - len(self._head)
+            self._head += text[:room]
+            text = text[room:]
+        if not text:
+            return
+        self._tail.append(text)
+        self._tail_size += len(text)
+        while self._tail_size > TAIL_CHARACTERS:
+            excess = self._tail_size - TAIL_CHARACTERS
+            first = self._tail.popleft()
+            if len(first) > excess:
+                self._tail.appendleft(first[excess:])
+            dropped = min(len(first), excess)
+            self._dropped += dropped
+            self._tail_size -= dropped
+
+
+def _last_states(text: str) -> str:
+    """Progress bars overwrite their line with a carriage return: only the last state of a line is kept."""
+    if "\r" not in text:
+        return text
+    return "\n".join(line[line.rfind("\r") + 1 :] for line in text.split("\n"))

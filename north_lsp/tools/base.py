@@ -1,0 +1,106 @@
+"""What a tool is: its description for the model, and one of three ways to act, by what needs the user's approval."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Mode = Literal["ask", "agent"]
+Kind = Literal["read", "search", "edit", "execute", "think", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A file that a call looks at or changes, for an editor that follows along. `line` is 1-based."""
+
+    path: Path
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a finished call gives: `data` for the model (JSON), or `text` for text-first tools; `title` for people."""
+
+    title: str
+    data: object = None
+    text: str | None = None
+    failed: bool = False
+    locations: tuple[Location, ...] = ()
+    details: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A shell command to be approved and run. `cwd` is absolute; `timeout` in seconds."""
+
+    command: str
+    cwd: Path
+    timeout: float
+    description: str | None = None
+
+
+@dataclass
+class Seen:
+    """Which files the model has been shown in this conversation, by resolved path, with the tag of the text."""
+
+    tags: dict[Path, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What tools may know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
+
+    `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
+    `private` are folders of North's own that no tool touches.
+    """
+
+    roots: Roots
+    ignore: Mapping[Path, IgnoreRules]
+    read_unsaved: Callable[[Path], Awaitable[str | None]]
+    open_paths: Callable[[], frozenset[Path]]
+    seen: Seen
+    private: tuple[Path, ...] = ()
+
+
+class Tool(Protocol):
+    name: ClassVar[str]
+    kind: ClassVar[Kind]
+    modes: ClassVar[frozenset[Mode]]
+    parallel: ClassVar[bool]
+    Args: ClassVar[type["BaseModel"]]
+
+    def title(self, args: dict[str, Any]) -> str:
+        """One line for people; `args` may be incomplete while they stream."""
+        ...
+
+
+class ReadTool(Tool, Protocol):
+    approval: ClassVar[Literal["none"]]
+
+    async def run(self, args: Any, workspace: Workspace) -> Output: ...
+
+
+class WriteTool(Tool, Protocol):
+    approval: ClassVar[Literal["write"]]
+
+    async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
+        """The changes that the arguments ask for; writes nothing. Raises ToolError."""
+        ...
+
+
+class ShellTool(Tool, Protocol):
+    approval: ClassVar[Literal["shell"]]
+
+    def command(self, args: Any, workspace: Workspace) -> Command:
+        """What is to be run. Raises ToolError."""
+        ...
+
+
+AnyTool = ReadTool | WriteTool | ShellTool

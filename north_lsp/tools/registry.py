@@ -1,0 +1,94 @@
+"""The tools of a session: what the model is told about them, and arguments checked before anything runs."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolSpec
+from north_lsp.tools.base import AnyTool, Mode
+
+MAX_ARGUMENT_BYTES = 50 * 1024
+
+
+class Arguments(BaseModel):
+    """Base of every tool's arguments: harmless mismatches are repaired, unknown keys are dropped."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=False, frozen=True)
+
+
+class Registry:
+    """Tools by name. A second tool of one name is a programming error."""
+
+    def __init__(self, tools: Iterable[AnyTool]) -> None:
+        self._tools: dict[str, AnyTool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                raise ValueError(f"two tools are called {tool.name}")
+            self._tools[tool.name] = tool
+
+    def find(self, name: str) -> AnyTool | None:
+        return self._tools.get(name)
+
+    def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
+        """What the model may use in a mode, by name, so that requests of one conversation stay identical."""
+        tools = sorted(self._tools.values(), key=lambda tool: tool.name)
+        return tuple(
+            ToolSpec(tool.name, _description(tool), _schema(tool.Args)) for tool in tools if mode in tool.modes
+        )
+
+    def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[AnyTool, Any]:
+        """The tool and its parsed arguments. Raises ToolError before anything has run."""
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolError(
+                "NOT_FOUND", f"there is no tool called {name!r}", f"available: {', '.join(sorted(self._tools))}"
+            )
+        if mode not in tool.modes:
+            raise ToolError(
+                "MODE_FORBIDDEN",
+                f"{name} is not available in {mode} mode",
+                "this mode only reads; tell the user to switch to agent mode if changes are wanted",
+            )
+        size = len(json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace"))
+        if size > MAX_ARGUMENT_BYTES:
+            raise ToolError(
+                "TOO_LARGE",
+                f"the arguments of {name} are {size} bytes; at most {MAX_ARGUMENT_BYTES} are accepted",
+                "make several smaller edits",
+            )
+        try:
+            return tool, tool.Args.model_validate(arguments)
+        except ValidationError as error:
+            raise _invalid(error) from None
+
+
+def _description(tool: AnyTool) -> str:
+    from north_lsp.tools.descriptions import description
+
+    return description(tool.name)
+
+
+def _schema(model: type[BaseModel]) -> dict[str, object]:
+    schema = model.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    schema["additionalProperties"] = False
+    for value in schema.get("properties", {}).values():
+        value.pop("title", None)
+        if value.get("default", 0) is None:
+            del value["default"]
+        options = [option for option in value.get("anyOf", ()) if option.get("type") != "null"]
+        if len(options) == 1:  # an optional field: saying "or null" only invites nulls
+            del value["anyOf"]
+            value.update(options[0])
+    return schema
+
+
+def _invalid(error: ValidationError) -> ToolError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "arguments"
+    received = "nothing" if first["type"] == "missing" else repr(first.get("input"))[:200]
+    return ToolError("INVALID_INPUT", f"{field}: {first['msg']} (received {received})", details={"field": field})
