@@ -7,22 +7,32 @@ _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, clipboard
     r"|\x1b[PX^_].*?\x1b\\"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
-    r"|\x1b[ -/]*[0-~]",
+    r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]",
     re.DOTALL,
 )
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z")
+_EMOJI = "[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f]"
 _HIDDEN = re.compile(
+    # Within an emoji, the variation selectors and the joiner are part of its spelling.
+    f"(?<={_EMOJI})\u200d(?={_EMOJI})|(?<={_EMOJI})[\ufe0e\ufe0f]|(?P<hidden>"
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff])"
 )
 
 
 def _mark(match: re.Match[str]) -> str:
-    return f"<U+{ord(match[0]):04X}>"
+    return f"<U+{ord(match[0]):04X}>" if match["hidden"] else match[0]
 
 
 def visible(text: str) -> str:
     """Text for people: line feeds and tabs stay, everything else that is invisible is shown as `<U+XXXX>`."""
     return _HIDDEN.sub(_mark, text.replace("\r\n", "\n"))
+
+
+def unfinished_escape(text: str) -> int:
+    """Where an escape sequence begins that the next piece of text may complete; the text's length if there is none."""
+    found = _UNFINISHED.search(text)
+    return len(text) if found is None else found.start()
 
 
 def one_line(text: str, limit: int = 80) -> str:

@@ -22,6 +22,7 @@ _KNOWN = {
     "NORTH_DATA_DIR",
     "NORTH_STATE_DIR",
     "NORTH_LOG_LEVEL",
+    "NORTH_OFFLINE_DELAY_MS",
     "NORTH_TCP_TOKEN",
 }
 
@@ -69,7 +70,9 @@ def _folders(options: Options) -> Iterator[Finding]:
         if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
             yield Finding("ok", f"{name} folder: {folder}" + ("" if folder.exists() else " (made when first needed)"))
         else:
-            yield Finding("error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can")
+            yield Finding(
+                "error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can"
+            )
 
 
 def _settings(options: Options) -> Iterator[Finding]:
@@ -108,4 +111,6 @@ def _tools(options: Options) -> Iterator[Finding]:
         if found:
             yield Finding("ok", f"{program}: {found}")
         else:
-            yield Finding("error" if level == "error" else "warning", f"{program} was not found: {use}", f"install {program}")
+            yield Finding(
+                "error" if level == "error" else "warning", f"{program} was not found: {use}", f"install {program}"
+            )

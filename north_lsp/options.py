@@ -32,7 +32,7 @@ class Options:
     def choose_model(self, saved: str | None) -> "Model":
         """The model to start with: the one asked for, else the saved choice, else the default of what has a key.
 
-        Raises UsageError for an asked-for model that is unknown or lacks its key; a saved one of that kind is passed over.
+        Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
         """
         from north_lsp.providers.catalog import MissingCredential, UnknownModel, catalog, require_credential
 

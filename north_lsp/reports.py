@@ -19,7 +19,8 @@ def conversations(options: Options) -> str:
     if not found:
         return f"No conversations about {start} yet."
     width = max(len(row.id) for row in found)
-    return "\n".join(
-        f"{row.id:<{width}}  {row.updated_at[:16].replace('T', ' ')}  {row.message_count:>4} messages  {one_line(row.title)}"
-        for row in found
-    )
+    lines = []
+    for row in found:
+        when = row.updated_at[:16].replace("T", " ")
+        lines.append(f"{row.id:<{width}}  {when}  {row.message_count:>4} messages  {one_line(row.name)}")
+    return "\n".join(lines)

@@ -33,7 +33,7 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 def run_tcp(address: tuple[str, int], options: Options) -> int:
-    """Listen, say where on standard error, and serve the first client that presents the token; returns the exit code."""
+    """Listen, say where on standard error, serve the first client that presents the token; returns the exit code."""
     return anyio.run(_listen, address, options)
 
 
@@ -84,5 +84,3 @@ async def _serve_client(stream: anyio.abc.SocketStream, token: str, options: Opt
             except ConnectionEnded:
                 return None
     return await serve_lsp(opening, pipe, options) if opening.done else None
-
-

@@ -1,4 +1,4 @@
-"""ACP's methods, once, for any carrier: sessions are made, found and driven here. No wire shape of updates: see `v1.py`."""
+"""ACP's methods, once, for any carrier: sessions are made, found and driven here. Updates are made in `v1.py`."""
 
 import base64
 import binascii
@@ -214,7 +214,7 @@ class AcpAgent:
         found = [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
         page = found[start : start + _PAGE]
         sessions = [
-            {"sessionId": row.id, "cwd": str(row.cwd), "title": row.title, "updatedAt": row.updated_at} for row in page
+            {"sessionId": row.id, "cwd": str(row.cwd), "title": row.title or row.first_prompt, "updatedAt": row.updated_at} for row in page
         ]
         more = start + _PAGE < len(found)
         return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})

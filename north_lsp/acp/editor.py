@@ -23,7 +23,12 @@ class AcpEditor:
     """One session's surface over ACP; texts come from `documents`, which differ by carrier."""
 
     def __init__(
-        self, peer: Peer, session_id: str, client: Client, documents: Documents, options: Callable[[], list[dict[str, Any]]]
+        self,
+        peer: Peer,
+        session_id: str,
+        client: Client,
+        documents: Documents,
+        options: Callable[[], list[dict[str, Any]]],
     ) -> None:
         self._peer = peer
         self._session_id = session_id

@@ -58,7 +58,9 @@ def _part(block: object, field: str) -> Part:
             return Words(text(block, "text"))
         case "resource_link":
             uri = text(block, "uri")
-            return FileLink(uri) if uri.startswith("file:") or "://" not in uri else Words(f"[{block.get('name')}]({uri})")
+            return (
+                FileLink(uri) if uri.startswith("file:") or "://" not in uri else Words(f"[{block.get('name')}]({uri})")
+            )
         case "resource":
             resource = block.get("resource")
             if not isinstance(resource, dict):
@@ -67,6 +69,8 @@ def _part(block: object, field: str) -> Part:
                 raise invalid_params(f"{field}.resource", "has to be a text; binary resources are not supported")
             return Attached(text(resource, "uri"), resource["text"])
         case "image" | "audio" as kind:
-            raise RpcError(-32602, f"invalid params: {field} is of type {kind}, which North does not accept", {"field": field})
+            raise RpcError(
+                -32602, f"invalid params: {field} is of type {kind}, which North does not accept", {"field": field}
+            )
         case kind:
             raise invalid_params(field, f"is of the unknown type {kind!r}")

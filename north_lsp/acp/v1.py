@@ -74,6 +74,10 @@ def _locations(places: Sequence[Location]) -> list[dict[str, Any]]:
     return [_place(place.path, place.line) for place in places]
 
 
+def _changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
+    return [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files]
+
+
 def fenced(text: str, language: str) -> str:
     """A Markdown code block that the text cannot break out of."""
     longest = 2
@@ -101,8 +105,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             located = {"locations": _locations(places)} if places else {}
             return [_call(call_id, title=title, rawInput=dict(arguments), **located)]
         case CallProposes(call_id, title, files):
-            places = [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files]
-            return [_call(call_id, title=title, content=_diffs(files), locations=places)]
+            return [_call(call_id, title=title, content=_diffs(files), locations=_changed_places(files))]
         case CallRunning(call_id, None):
             return [_call(call_id, status="in_progress")]
         case CallRunning(call_id, output):
@@ -188,7 +191,7 @@ def edit_permission(session_id: str, review: EditReview) -> dict[str, Any]:
         "kind": "edit",
         "status": "pending",
         "content": content,
-        "locations": [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files],
+        "locations": _changed_places(files),
     }
     return {"sessionId": session_id, "toolCall": tool_call, "options": _options(EDIT_OPTIONS, review.may_remember)}
 

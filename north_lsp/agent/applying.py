@@ -38,4 +38,3 @@ async def _check_fresh(change: FileChange, workspace: Workspace) -> None:
             f"{change.relative} {happened} since the edit was prepared; nothing was written",
             "read the place again and prepare the edit anew",
         )
-

@@ -18,7 +18,7 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import judge
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.base import AnyTool, Command, Location, Output
+from north_lsp.tools.base import Command, Location, Output, ReadTool, ShellTool, Tool, WriteTool
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.proposal import EditProposal, FileChange
 from north_lsp.workspace.protected import write_rule_on_disk
@@ -142,16 +142,18 @@ class Calls:
             raise ToolError("INVALID_INPUT", call.problem, "send the call again with complete arguments")
         tool, args = self._state.tools.check(call.name, call.arguments, self._state.mode)
         with self._state.diagnostics.timed_tool(call) as outcome:
-            match tool.approval:
-                case "none":
+            match tool:
+                case ReadTool():
                     await self._state.editor.show(CallRunning(call.id))
                     output = await tool.run(args, self._state.workspace)
                     result = self._output(call, output)
-                case "write":
+                case WriteTool():
                     changes = await tool.prepare(args, self._state.workspace)
                     result = await self._write(call, tool, changes)
-                case "shell":
+                case ShellTool():
                     result = await self._shell(call, tool.command(args, self._state.workspace))
+                case _:
+                    raise ToolError("UNAVAILABLE", f"{call.name} cannot be run here")
             outcome.ok = not result.is_error
         return result
 
@@ -163,12 +165,14 @@ class Calls:
 
     # -- edits -----------------------------------------------------------------------------------------------------
 
-    async def _write(self, call: ToolCall, tool: AnyTool, changes: Sequence[FileChange]) -> Result:
+    async def _write(self, call: ToolCall, tool: Tool, changes: Sequence[FileChange]) -> Result:
         files = tuple(changes)
         title = self._edit_title(tool, call, files)
         if all(change.old_text == change.new_text for change in files):
             reason = ok({"applied": False, "reason": "no change"})
-            return Result(reason, False, CallEnded(call.id, self.title(call), True, "No change: the text is already so."))
+            return Result(
+                reason, False, CallEnded(call.id, self.title(call), True, "No change: the text is already so.")
+            )
         warnings: list[str] = []
         for change in files:
             rule = await anyio.to_thread.run_sync(self._write_rule, change)
@@ -196,7 +200,9 @@ class Calls:
             self._decide(review["id"], status, comment)
             if status == "cancelled":
                 raise StopTurn
-            data: dict[str, object] = {"applied": False, "reason": "rejected"} | ({"comment": comment} if comment else {})
+            data: dict[str, object] = {"applied": False, "reason": "rejected"} | (
+                {"comment": comment} if comment else {}
+            )
             ended = CallEnded(call.id, title, False, "Rejected; nothing was written.", files)
             return Result(ok(data), False, ended)
         try:
@@ -214,7 +220,7 @@ class Calls:
         root = next(root for root in self._state.workspace.roots.roots if change.path.is_relative_to(root))
         return write_rule_on_disk(change.path, root, self._state.workspace.private)
 
-    def _edit_title(self, tool: AnyTool, call: ToolCall, files: Sequence[FileChange]) -> str:
+    def _edit_title(self, tool: Tool, call: ToolCall, files: Sequence[FileChange]) -> str:
         added, removed = sum(file.lines_added for file in files), sum(file.lines_removed for file in files)
         return one_line(f"{tool.title(dict(call.arguments))} (+{added}/-{removed})")
 
@@ -300,4 +306,3 @@ def _change_to_log(change: FileChange) -> dict[str, Any]:
         "linesAdded": change.lines_added,
         "linesRemoved": change.lines_removed,
     }
-

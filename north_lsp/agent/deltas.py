@@ -1,4 +1,4 @@
-"""Merging of text deltas: the first is shown at once, later ones at most every 32 ms, and a slow editor slows the model."""
+"""Merging of text deltas: the first is shown at once, later ones every 32 ms; a slow editor slows the model."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""Which of a session's happenings go to North's log, in its words. Lengths, names and durations only, never contents."""
+"""Which of a session's happenings go to North's log, in its words. Lengths, names and durations, never contents."""
 
 import time
 import traceback

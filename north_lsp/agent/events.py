@@ -98,7 +98,7 @@ class TitleChanged:
 
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
-    """After each model request: tokens in the context, the model's window, and the conversation's cost in US dollars."""
+    """After each model request: tokens in the context, the model's window, the conversation's cost in US dollars."""
 
     used: int
     window: int

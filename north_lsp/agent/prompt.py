@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import current_text
-from north_lsp.errors import ToolError
 from north_lsp.workspace.text import split_lines
 
 _MAX_PREVIEW_LINES = 500
@@ -69,4 +69,5 @@ def _mention(path: str, text: str, lines: str | None) -> dict[str, object]:
     shown = "".join(split_lines(text)[:_MAX_PREVIEW_LINES])[:_MAX_PREVIEW_CHARACTERS]
     if len(shown) < len(text):
         shown += f"\n… shortened: {len(text)} characters in all …"
-    return {"type": "file_mention", "path": path, "preview": shown} | ({"range": lines} if lines else {})
+    mention: dict[str, object] = {"type": "file_mention", "path": path, "preview": shown}
+    return mention | ({"range": lines} if lines else {})

@@ -21,6 +21,7 @@ from north_lsp.agent.turn import error_text
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
+from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.proposal import FileChange, TextForm
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def _shown_text(message: Mapping[str, Any]) -> str:
     return "\n\n".join([text_of(message), *(f"[{name}]" for name in names)]).strip()
 
 
-def _answer(entry_id: str, message: Mapping[str, Any], tools: "Registry", open_calls: dict[str, str]) -> Iterator[Event]:
+def _answer(
+    entry_id: str, message: Mapping[str, Any], tools: "Registry", open_calls: dict[str, str]
+) -> Iterator[Event]:
     text = ""
     for block in blocks_of(message):
         match block:
@@ -101,14 +104,5 @@ def _ended(message: Mapping[str, Any], proposals: Mapping[str, tuple[str, tuple[
 
 
 def _change(stored: Mapping[str, Any]) -> FileChange:
-    return FileChange(
-        Path(stored["path"]),
-        stored["relative"],
-        stored["action"],
-        stored["oldText"],
-        stored["newText"],
-        TextForm(),
-        (),
-        stored["linesAdded"],
-        stored["linesRemoved"],
-    )
+    """The hunks are not stored: they follow from the texts."""
+    return make_change(Path(stored["path"]), stored["relative"], stored["oldText"], stored["newText"], TextForm())

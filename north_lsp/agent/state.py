@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from north_lsp.agent.editor import Editor
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.editor import Editor
 from north_lsp.providers.base import Provider
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals

@@ -26,6 +26,8 @@ class PyglsBridge:
         self._on_failure = on_failure
         self._inbox, self._messages = anyio.create_memory_object_stream[dict[str, Any]](_MAX_WAITING)
         self._outbox, self._answers = anyio.create_memory_object_stream[dict[str, Any]](math.inf)
+        self._room = anyio.Event()  # cleared while the client leaves too many answers unread
+        self._room.set()
         self._muted: set[object] = set()
         self._server: LanguageServer | None = None
         self._received = 0
@@ -90,8 +92,7 @@ class PyglsBridge:
                 refused = RpcError(INVALID_PARAMS, f"invalid params for {raw['method']}")
                 await self._peer.send(error_reply(raw["id"], refused))
             return
-        while self._outbox.statistics().current_buffer_used > _MAX_WAITING:  # a client that reads no answers gets no more
-            await anyio.sleep(0.01)
+        await self._room.wait()
         server.protocol.handle_message(message)
 
     def _write(self, data: bytes) -> None:
@@ -101,7 +102,10 @@ class PyglsBridge:
             self._muted.discard(message["id"])
             return
         self._outbox.send_nowait(message)
+        if self._outbox.statistics().current_buffer_used > _MAX_WAITING:
+            self._room = anyio.Event()
 
     async def _send_answers(self) -> None:
         async for message in self._answers:
             await self._peer.send(message)
+            self._room.set()

@@ -65,7 +65,9 @@ class OpenDocuments:
             raise ToolError("IO_ERROR", f"the editor did not apply the edit: {error}", "nothing was written") from None
         if not (isinstance(answer, dict) and answer.get("applied") is True):
             reason = answer.get("failureReason") if isinstance(answer, dict) else None
-            raise ToolError("STALE", f"the editor refused the edit: {reason or 'no reason given'}", "read the place again")
+            raise ToolError(
+                "STALE", f"the editor refused the edit: {reason or 'no reason given'}", "read the place again"
+            )
         for change in mine:
             await self._wait_for(change)
         return mine
@@ -90,7 +92,9 @@ class OpenDocuments:
                     return
                 await changed.wait()
         raise ToolError(
-            "IO_ERROR", f"the editor's text of {change.relative} is not the accepted one", "read the file before going on"
+            "IO_ERROR",
+            f"the editor's text of {change.relative} is not the accepted one",
+            "read the file before going on",
         )
 
 
@@ -115,7 +119,10 @@ def text_edits(old: str, new: str, encoding: str) -> list[dict[str, Any]]:
     )
     return [
         {
-            "range": {"start": _line_start(before, head + i1, encoding), "end": _line_start(before, head + i2, encoding)},
+            "range": {
+                "start": _line_start(before, head + i1, encoding),
+                "end": _line_start(before, head + i2, encoding),
+            },
             "newText": "".join(after[head + j1 : head + j2]),
         }
         for tag, i1, i2, j1, j2 in middle.get_opcodes()

@@ -1,4 +1,4 @@
-"""The Editor port for clients that speak nothing but LSP: message requests for reviews, progress and the log for the rest."""
+"""The Editor port for clients that speak nothing but LSP: message requests, progress and the client's log."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,7 +97,7 @@ class PlainEditor:
             answer = await self._peer.request("window/showMessageRequest", params, cancellable=True)
         except RpcError:
             return None
-        return offered.get(answer.get("title")) if isinstance(answer, dict) else None
+        return offered.get(str(answer.get("title"))) if isinstance(answer, dict) else None
 
     def open_paths(self) -> frozenset[Path]:
         return self._documents.open_paths()

@@ -1,4 +1,4 @@
-"""The language server that pygls runs for North. The only module that imports pygls and lsprotocol; loaded on a thread."""
+"""The language server that pygls runs for North. The only module that imports pygls and lsprotocol."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""LSP's `initialize`, as a pure function over a declared table of capabilities. Imports neither pygls nor lsprotocol."""
+"""LSP's `initialize`, as a pure function over a declared table of capabilities. Needs neither pygls nor lsprotocol."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,8 @@ _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 @dataclass(frozen=True, slots=True)
 class LspClient:
-    """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that opted
-    in, else None; `folders` are the workspace folders, the main one first."""
+    """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that
+    opted in, else None; `folders` are the workspace folders, the main one first."""
 
     encoding: str
     folders: tuple[Path, ...]

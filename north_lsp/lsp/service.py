@@ -1,9 +1,8 @@
 """LSP's life cycle, and North's commands for clients that did not opt in to the chat on their connection."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -174,7 +173,7 @@ class LspService:
         roots = self._roots()
         find = partial(list_conversations, self._environment.locations, repo_hash=project_hash(roots.main))
         found = await anyio.to_thread.run_sync(find)
-        return [{"conversationId": row.id, "title": row.title, "updatedAt": row.updated_at} for row in found]
+        return [{"conversationId": row.id, "title": row.name, "updatedAt": row.updated_at} for row in found]
 
     async def _load(self, given: dict[str, Any], params: Params, call: Call) -> object:
         """`{conversationId}` or the bare id → `{conversationId, text}`; the conversation goes on from there."""
@@ -261,7 +260,7 @@ class LspService:
 
 def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
     """The file, or the lines of it, that the prompt is about."""
-    uri, range = given.get("uri"), given.get("range")
+    uri, range = given.get("uri"), given.get("range") or {}
     if not isinstance(uri, str):
         return ()
     try:

@@ -81,8 +81,8 @@ class Catalog:
             if len(matches) == 1:
                 return matches[0]
             if matches:
-                names = ", ".join(model.alias for model in matches[:8])
-                raise UnknownModel(f"the model {selector!r} is ambiguous: choose one of {names}")
+                several = ", ".join(model.alias for model in matches[:8])
+                raise UnknownModel(f"the model {selector!r} is ambiguous: choose one of {several}")
         names = [model.alias for model in self.models]
         close = difflib.get_close_matches(text, names, 3, 0.3) or names[:3]
         raise UnknownModel(f"there is no model {selector!r}; the closest are {', '.join(close)}")
@@ -106,7 +106,7 @@ def require_credential(model: Model, environ: Mapping[str, str]) -> str | None:
     name = credential(model.provider, environ)
     if name is None:
         raise MissingCredential(
-            f"{model.title} needs a key: set {model.provider.credentials[-1]} in the environment that starts the editor,"
+            f"{model.title} needs a key: set {model.provider.credentials[-1]} in the environment that starts North,"
             " or choose the offline model"
         )
     return name
@@ -151,4 +151,10 @@ def make_provider(model: Model, environ: Mapping[str, str]) -> Provider:
         return AnthropicProvider(environ[name].strip(), base_url, is_token=name.endswith("_TOKEN"))
     from north_lsp.providers.offline.provider import OfflineProvider
 
-    return OfflineProvider()
+    return OfflineProvider(delay=_offline_delay(environ))
+
+
+def _offline_delay(environ: Mapping[str, str]) -> float:
+    """Seconds between the offline model's words, so that a demonstration can be watched (`NORTH_OFFLINE_DELAY_MS`)."""
+    text = environ.get("NORTH_OFFLINE_DELAY_MS", "")
+    return min(int(text), 1000) / 1000 if text.isdecimal() else 0.0

@@ -18,7 +18,7 @@ class CommandApprovals(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`status` is what the review's record says of a command that was allowed by the user's own earlier word, else None.
+    """`status` is what the review's record says of a command that the user's own earlier word allows, else None.
     `warnings` are shown with the question; `may_remember` is false for commands that ask every time."""
 
     status: Literal["always", "auto"] | None
@@ -41,5 +41,3 @@ def judge(command: str, *, in_root: bool, approvals: CommandApprovals) -> Verdic
         return Verdict("auto", (), may_remember=True)
     known = in_root and approvals.command_allowed(command)
     return Verdict("always" if known else None, (), may_remember=in_root)
-
-

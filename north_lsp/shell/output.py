@@ -4,7 +4,7 @@ import codecs
 from collections import deque
 from dataclasses import dataclass
 
-from north_lsp.display import without_escapes
+from north_lsp.display import unfinished_escape, without_escapes
 
 HEAD_CHARACTERS = 16_000
 TAIL_CHARACTERS = 34_000
@@ -58,13 +58,9 @@ class OutputSink:
     def _take(self, raw: str, *, final: bool) -> None:
         self._held = ""
         if not final:
-            start = raw.rfind("\x1b")
-            if (
-                start >= 0
-                and len(raw) - start < _LONGEST_HELD_ESCAPE
-                and without_escapes(raw[start:]).startswith("\x1b")
-            ):
-                raw, self._held = raw[:start], raw[start:]  # an escape sequence may go on in the next chunk
+            start = unfinished_escape(raw)
+            if start < len(raw) and len(raw) - start < _LONGEST_HELD_ESCAPE:
+                raw, self._held = raw[:start], raw[start:]
             elif raw.endswith("\r"):
                 raw, self._held = raw[:-1], "\r"
         text = _last_states(without_escapes(raw).replace("\r\n", "\n"))

@@ -1,4 +1,4 @@
-"""Running one approved command: a fresh `bash`, no input, output in order, and nothing left behind when it is cancelled."""
+"""Running one approved command: a fresh `bash`, no input, output in order, nothing left behind by a cancel."""
 
 import contextlib
 import os
@@ -81,7 +81,7 @@ class CommandRunner:
         self._background = background
         self._marks: set[str] = set()
 
-    async def run(self, command: str, cwd: Path, timeout: float, on_output: Callable[[str], Awaitable[None]]) -> Ran:
+    async def run(self, command: str, cwd: Path, seconds: float, on_output: Callable[[str], Awaitable[None]]) -> Ran:
         """Run to the end, the time limit or cancellation. Raises ToolError when the shell cannot be started."""
         bash = shutil.which("bash", path=self._environ.get("PATH"))
         if bash is None:
@@ -104,7 +104,7 @@ class CommandRunner:
         sink = OutputSink()
         timed_out = False
         try:
-            with anyio.move_on_after(timeout) as limit:
+            with anyio.move_on_after(seconds) as limit:
                 await self._follow(process, sink, on_output)
             timed_out = limit.cancelled_caught
             if timed_out:

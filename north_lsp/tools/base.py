@@ -1,9 +1,10 @@
 """What a tool is: its description for the model, and one of three ways to act, by what needs the user's approval."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Mode = Literal["ask", "agent"]
+Approval = Literal["none", "write", "shell"]
 Kind = Literal["read", "search", "edit", "execute", "think", "other"]
 
 
@@ -69,38 +71,52 @@ class Workspace:
     private: tuple[Path, ...] = ()
 
 
-class Tool(Protocol):
+class Tool(ABC):
+    """What every tool has. `parallel` tools may run side by side; `modes` are those that offer it to the model."""
+
     name: ClassVar[str]
     kind: ClassVar[Kind]
+    approval: ClassVar[Approval]
     modes: ClassVar[frozenset[Mode]]
-    parallel: ClassVar[bool]
-    Args: ClassVar[type["BaseModel"]]
+    parallel: ClassVar[bool] = False
+    args: ClassVar[type["BaseModel"]]
 
+    @abstractmethod
     def title(self, args: dict[str, Any]) -> str:
         """One line for people; `args` may be incomplete while they stream."""
-        ...
 
 
-class ReadTool(Tool, Protocol):
-    approval: ClassVar[Literal["none"]]
+class ReadTool(Tool):
+    """Only looks: runs unasked, in every mode, beside others of its kind."""
 
-    async def run(self, args: Any, workspace: Workspace) -> Output: ...
+    approval = "none"
+    modes = frozenset({"ask", "agent"})
+    parallel = True
+
+    @abstractmethod
+    async def run(self, args: Any, workspace: Workspace) -> Output:
+        """Raises ToolError."""
 
 
-class WriteTool(Tool, Protocol):
-    approval: ClassVar[Literal["write"]]
+class WriteTool(Tool):
+    """Proposes changes; the review decides, and whoever reviewed them applies them."""
 
+    approval = "write"
+    kind = "edit"
+    modes = frozenset({"agent"})
+
+    @abstractmethod
     async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
         """The changes that the arguments ask for; writes nothing. Raises ToolError."""
-        ...
 
 
-class ShellTool(Tool, Protocol):
-    approval: ClassVar[Literal["shell"]]
+class ShellTool(Tool):
+    """Asks for a command to be run."""
 
+    approval = "shell"
+    kind = "execute"
+    modes = frozenset({"agent"})
+
+    @abstractmethod
     def command(self, args: Any, workspace: Workspace) -> Command:
         """What is to be run. Raises ToolError."""
-        ...
-
-
-AnyTool = ReadTool | WriteTool | ShellTool

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Kind, Mode, Workspace
+from north_lsp.tools.base import Workspace, WriteTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_open, text_of
 from north_lsp.workspace.diff import make_change
@@ -18,22 +18,20 @@ from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import is_generated, to_newlines
 
 
-class EditCreateFile:
-    class Args(Arguments):
-        path: str = Field(description="Relative to the workspace root.")
-        content: str = Field(description="The whole text of the file.")
-        overwrite: bool = Field(False, description="Replace a file that exists.")
+class EditCreateFileArgs(Arguments):
+    path: str = Field(description="Relative to the workspace root.")
+    content: str = Field(description="The whole text of the file.")
+    overwrite: bool = Field(False, description="Replace a file that exists.")
 
-    name: ClassVar[str] = "edit_create_file"
-    kind: ClassVar[Kind] = "edit"
-    modes: ClassVar[frozenset[Mode]] = frozenset({"agent"})
-    parallel: ClassVar[bool] = False
-    approval: ClassVar[Literal["write"]] = "write"
+
+class EditCreateFile(WriteTool):
+    name = "edit_create_file"
+    args = EditCreateFileArgs
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Creating {Path(str(args.get('path', '…'))).name or '…'}"
 
-    async def prepare(self, args: Args, workspace: Workspace) -> Sequence[FileChange]:
+    async def prepare(self, args: EditCreateFileArgs, workspace: Workspace) -> Sequence[FileChange]:
         resolved = await resolve_open(args.path, workspace)
         if await anyio.Path(resolved.path).is_dir():
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder")

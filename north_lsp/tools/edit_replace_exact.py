@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Kind, Mode, Workspace
+from north_lsp.tools.base import Workspace, WriteTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_open, text_of
 from north_lsp.workspace.diff import make_change
@@ -18,23 +18,21 @@ from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import is_generated
 
 
-class EditReplaceExact:
-    class Args(Arguments):
-        path: str = Field(description="Relative to the workspace root.")
-        old: str = Field(min_length=1, description="The exact text to replace, without line numbers.")
-        new: str = Field(description="What stands there afterwards.")
-        expectedOccurrences: int = Field(1, ge=1, description="How often `old` occurs.")
+class EditReplaceExactArgs(Arguments):
+    path: str = Field(description="Relative to the workspace root.")
+    old: str = Field(min_length=1, description="The exact text to replace, without line numbers.")
+    new: str = Field(description="What stands there afterwards.")
+    expectedOccurrences: int = Field(1, ge=1, description="How often `old` occurs.")
 
-    name: ClassVar[str] = "edit_replace_exact"
-    kind: ClassVar[Kind] = "edit"
-    modes: ClassVar[frozenset[Mode]] = frozenset({"agent"})
-    parallel: ClassVar[bool] = False
-    approval: ClassVar[Literal["write"]] = "write"
+
+class EditReplaceExact(WriteTool):
+    name = "edit_replace_exact"
+    args = EditReplaceExactArgs
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"
 
-    async def prepare(self, args: Args, workspace: Workspace) -> Sequence[FileChange]:
+    async def prepare(self, args: EditReplaceExactArgs, workspace: Workspace) -> Sequence[FileChange]:
         resolved = await resolve_open(args.path, workspace)
         text, _ = await text_of(resolved.path, workspace)
         marker = is_generated(text.text[:1024], resolved.path.name)

@@ -1,13 +1,13 @@
 """`read_file`: a part of a text file, numbered."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Kind, Location, Mode, Output, Workspace
+from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import current_text
 from north_lsp.workspace.text import Text, split_lines
@@ -16,25 +16,24 @@ _MAX_LINES = 500
 _MAX_BYTES = 100 * 1024
 
 
-class ReadFile:
-    class Args(Arguments):
-        path: str = Field(description="Relative to the workspace root.")
-        startLine: int | None = Field(None, ge=1, description="First line, from 1.")
-        endLine: int | None = Field(None, ge=1, description="Last line, inclusive.")
-        aroundMatch: str | None = Field(None, min_length=1, description="Show the first line that contains this text.")
-        occurrence: int = Field(1, ge=1, description="Which match of `aroundMatch`.")
-        windowLines: int = Field(20, ge=0, le=250, description="Lines before and after the match.")
+class ReadFileArgs(Arguments):
+    path: str = Field(description="Relative to the workspace root.")
+    startLine: int | None = Field(None, ge=1, description="First line, from 1.")
+    endLine: int | None = Field(None, ge=1, description="Last line, inclusive.")
+    aroundMatch: str | None = Field(None, min_length=1, description="Show the first line that contains this text.")
+    occurrence: int = Field(1, ge=1, description="Which match of `aroundMatch`.")
+    windowLines: int = Field(20, ge=0, le=250, description="Lines before and after the match.")
 
-    name: ClassVar[str] = "read_file"
-    kind: ClassVar[Kind] = "read"
-    modes: ClassVar[frozenset[Mode]] = frozenset({"ask", "agent"})
-    parallel: ClassVar[bool] = True
-    approval: ClassVar[Literal["none"]] = "none"
+
+class ReadFile(ReadTool):
+    name = "read_file"
+    kind = "read"
+    args = ReadFileArgs
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Reading {Path(str(args.get('path', '…'))).name or '…'}"
 
-    async def run(self, args: Args, workspace: Workspace) -> Output:
+    async def run(self, args: ReadFileArgs, workspace: Workspace) -> Output:
         resolved, text, source = await current_text(args.path, workspace)
         start, data = await anyio.to_thread.run_sync(_window, args, text)
         workspace.seen.tags[resolved.path] = text.tag
@@ -42,7 +41,7 @@ class ReadFile:
         return Output(self.title({"path": resolved.relative}), data, locations=(Location(resolved.path, start),))
 
 
-def _window(args: ReadFile.Args, text: Text) -> tuple[int, dict[str, object]]:
+def _window(args: ReadFileArgs, text: Text) -> tuple[int, dict[str, object]]:
     """The first line shown and the result without its path."""
     lines = split_lines(text.text)
     total = len(lines)

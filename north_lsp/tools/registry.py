@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import AnyTool, Mode
+from north_lsp.tools.base import Mode, Tool
 
 MAX_ARGUMENT_BYTES = 50 * 1024
 
@@ -22,24 +22,24 @@ class Arguments(BaseModel):
 class Registry:
     """Tools by name. A second tool of one name is a programming error."""
 
-    def __init__(self, tools: Iterable[AnyTool]) -> None:
-        self._tools: dict[str, AnyTool] = {}
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools: dict[str, Tool] = {}
         for tool in tools:
             if tool.name in self._tools:
                 raise ValueError(f"two tools are called {tool.name}")
             self._tools[tool.name] = tool
 
-    def find(self, name: str) -> AnyTool | None:
+    def find(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         """What the model may use in a mode, by name, so that requests of one conversation stay identical."""
         tools = sorted(self._tools.values(), key=lambda tool: tool.name)
         return tuple(
-            ToolSpec(tool.name, _description(tool), _schema(tool.Args)) for tool in tools if mode in tool.modes
+            ToolSpec(tool.name, _description(tool), _schema(tool.args)) for tool in tools if mode in tool.modes
         )
 
-    def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[AnyTool, Any]:
+    def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[Tool, Any]:
         """The tool and its parsed arguments. Raises ToolError before anything has run."""
         tool = self._tools.get(name)
         if tool is None:
@@ -60,12 +60,12 @@ class Registry:
                 "make several smaller edits",
             )
         try:
-            return tool, tool.Args.model_validate(arguments)
+            return tool, tool.args.model_validate(arguments)
         except ValidationError as error:
             raise _invalid(error) from None
 
 
-def _description(tool: AnyTool) -> str:
+def _description(tool: Tool) -> str:
     from north_lsp.tools.descriptions import description
 
     return description(tool.name)

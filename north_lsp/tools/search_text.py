@@ -2,38 +2,37 @@
 
 import threading
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import anyio.to_thread
 from pydantic import Field
 
-from north_lsp.tools.base import Kind, Location, Mode, Output, Workspace
+from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_open
 from north_lsp.workspace.search import search
 
 
-class SearchText:
-    class Args(Arguments):
-        query: str = Field(min_length=1)
-        regex: bool = False
-        path: str | None = Field(None, description="A file or folder to search in.")
-        glob: str | None = Field(None, description="Only files whose path matches, for example `*.py`.")
-        caseSensitive: bool = False
-        contextLines: int = Field(0, ge=0, le=5)
-        limit: int = Field(50, ge=1, le=200)
-        offset: int = Field(0, ge=0)
+class SearchTextArgs(Arguments):
+    query: str = Field(min_length=1)
+    regex: bool = False
+    path: str | None = Field(None, description="A file or folder to search in.")
+    glob: str | None = Field(None, description="Only files whose path matches, for example `*.py`.")
+    caseSensitive: bool = False
+    contextLines: int = Field(0, ge=0, le=5)
+    limit: int = Field(50, ge=1, le=200)
+    offset: int = Field(0, ge=0)
 
-    name: ClassVar[str] = "search_text"
-    kind: ClassVar[Kind] = "search"
-    modes: ClassVar[frozenset[Mode]] = frozenset({"ask", "agent"})
-    parallel: ClassVar[bool] = True
-    approval: ClassVar[Literal["none"]] = "none"
+
+class SearchText(ReadTool):
+    name = "search_text"
+    kind = "search"
+    args = SearchTextArgs
 
     def title(self, args: dict[str, Any]) -> str:
         return f'Searching "{args.get("query", "…")}"'
 
-    async def run(self, args: Args, workspace: Workspace) -> Output:
+    async def run(self, args: SearchTextArgs, workspace: Workspace) -> Output:
         if args.path is not None:
             await resolve_open(args.path, workspace)
         stopped = threading.Event()

@@ -1,33 +1,31 @@
 """`shell_run`: one command in a fresh shell, after the user's approval."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Command, Kind, Mode, Workspace
+from north_lsp.tools.base import Command, ShellTool, Workspace
 from north_lsp.tools.registry import Arguments
 
 _MAX_COMMAND_BYTES = 32 * 1024
 
 
-class ShellRun:
-    class Args(Arguments):
-        command: str = Field(min_length=1)
-        cwd: str | None = Field(None, description="Relative to the workspace root.")
-        timeout: float = Field(60, ge=1, le=3600, description="Seconds.")
-        description: str | None = Field(None, max_length=80, description="Why, shown to the user.")
+class ShellRunArgs(Arguments):
+    command: str = Field(min_length=1)
+    cwd: str | None = Field(None, description="Relative to the workspace root.")
+    timeout: float = Field(60, ge=1, le=3600, description="Seconds.")
+    description: str | None = Field(None, max_length=80, description="Why, shown to the user.")
 
-    name: ClassVar[str] = "shell_run"
-    kind: ClassVar[Kind] = "execute"
-    modes: ClassVar[frozenset[Mode]] = frozenset({"agent"})
-    parallel: ClassVar[bool] = False
-    approval: ClassVar[Literal["shell"]] = "shell"
+
+class ShellRun(ShellTool):
+    name = "shell_run"
+    args = ShellRunArgs
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Running {args.get('command', '…')}"
 
-    def command(self, args: Args, workspace: Workspace) -> Command:
+    def command(self, args: ShellRunArgs, workspace: Workspace) -> Command:
         if not args.command.strip():
             raise ToolError("INVALID_INPUT", "the command is blank")
         if "\0" in args.command:

@@ -1,0 +1,121 @@
+"""What the demonstration prints and asks. It shows only what came over the protocol."""
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from north_lsp.display import visible
+
+_RESET, _BOLD, _DIM, _RED, _GREEN, _CYAN, _YELLOW = (
+    "\033[0m",
+    "\033[1m",
+    "\033[2m",
+    "\033[31m",
+    "\033[32m",
+    "\033[36m",
+    "\033[33m",
+)
+_APPROVING = ("allow_once", "allow_always")
+
+
+class Terminal:
+    """One demonstration's screen. `unattended` answers every question with the first option."""
+
+    def __init__(self, *, unattended: bool) -> None:
+        self._unattended = unattended
+        self._colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        self._in_text = False
+        self._titles: dict[str, str] = {}
+
+    def _paint(self, text: str, *codes: str) -> str:
+        return f"{''.join(codes)}{text}{_RESET}" if self._colour else text
+
+    def _line(self, text: str = "") -> None:
+        if self._in_text:
+            print()
+            self._in_text = False
+        print(text, flush=True)
+
+    def introduce(self, project: Path, prompt: str) -> None:
+        self._line(self._paint("North", _BOLD) + f": a whole turn, on a copy of a project in {project}")
+        self._line(self._paint("The server runs as `north-lsp acp`; this terminal is its editor.", _DIM))
+        self._line()
+        self._line(self._paint("You: ", _BOLD, _CYAN) + prompt)
+        self._line()
+
+    def show(self, update: dict[str, Any]) -> None:
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                text = str(update["content"].get("text", ""))
+                print(text, end="", flush=True)
+                self._in_text = not text.endswith("\n")
+            case "tool_call":
+                self._titles[update["toolCallId"]] = update["title"]
+            case "tool_call_update":
+                self._titles[update["toolCallId"]] = update.get("title") or self._titles.get(update["toolCallId"], "")
+                if update.get("status") in ("completed", "failed"):
+                    self._ended(update)
+            case _:
+                pass
+
+    def _ended(self, update: dict[str, Any]) -> None:
+        done = update["status"] == "completed"
+        mark = self._paint("done", _GREEN) if done else self._paint("not done", _RED)
+        self._line(f"  {self._paint('*', _YELLOW)} {visible(self._titles[update['toolCallId']])}  {mark}")
+        for part in update.get("content") or ():
+            if part.get("type") == "content":
+                for line in str(part["content"].get("text", "")).split("\n"):
+                    self._line(self._paint(f"    {line}", _DIM))
+        self._line()
+
+    def ask(self, params: dict[str, Any]) -> str:
+        """Show what a permission request is about, and return the id of the option that was chosen."""
+        call = params["toolCall"]
+        options = params["options"]
+        self._line()
+        self._line(self._paint(f"  ? {visible(call['title'])}", _BOLD))
+        for part in call.get("content") or ():
+            if part.get("type") == "diff":
+                self._diff(part)
+            elif part.get("type") == "content" and call.get("kind") != "execute":
+                self._line(f"    {part['content'].get('text', '')}")
+        if self._unattended:
+            chosen = next(option for option in options if option["kind"] in _APPROVING)
+            self._line(self._paint(f"    -> {chosen['name']} (--yes)", _GREEN))
+            self._line()
+            return str(chosen["optionId"])
+        return self._read_choice(options)
+
+    def _read_choice(self, options: list[dict[str, Any]]) -> str:
+        for number, option in enumerate(options, 1):
+            self._line(f"    {number}  {option['name']}")
+        refusing = next(option for option in options if option["kind"] not in _APPROVING)
+        while True:
+            try:
+                typed = input(f"    1-{len(options)} (anything else asks again, end of input refuses): ").strip()
+            except EOFError:
+                self._line()
+                return str(refusing["optionId"])
+            if typed.isdecimal() and 1 <= int(typed) <= len(options):
+                self._line()
+                return str(options[int(typed) - 1]["optionId"])
+
+    def _diff(self, part: dict[str, Any]) -> None:
+        name = Path(part["path"]).name
+        old, new = (part.get("oldText") or "").split("\n"), part["newText"].split("\n")
+        before = name if part.get("oldText") is not None else "/dev/null"
+        for line in difflib.unified_diff(old, new, before, name, lineterm=""):
+            colour = {"+": _GREEN, "-": _RED, "@": _CYAN}.get(line[:1], "")
+            self._line("    " + self._paint(visible(line), colour))
+
+    def failure(self, where: str, error: BaseException) -> None:
+        self._line(self._paint(f"{where}: {error!r}", _RED))
+
+    def conclude(self, project: Path, stopped: str | None) -> None:
+        self._line()
+        if stopped is None:
+            self._line(self._paint("The server ended before the turn did.", _RED))
+        else:
+            self._line(self._paint(f"The turn ended ({stopped}). The original project is untouched.", _DIM))

@@ -1,0 +1,194 @@
+"""What the user has allowed once and for all in a project.
+
+Each permission stands in two files and holds only while both say so: one in the project, which people share and read,
+and one of the user's own. A cloned repository can so neither allow anything nor keep alive what the user took back.
+"""
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from north_lsp.storage.entries import timestamp
+from north_lsp.storage.files import (
+    MAX_CONFIG_BYTES,
+    json_bytes,
+    private_directory,
+    read_json,
+    set_aside,
+    short_lock,
+    write_atomic,
+)
+from north_lsp.storage.locations import Locations
+
+Content = dict[str, Any]
+Switch = Literal["editsAutoAccept", "shellAutoApprove"]
+
+_VERSION = 1
+
+
+class Approvals:
+    """The permissions of one project, read anew at each question, so that other processes' changes count at once.
+
+    A change that cannot be saved holds for this object's life only, and `write_error` says why.
+    """
+
+    def __init__(self, locations: Locations, project_hash: str, root: Path) -> None:
+        self.write_error: OSError | None = None
+        self._locations = locations
+        self._lock_name = f"approvals-{project_hash}"
+        self._own = locations.project(project_hash) / "approvals.json"
+        self._folder = root / ".north"
+        self._unsaved_switches: dict[Switch, bool] = {}
+        self._unsaved_commands: set[str] = set()
+
+    def edits_auto_accepted(self) -> bool:
+        return self._is_on("editsAutoAccept")
+
+    def enable_edits_auto_accept(self) -> None:
+        self._switch("editsAutoAccept", on=True)
+
+    def disable_edits_auto_accept(self) -> None:
+        self._switch("editsAutoAccept", on=False)
+
+    def shell_auto_approved(self) -> bool:
+        return self._is_on("shellAutoApprove")
+
+    def enable_shell_auto_approve(self) -> None:
+        self._switch("shellAutoApprove", on=True)
+
+    def disable_shell_auto_approve(self) -> None:
+        self._switch("shellAutoApprove", on=False)
+
+    def command_allowed(self, command: str) -> bool:
+        """Whether exactly this text, but for white space around it, was allowed."""
+        command = command.strip()
+        if command in self._unsaved_commands:
+            return True
+        shared = [text.strip() for text in _commands(_read(self._allowlist, _is_allowlist)) if isinstance(text, str)]
+        return bool(command) and command in shared and command in _allowed(_read(self._own, _is_approvals))
+
+    def allow_command(self, command: str) -> None:
+        """Raises ValueError for an empty command."""
+        command = command.strip()
+        if not command:
+            raise ValueError("there is no command to allow")
+
+        def share(content: Content) -> None:
+            commands = _commands(content)
+            content["allowedCommands"] = commands if command in commands else [*commands, command]
+
+        def record(content: Content) -> None:
+            content["allowed"] = {**_allowed(content), command: {"at": timestamp()}}
+
+        if not self._save([(self._allowlist, _is_allowlist, share), (self._own, _is_approvals, record)]):
+            self._unsaved_commands.add(command)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _allowlist(self) -> Path:
+        return self._folder / "allowlist.json"
+
+    @property
+    def _autoaccept(self) -> Path:
+        return self._folder / "autoaccept.json"
+
+    def _is_on(self, switch: Switch) -> bool:
+        if (unsaved := self._unsaved_switches.get(switch)) is not None:
+            return unsaved
+        if _read(self._autoaccept, _is_object).get(switch) is not True:
+            return False
+        match _read(self._own, _is_approvals).get(switch):
+            case {"value": True}:
+                return True
+            case _:
+                return False
+
+    def _switch(self, switch: Switch, *, on: bool) -> None:
+        def share(content: Content) -> None:
+            content[switch] = on
+
+        def record(content: Content) -> None:
+            content[switch] = {"value": on, "at": timestamp()}
+
+        steps: list[_Step] = [(self._own, _is_approvals, record), (self._autoaccept, _is_object, share)]
+        if self._save(steps):
+            self._unsaved_switches.pop(switch, None)
+        else:
+            self._unsaved_switches[switch] = on
+
+    def _save(self, steps: "list[_Step]") -> bool:
+        try:
+            with short_lock(self._locations, self._lock_name):
+                for path, is_valid, change in steps:
+                    self._change(path, is_valid, change)
+        except OSError as error:
+            self.write_error = error
+            return False
+        return True
+
+    def _change(self, path: Path, is_valid: "_Check", change: Callable[[Content], None]) -> None:
+        """Read, change, replace; a file that cannot be read is put aside first. The caller holds the lock."""
+        ours = path == self._own
+        if ours:
+            private_directory(path.parent)
+        else:
+            with suppress(FileExistsError):
+                self._folder.mkdir()
+            if self._folder.is_symlink():
+                raise OSError(errno.ELOOP, "a link, which North does not write through", str(self._folder))
+        content: Content = {"version": _VERSION} if ours else {}
+        if os.path.lexists(path):
+            if (read := _read_valid(path, is_valid)) is not None:
+                content = read
+            else:
+                set_aside(path)
+        if isinstance(version := content.get("version"), int) and version > _VERSION:
+            raise OSError(errno.EROFS, "a newer North wrote it", str(path))
+        change(content)
+        # A link is replaced, not followed: it could lead anywhere.
+        write_atomic(path, json_bytes(content), 0o600 if ours else 0o666)
+
+
+_Check = Callable[[object], bool]
+_Step = tuple[Path, _Check, Callable[[Content], None]]
+
+
+def _read(path: Path, is_valid: _Check) -> Content:
+    """A file's content; empty if it is missing, unreadable or of a newer version."""
+    content = _read_valid(path, is_valid) or {}
+    version = content.get("version", _VERSION)
+    return content if version == _VERSION else {}
+
+
+def _read_valid(path: Path, is_valid: _Check) -> Content | None:
+    try:
+        content = read_json(path, MAX_CONFIG_BYTES)
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) and is_valid(content) else None
+
+
+def _is_object(content: object) -> bool:
+    return isinstance(content, dict)
+
+
+def _is_allowlist(content: object) -> bool:
+    return isinstance(content, dict) and isinstance(content.get("allowedCommands", []), list)
+
+
+def _is_approvals(content: object) -> bool:
+    return isinstance(content, dict) and isinstance(content.get("allowed", {}), dict)
+
+
+def _commands(content: Content) -> list[object]:
+    commands = content.get("allowedCommands", [])
+    return list(commands) if isinstance(commands, list) else []
+
+
+def _allowed(content: Content) -> dict[str, object]:
+    allowed = content.get("allowed", {})
+    return dict(allowed) if isinstance(allowed, dict) else {}

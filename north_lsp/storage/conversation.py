@@ -1,0 +1,299 @@
+"""One conversation: its log on disk and the same in memory. Append-only, and one process at a time writes."""
+
+import errno
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from north_lsp.storage.entries import (
+    ANNOTATION_TYPES,
+    HEADER,
+    VERSION,
+    Record,
+    is_from_user,
+    new_conversation_id,
+    new_entry_id,
+    timestamp,
+    valid_conversation_id,
+)
+from north_lsp.storage.errors import ConversationBusy, UnknownConversation
+from north_lsp.storage.files import private_directory
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.locks import FileLock, LockHeld, try_lock
+from north_lsp.storage.log_file import LogFile
+from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
+from north_lsp.storage.partial import recover, write_partial
+from north_lsp.storage.records import encode, storable
+
+__all__ = ["Conversation", "ConversationBusy", "UnknownConversation"]
+
+_RESOLVED = {"write": "rejected", "shell": "denied"}
+
+
+class Conversation:
+    """Made by `create` or `open`. Every method may be called from any thread.
+
+    Writing never raises an OSError: what cannot be saved stays in memory, is tried again with each later line, and
+    `write_error` says why. A conversation with a `read_only_reason` takes entries in memory only.
+    """
+
+    def __init__(self, path: Path, state: LogState, log: LogFile) -> None:
+        self.id = path.stem
+        self.path = path
+        self._state = state
+        self._log = log
+        self._saved = log.size is not None
+        self._wrote = False
+        self._reserved: set[str] = set()
+        self._lock: FileLock | None = None
+        self._refused: OSError | None = None
+        self._mutex = threading.RLock()
+
+    @classmethod
+    def create(
+        cls,
+        store: Locations,
+        *,
+        repo_root: Path,
+        repo_hash: str,
+        cwd: Path,
+        model: str,
+        client: Mapping[str, object] | None,
+        north_version: str,
+    ) -> "Conversation":
+        """A new one, in memory only until the user's first message is appended."""
+        folder = store.conversations
+        id = new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+        header: Record = {
+            "type": HEADER,
+            "version": VERSION,
+            "id": id,
+            "timestamp": timestamp(),
+            "repoRoot": str(repo_root),
+            "repoHash": repo_hash,
+            "cwd": str(cwd),
+            "model": model,
+        }
+        header |= {"client": client} if client is not None else {}
+        state = LogState(storable(header | {"northVersion": north_version}))
+        path = folder / f"{id}.jsonl"
+        log = LogFile(path, None)
+        log.add(encode(state.header))
+        return cls(path, state, log)
+
+    @classmethod
+    def open(cls, store: Locations, id: str) -> "Conversation":
+        """Read a stored one, with the answer that a crash interrupted. Raises UnknownConversation and OSError."""
+        if not valid_conversation_id(id):
+            raise UnknownConversation(id)
+        path = store.conversations / f"{id}.jsonl"
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise UnknownConversation(id) from None
+        conversation = cls(path, read_state(data), LogFile(path, data))
+        conversation._recover_partial()
+        return conversation
+
+    # -- what is in it ---------------------------------------------------------------------------------------------
+
+    @property
+    def header(self) -> Record:
+        return self._state.header
+
+    @property
+    def entries(self) -> list[Record]:
+        """All tree entries, in the order of the file."""
+        return self._state.entries
+
+    @property
+    def leaf(self) -> str | None:
+        return self._state.leaf
+
+    @property
+    def title(self) -> str | None:
+        return self._state.title
+
+    @property
+    def archived(self) -> bool:
+        return self._state.archived
+
+    @property
+    def warnings(self) -> list[str]:
+        return self._state.warnings
+
+    @property
+    def read_only_reason(self) -> str | None:
+        return self._state.read_only_reason
+
+    @property
+    def write_error(self) -> OSError | None:
+        """Why something is not on disk, None once all of it is."""
+        return self._refused or self._log.error
+
+    def active_path(self) -> list[Record]:
+        """The entries from the root to the leaf."""
+        with self._mutex:
+            return self._state.active_path()
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def append(self, type: str, /, *, entry_id: str | None = None, **payload: Any) -> Record:
+        """Add an entry behind the leaf, which it becomes, and return it as stored. Raises ConversationBusy."""
+        if type in ANNOTATION_TYPES:
+            raise ValueError(f"{type} is an annotation")
+        with self._mutex:
+            self._claim(starts=is_from_user(type, payload))
+            id = self.reserve_id() if entry_id is None else entry_id
+            if id in self._state.ids:
+                raise ValueError(f"the id {id} is taken")
+            fixed = {"type": type, "id": id, "parentId": self._state.leaf, "timestamp": timestamp()}
+            return self._store(storable(fixed | payload | fixed))
+
+    def annotate(self, type: str, /, **payload: Any) -> Record:
+        """Add an annotation and return it as stored; it takes effect at once.
+
+        Raises ConversationBusy, and ValueError for an `entry_updated` that is not allowed.
+        """
+        with self._mutex:
+            self._claim(starts=False)
+            fixed = {"type": type, "id": self.reserve_id(), "timestamp": timestamp()}
+            record = storable(fixed | payload | fixed)
+            if is_tree_entry(record):
+                raise ValueError(f"{type} is no annotation")
+            if type == "entry_updated":
+                problem = self._state.update_problem(record.get("targetId"), record.get("patch"))
+                if problem is not None:
+                    raise ValueError(problem)
+            return self._store(record)
+
+    def reserve_id(self) -> str:
+        """An id for an entry that will be appended later, with `entry_id`."""
+        with self._mutex:
+            while (id := new_entry_id(self._reserved)) in self._state.ids:
+                pass
+            self._reserved.add(id)
+            return id
+
+    def resolve_pending(self) -> int:
+        """Answer the reviews that nobody will answer any more, with no; returns how many. Raises ConversationBusy."""
+        with self._mutex:
+            if not self._state.pending_reviews():
+                return 0
+            self._claim(starts=False)
+            pending = (
+                self._state.pending_reviews()
+            )  # again: taking the lock may have brought what another process decided
+            for entry in pending:
+                status = _RESOLVED.get(str(entry.get("kind")), "cancelled")
+                self.annotate("entry_updated", targetId=entry["id"], patch={"status": status})
+            return len(pending)
+
+    def save_partial(self, message: Mapping[str, Any], entry_id: str) -> None:
+        """Save the answer so far, which will be appended under that id. Best effort: an OSError is swallowed."""
+        with self._mutex:
+            if not self._wrote or entry_id in self._state.ids:
+                return
+            parent = self._state.leaf
+        with suppress(OSError):
+            write_partial(self._partial, message, entry_id, parent)
+        with self._mutex:
+            if entry_id in self._state.ids:
+                self.clear_partial()
+
+    def clear_partial(self) -> None:
+        """The answer is in the log."""
+        with suppress(OSError):
+            self._partial.unlink(missing_ok=True)
+
+    def sync(self) -> None:
+        """Wait until everything written so far is on the disk. For a thread: it can take long."""
+        with self._mutex:
+            handle = self._log.sync_handle() if self._wrote else None
+        if handle is not None:
+            self._log.sync_to_disk(handle)
+
+    def end(self, reason: str) -> None:
+        """Mark the end, if anything was written here."""
+        with self._mutex:
+            if self._wrote:
+                self.annotate("conversation_ended", reason=reason)
+
+    def close(self) -> None:
+        """Let others write. Appending again takes the lock again."""
+        with self._mutex:
+            if self._wrote:
+                self._log.flush()
+            self._log.close()
+            self._wrote = False
+            if self._lock is not None:
+                self._lock.release(remove=True)
+                self._lock = None
+
+    def lock(self) -> LockHeld | None:
+        """Become the writer, which appending does by itself. Returns who is, if it is another; None on success."""
+        with self._mutex:
+            if self._lock is not None:
+                return None
+            try:
+                taken = try_lock(private_directory(self.path.parent) / f"{self.id}.lock")
+            except OSError:
+                return None  # no locks here, or no directory: the write itself will tell
+            if isinstance(taken, LockHeld):
+                return taken
+            self._lock = taken
+            self._catch_up()
+            return None
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _partial(self) -> Path:
+        return self.path.with_suffix(".partial.json")
+
+    def _claim(self, *, starts: bool) -> None:
+        """Hold the lock if the next line goes to disk; before anything changes in memory."""
+        writes = self.read_only_reason is None and (self._saved or starts)
+        if writes and (holder := self.lock()) is not None:
+            raise ConversationBusy(holder)
+        self._saved = self._saved or starts
+
+    def _store(self, record: Record) -> Record:
+        line = encode(record)
+        self._state.add(record)
+        if self.read_only_reason is not None:
+            self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
+            return record
+        self._log.add(line)
+        if self._saved:
+            self._wrote = True
+            self._log.flush()
+        return record
+
+    def _catch_up(self) -> None:
+        """Read what another process has written between this one's reading and its lock."""
+        if self._log.size is None or self._log.has_unsent:
+            return
+        with suppress(OSError):
+            if os.stat(self.path).st_size == self._log.size:
+                return
+            data = self.path.read_bytes()
+            self._state = read_state(data)
+            self._log.reread(data)
+
+    def _recover_partial(self) -> None:
+        if self.read_only_reason is not None or not self._partial.exists():
+            return
+        if self.lock() is not None:
+            return  # its writer is alive and still at it
+        try:
+            if (entry := recover(self._partial, self._state)) is not None:
+                self._store(entry)
+                self._state.warn("an interrupted answer was recovered")
+            if self.write_error is None:
+                self.clear_partial()
+        finally:
+            self.close()

@@ -1,0 +1,199 @@
+"""North's own log: JSON lines, written by a thread, shared by several processes, and never in anybody's way."""
+
+import fcntl
+import json
+import os
+import re
+import threading
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from north_lsp.storage.entries import timestamp
+from north_lsp.storage.files import private_directory
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.records import storable
+
+MAX_BYTES = 10 * 1024 * 1024
+MAX_FILES = 5
+MAX_QUEUED = 10_000
+
+_LEVELS = {"trace": 0, "debug": 1, "info": 2, "warn": 3, "error": 4}
+_TOP_LEVEL = ("sessionId", "turn")
+_CUT = {"trace": 100_000, "debug": 500}
+_CUT_DEFAULT = 20_000
+_CLOSE_SECONDS = 2.0
+
+
+class DiagnosticsLog:
+    """Appends to `<state>/north.log` what is at or above `level` (an unknown level means info).
+
+    Nothing here raises; events that cannot be written are gone. `files` are kept, the newest included.
+    """
+
+    def __init__(
+        self, locations: Locations, level: str = "info", *, max_bytes: int = MAX_BYTES, files: int = MAX_FILES
+    ) -> None:
+        self._threshold = _LEVELS.get(level, _LEVELS["info"])
+        self._writer = _Writer(locations, max_bytes, files)
+        self._home = _home_pattern()
+        self._queue: deque[tuple[bool, bytes]] = deque()
+        self._queued_debug = 0
+        self._dropped = 0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._changed = threading.Condition()
+
+    def event(self, level: str, name: str, /, **data: object) -> None:
+        """Log an event. `sessionId` and `turn` stand beside the data, as the format has it."""
+        if _LEVELS.get(level, _LEVELS["info"]) < self._threshold:
+            return
+        line = self._line(level, name, data)
+        with self._changed:
+            if not self._closed and self._make_room(level):
+                self._put(level, line)
+
+    def close(self) -> None:
+        """Write what is queued, for two seconds at most; later events are dropped."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(_CLOSE_SECONDS)
+
+    # -- the queue -------------------------------------------------------------------------------------------------
+
+    def _make_room(self, level: str) -> bool:
+        if len(self._queue) < MAX_QUEUED:
+            return True
+        self._dropped += 1
+        if self._queued_debug == 0 or level in ("debug", "trace"):
+            return False
+        place = next(index for index, (minor, _) in enumerate(self._queue) if minor)
+        del self._queue[place]
+        self._queued_debug -= 1
+        return True
+
+    def _put(self, level: str, line: bytes) -> None:
+        minor = level in ("debug", "trace")
+        self._queue.append((minor, line))
+        self._queued_debug += minor
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="north-log", daemon=True)
+            with suppress(RuntimeError):  # the process is ending, or has no threads left
+                thread.start()
+                self._thread = thread
+        self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                lines = [line for _, line in self._queue]
+                if not lines:
+                    break
+                if self._dropped:
+                    lines.append(self._line("warn", "log_dropped", {"n": self._dropped}))
+                self._queue.clear()
+                self._queued_debug = self._dropped = 0
+            for line in lines:
+                with suppress(OSError):
+                    self._writer.write(line)
+        self._writer.close()
+
+    # -- one line --------------------------------------------------------------------------------------------------
+
+    def _line(self, level: str, name: str, data: dict[str, object]) -> bytes:
+        limit = _CUT.get(level, _CUT_DEFAULT)
+        shown = {key: self._shown(value, limit, 0) for key, value in data.items()}
+        record: dict[str, object] = {
+            "timestamp": timestamp(),
+            "level": level,
+            "event": name,
+            "data": {key: value for key, value in shown.items() if key not in _TOP_LEVEL},
+        }
+        record |= {key: shown[key] for key in _TOP_LEVEL if key in shown}
+        record["pid"] = os.getpid()
+        return json.dumps(storable(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def _shown(self, value: object, limit: int, depth: int) -> object:
+        match value:
+            case None | bool() | int() | float():
+                return value
+            case str() | Path():
+                text = self._home.sub("~", str(value))
+                return text if len(text) <= limit else text[: limit - 1] + "…"
+            case dict() if depth < 10:
+                return {str(key): self._shown(item, limit, depth + 1) for key, item in value.items()}
+            case list() | tuple() if depth < 10:
+                return [self._shown(item, limit, depth + 1) for item in value]
+            case _:
+                return f"<{type(value).__name__}>"  # its own text may hold what does not belong here, or raise
+
+
+class _Writer:
+    """The file, used by one thread. Another process may replace it at any time."""
+
+    def __init__(self, locations: Locations, max_bytes: int, files: int) -> None:
+        self._locations = locations
+        self._path = locations.log_file
+        self._max_bytes = max_bytes
+        self._files = files
+        self._fd: int | None = None
+
+    def write(self, line: bytes) -> None:
+        fd = self._open()
+        if os.fstat(fd).st_size + len(line) > self._max_bytes:
+            self._rotate(fd, len(line))
+            fd = self._open()
+        os.write(fd, line)
+
+    def close(self) -> None:
+        if self._fd is not None:
+            with suppress(OSError):
+                os.close(self._fd)
+            self._fd = None
+
+    def _open(self) -> int:
+        if self._fd is not None and not self._is_current(self._fd):
+            self.close()
+        if self._fd is None:
+            private_directory(self._path.parent)
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return self._fd
+
+    def _is_current(self, fd: int) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(fd))
+        except FileNotFoundError:
+            return False
+
+    def _rotate(self, fd: int, coming: int) -> None:
+        """Shift the files by one, unless another process is at it or has just done so."""
+        guard = os.open(
+            private_directory(self._locations.locks) / "log.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(guard, fcntl.LOCK_EX)
+            if not self._is_current(fd) or os.fstat(fd).st_size + coming <= self._max_bytes:
+                return
+            for number in range(self._files - 1, 0, -1):
+                source = self._numbered(number - 1)
+                with suppress(FileNotFoundError):
+                    os.replace(source, self._numbered(number))
+            if self._files <= 1:
+                self._path.unlink(missing_ok=True)
+        finally:
+            os.close(guard)
+
+    def _numbered(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}") if number else self._path
+
+
+def _home_pattern() -> re.Pattern[str]:
+    """Where the home directory, not a longer or deeper path of the same letters, stands in a text."""
+    homes = {os.path.expanduser("~"), os.path.realpath(os.path.expanduser("~"))} - {"/", "", "~"}
+    if not homes:
+        return re.compile(r"(?!)")
+    longest_first = sorted(homes, key=len, reverse=True)
+    return re.compile(rf"(?<![\w./~-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w.-])")

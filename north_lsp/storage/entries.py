@@ -1,0 +1,82 @@
+"""The words of a conversation's log: ids, times, and the types of its lines."""
+
+import os
+import re
+from collections.abc import Callable, Container, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+VERSION = 4
+HEADER = "conversation_started"
+
+Record = dict[str, Any]
+"""A line of the log. The payloads are foreign data: whoever reads one looks before it leaps."""
+
+TREE_TYPES = frozenset(
+    {
+        "message",
+        "model_change",
+        "thinking_level_change",
+        "service_tier_change",
+        "mode_change",
+        "compaction",
+        "branch_summary",
+        "custom",
+        "custom_message",
+        "ttsr_injection",
+        "mcp_tool_selection",
+        "session_init",
+        "review",
+        "command_executed",
+        "checkpoint",
+    }
+)
+ANNOTATION_TYPES = frozenset(
+    {
+        "entry_updated",
+        "label",
+        "leaf_moved",
+        "title_changed",
+        "usage_recorded",
+        "session_moved",
+        "archived",
+        "conversation_ended",
+    }
+)
+_USER_ROLES = frozenset({"user", "bashExecution", "pythonExecution"})
+_ID = re.compile(r"[0-9a-zA-Z_-]{1,64}")
+_CONVERSATION_TRIES = 20
+
+
+def timestamp(now: datetime | None = None) -> str:
+    """A moment (with a time zone; default now) as `2025-12-10T10:20:30.000Z`."""
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def new_entry_id(taken: Container[str]) -> str:
+    """8 hexadecimal characters that are not taken."""
+    while (id := os.urandom(4).hex()) in taken:
+        pass
+    return id
+
+
+def new_conversation_id(exists: Callable[[str], bool]) -> str:
+    """6 hexadecimal characters, 8 should they be used up."""
+    for _ in range(_CONVERSATION_TRIES):
+        if not exists(id := os.urandom(3).hex()):
+            return id
+    while exists(id := os.urandom(4).hex()):
+        pass
+    return id
+
+
+def valid_conversation_id(id: str) -> bool:
+    """Whether a text can be a conversation's id, and so a part of file names."""
+    return _ID.fullmatch(id) is not None and id.casefold() != "trash"  # the folder of deleted conversations
+
+
+def is_from_user(type: str, payload: Mapping[str, Any]) -> bool:
+    """Whether an entry is something that the user said or ran; the first such entry creates the file."""
+    message = payload.get("message")
+    return type == "message" and isinstance(message, Mapping) and message.get("role") in _USER_ROLES

@@ -1,0 +1,125 @@
+"""How North's own small files are read, replaced, put aside and guarded."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.locks import FileLock, LockHeld, try_lock
+
+MAX_DATA_BYTES = 16 * 1024 * 1024
+MAX_CONFIG_BYTES = 1024 * 1024
+_SHORT_LOCK_SECONDS = 5.0
+
+
+class LockTimeout(TimeoutError):
+    """A short lock that stayed taken; the text is "<name> is locked by process N"."""
+
+
+def private_directory(path: Path) -> Path:
+    """Create a directory and its missing parents, readable by this user only. Raises OSError."""
+    if not path.is_dir():
+        if path.parent != path:
+            private_directory(path.parent)
+        with suppress(FileExistsError):
+            path.mkdir(0o700)
+    return path
+
+
+def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replace a file whole: whoever reads it, even after a crash, sees the old content or the new one.
+
+    A symbolic link is replaced, not followed. `mode` is narrowed by the umask. The directory has to exist. On OSError
+    the old file is as it was.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make new names in a directory durable, where the file system can."""
+    with suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def read_json(path: Path, limit: int = MAX_DATA_BYTES) -> object:
+    """The value in a JSON file. Raises FileNotFoundError and other OSError, and JsonError for what is no JSON."""
+    from north_lsp.storage.relaxed_json import parse
+
+    return parse(read_regular(path, limit))
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """A regular file's content. Raises OSError, also for a pipe or a device and for more than `limit` bytes."""
+    # Without O_NONBLOCK a pipe that came with a repository would hang the reader.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
+    return data
+
+
+def json_bytes(value: object) -> bytes:
+    """A JSON file's content as North writes it. Lone surrogates become U+FFFD."""
+    import json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a file that cannot be read to `<name>.bad-<time>` and return the new path. Raises OSError."""
+    name = f"{path.name}.bad-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
+    target, count = path.with_name(name), 1
+    while os.path.lexists(target):
+        target, count = path.with_name(f"{name}-{count}"), count + 1
+    os.rename(path, target)
+    return target
+
+
+@contextmanager
+def short_lock(locations: Locations, name: str, timeout: float = _SHORT_LOCK_SECONDS) -> Iterator[None]:
+    """Hold `<state>/locks/<name>.lock` around a read-modify-write. Raises LockTimeout, or OSError without locks."""
+    if not name or "/" in name or "\0" in name:
+        raise ValueError(f"not a name for a lock: {name!r}")
+    lock = _wait_for(private_directory(locations.locks) / f"{name}.lock", name, timeout)
+    try:
+        yield
+    finally:
+        lock.release(remove=False)
+
+
+def _wait_for(path: Path, name: str, timeout: float) -> FileLock:
+    import random
+
+    deadline = time.monotonic() + timeout
+    while isinstance(lock := try_lock(path), LockHeld):
+        if time.monotonic() >= deadline:
+            raise LockTimeout(errno.ETIMEDOUT, f"{name} is locked by {lock}")
+        time.sleep(random.uniform(0.002, 0.02))
+    return lock

@@ -1,0 +1,127 @@
+"""Lists of conversations, made from the logs through an index that may be lost at any time; and deleting one."""
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.errors import ConversationBusy
+from north_lsp.storage.files import json_bytes, private_directory, read_json, set_aside, short_lock, write_atomic
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.locks import LockHeld, try_lock
+from north_lsp.storage.summaries import Row, Summary, summarise
+
+__all__ = ["Summary", "delete_conversation", "list_conversations"]
+
+_INDEX_VERSION = 1
+_INDEX_LOCK_SECONDS = 0.2  # the index is not worth a wait
+
+
+def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: Path | None = None) -> list[Summary]:
+    """The stored conversations, newest first, archived ones too; of one project or one directory if given.
+
+    A log that cannot be read appears with what is known. Reads files: for a thread.
+    """
+    rows = _rows(store)
+    found = [row.summary for row in rows.values()]
+    if repo_hash is not None:
+        found = [summary for summary in found if summary.repo_hash == repo_hash]
+    if cwd is not None:
+        real = os.path.realpath(cwd)
+        found = [summary for summary in found if summary.cwd == cwd or os.path.realpath(summary.cwd) == real]
+    return sorted(found, key=lambda summary: (summary.updated_at, summary.id), reverse=True)
+
+
+def delete_conversation(store: Locations, id: str) -> bool:
+    """Move everything of a conversation to the trash; whether there was anything.
+
+    Raises ConversationBusy while a living process writes it, ValueError for what cannot be an id, and OSError.
+    """
+    if not valid_conversation_id(id):
+        raise ValueError(f"not the id of a conversation: {id!r}")
+    folder = store.conversations
+    # The log first: whatever happens then, the conversation is either listed and whole or not listed.
+    names = [f"{id}.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
+    if not any(os.path.lexists(folder / name) for name in names):
+        return False
+    lock = try_lock(folder / f"{id}.lock")
+    if isinstance(lock, LockHeld):
+        raise ConversationBusy(lock)
+    try:
+        trash = _new_trash(private_directory(folder / "trash"), id)
+        for name in [*names, f"{id}.lock"]:
+            with suppress(FileNotFoundError):
+                os.rename(folder / name, trash / name)
+    finally:
+        lock.release(remove=True)
+    return True
+
+
+def _new_trash(folder: Path, id: str) -> Path:
+    name = f"{id}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    target, count = folder / name, 1
+    while True:
+        try:
+            target.mkdir(0o700)
+            return target
+        except FileExistsError:
+            target, count = folder / f"{name}-{count}", count + 1
+
+
+def _rows(store: Locations) -> dict[str, Row]:
+    known = _read_index(store) or {}
+    ids = [path.stem for path in store.conversations.glob("*.jsonl") if valid_conversation_id(path.stem)]
+    rows = {id: row for id in ids if (row := _row(store.conversations / f"{id}.jsonl", known.get(id))) is not None}
+    if {id: row for id, row in rows.items() if row.size >= 0} != known:
+        with suppress(OSError):
+            _write_index(store, rows)
+    return rows
+
+
+def _row(path: Path, known: Row | None) -> Row | None:
+    """None for a log that is gone or has nothing in it."""
+    try:
+        status = path.stat()
+        if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
+            return known
+        return summarise(path) if status.st_size else None
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return Row(Summary(path.stem, None, Path("/"), Path("/"), "", "", None, 0, None, False), -1, -1)
+
+
+def _read_index(store: Locations) -> dict[str, Row] | None:
+    """The rows of the index; None if it is missing, unreadable or of another version."""
+    try:
+        match read_json(store.conversations / "index.json"):
+            case {"version": 1, "conversations": dict(rows)}:
+                read = {str(id): Row.from_json(str(id), row) for id, row in rows.items()}
+                return {id: row for id, row in read.items() if row is not None}
+            case _:
+                return None
+    except (OSError, ValueError):
+        return None
+
+
+def _write_index(store: Locations, rows: dict[str, Row]) -> None:
+    path = store.conversations / "index.json"
+    with short_lock(store, "index", _INDEX_LOCK_SECONDS):
+        if _read_index(store) is None and path.exists():
+            if _newer_index(path):
+                return
+            set_aside(path)
+        # Nothing of the old index is worth keeping: each row says which state of its log it was made from.
+        conversations = {id: row.to_json() for id, row in sorted(rows.items()) if row.size >= 0}
+        write_atomic(path, json_bytes({"version": _INDEX_VERSION, "conversations": conversations}))
+
+
+def _newer_index(path: Path) -> bool:
+    try:
+        match read_json(path):
+            case {"version": int(version)}:
+                return version > _INDEX_VERSION
+    except (OSError, ValueError):
+        pass
+    return False

@@ -1,0 +1,59 @@
+"""Where North keeps its files: three base directories, each movable by an environment variable."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Locations:
+    """The base directories: what the user writes, what North keeps, and what may be thrown away. Nothing is created."""
+
+    config: Path
+    data: Path
+    state: Path
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> "Locations":
+        """Raises ValueError naming the variable whose value is no absolute path."""
+        home = Path(environ.get("HOME") or Path.home())
+        config = _xdg(environ, "XDG_CONFIG_HOME", home / ".config")
+        state = _xdg(environ, "XDG_STATE_HOME", home / ".local" / "state")
+        return cls(
+            _override(environ, "NORTH_CONFIG_DIR", home, config / "north"),
+            _override(environ, "NORTH_DATA_DIR", home, home / ".north"),
+            _override(environ, "NORTH_STATE_DIR", home, state / "north"),
+        )
+
+    @property
+    def conversations(self) -> Path:
+        return self.data / "conversations"
+
+    @property
+    def log_file(self) -> Path:
+        return self.state / "north.log"
+
+    @property
+    def locks(self) -> Path:
+        return self.state / "locks"
+
+    def project(self, hash: str) -> Path:
+        """What North keeps about one project, by the hash of its root."""
+        return self.data / "projects" / hash
+
+
+def _override(environ: Mapping[str, str], variable: str, home: Path, default: Path) -> Path:
+    value = environ.get(variable)
+    if not value:
+        return default
+    path = home / value[2:] if value == "~" or value.startswith("~/") else Path(os.path.expanduser(value))
+    if not path.is_absolute():
+        raise ValueError(f"{variable} has to be an absolute path, not {value!r}")
+    return path
+
+
+def _xdg(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    # The XDG specification says to ignore a relative path.
+    value = environ.get(variable)
+    return Path(value) if value and os.path.isabs(value) else default

@@ -1,0 +1,182 @@
+"""What the lines of a log add up to. The same function applies a line that was read and one that was just made."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
+from north_lsp.storage.records import storable
+
+_TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
+_FIXED = frozenset({"type", "id", "parentId", "timestamp"})
+
+
+class LogState:
+    """A conversation in memory: `entries` in the order of the file, `leaf` where the next one attaches."""
+
+    def __init__(self, header: Record) -> None:
+        self.header = header
+        self.entries: list[Record] = []
+        self.by_id: dict[str, Record] = {}
+        self.annotations: list[Record] = []
+        self.ids: set[str] = set()
+        self.leaf: str | None = None
+        self.title: str | None = None
+        self.archived = False
+        self.warnings: list[str] = []
+        self.read_only_reason: str | None = None
+        self._title_rank = 0
+
+    def add(self, record: Record) -> None:
+        """Apply a tree entry or an annotation; what is wrong with one becomes a warning."""
+        id = record["id"]
+        if id in self.ids:
+            # A batch that was written twice. The first one counts, whatever the second says.
+            self.warn(f"the id {id} stands twice in the log; the first entry counts")
+            return
+        self.ids.add(id)
+        if is_tree_entry(record):
+            self.entries.append(record)
+            self.by_id[id] = record
+            self.leaf = id
+        else:
+            self.annotations.append(record)
+            self._annotate(record)
+
+    def active_path(self) -> list[Record]:
+        """From the root to the leaf. A missing parent counts as the root; a cycle ends the path with a warning."""
+        path: list[Record] = []
+        seen: set[str] = set()
+        entry = self.by_id.get(self.leaf or "")
+        while entry is not None:
+            if entry["id"] in seen:
+                self.warn(f"the entries before {entry['id']} form a circle")
+                break
+            seen.add(entry["id"])
+            path.append(entry)
+            parent = entry.get("parentId")
+            entry = self.by_id.get(parent) if isinstance(parent, str) else None
+            if entry is None and parent is not None:
+                self.warn(f"the entries before {path[-1]['id']} are missing")
+        return path[::-1]
+
+    def pending_reviews(self) -> list[Record]:
+        """The reviews whose question cannot be asked again later."""
+        reviews = [entry for entry in self.entries if entry["type"] == "review"]
+        return [entry for entry in reviews if entry.get("status") == "pending" and entry.get("kind") != "learning"]
+
+    def update_problem(self, target_id: object, patch: object) -> str | None:
+        """Why an `entry_updated` cannot be applied, or None."""
+        target = self.by_id.get(target_id) if isinstance(target_id, str) else None
+        if target is None:
+            return f"there is no entry {target_id!r}"
+        if not isinstance(patch, Mapping) or _FIXED & patch.keys():
+            return f"not a change of the entry {target_id}"
+        match target["type"]:
+            case "review" | "checkpoint":
+                return None
+            case "message" if patch.keys() <= {"excludeFromContext"} and isinstance(target.get("message"), dict):
+                return None
+            case type:
+                return f"entries of type {type} do not change"
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def _annotate(self, record: Record) -> None:
+        match record["type"]:
+            case "entry_updated":
+                self._update(record.get("targetId"), record.get("patch"))
+            case "leaf_moved":
+                leaf = record.get("leafId")
+                if leaf is None or (isinstance(leaf, str) and leaf in self.by_id):
+                    self.leaf = leaf
+                else:
+                    self.warn(f"the leaf was moved to an unknown entry {leaf!r}")
+            case "title_changed":
+                title, rank = record.get("title"), _TITLE_RANK.get(str(record.get("titleSource")), 0)
+                if isinstance(title, str) and rank >= self._title_rank:
+                    self.title, self._title_rank = title, rank
+            case "archived":
+                self.archived = record.get("archived") is True
+            case "session_moved":
+                self.header |= {key: record[key] for key in ("repoRoot", "repoHash", "cwd") if key in record}
+            case "label" if record.get("targetId") not in self.ids:
+                self.warn(f"a label stands at an unknown entry {record.get('targetId')!r}")
+            case _:
+                pass
+
+    def _update(self, target_id: object, patch: object) -> None:
+        if (problem := self.update_problem(target_id, patch)) is not None:
+            self.warn(f"a change was not applied: {problem}")
+            return
+        assert isinstance(target_id, str)
+        assert isinstance(patch, dict)
+        target = self.by_id[target_id]
+        (target["message"] if target["type"] == "message" else target).update(patch)
+
+
+def is_tree_entry(record: Mapping[str, Any]) -> bool:
+    """Whether a line is an entry of the tree (else an annotation); unknown types are told by their `parentId`."""
+    return record["type"] not in ANNOTATION_TYPES and ("parentId" in record or record["type"] in TREE_TYPES)
+
+
+def read_state(data: bytes) -> LogState:
+    """Read a log leniently, line by line. What keeps it from being continued stands in `read_only_reason`."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    header = parse_line(lines[0])
+    state = LogState(normal_header(header or {}))
+    state.read_only_reason = header_problem(header)
+    last = len(lines) - 1
+    readable, unreadable = int(header is not None), [] if header is not None else [1]
+    for number, line in enumerate(lines[1:], start=1):
+        if not line.strip():
+            continue
+        record = parse_line(line)
+        if record is not None and isinstance(record.get("id"), str):
+            readable += 1
+            state.add(record)
+        elif number == last:
+            state.warn("the last line was cut off and is left out")
+        else:
+            unreadable.append(number + 1)
+    if unreadable:
+        state.warn(f"{len(unreadable)} lines cannot be read and are left out, the first is line {unreadable[0]}")
+    if state.read_only_reason is None and len(unreadable) > readable:
+        count = readable + len(unreadable)
+        state.read_only_reason = f"{len(unreadable)} of its {count} lines cannot be read, from line {unreadable[0]} on"
+    return state
+
+
+def parse_line(line: bytes) -> Record | None:
+    """An object with a type, or None. A message has a `message` object."""
+    try:
+        value = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return None
+    # Other programs escape surrogates, and a lone one can neither be shown nor sent.
+    record: Record = storable(value) if b"\\ud" in line or b"\\uD" in line else value
+    if record["type"] == "message" and not isinstance(record.get("message"), dict):
+        record["message"] = {}  # it keeps its place in the tree, and everybody may rely on an object
+    return record
+
+
+def normal_header(header: Record) -> Record:
+    parent = header.get("parentSession")
+    return header | {"parentSession": {"id": parent}} if isinstance(parent, str) else header
+
+
+def header_problem(header: Record | None) -> str | None:
+    """Why a log with this first line cannot be continued, or None."""
+    match header:
+        case {"type": "conversation_started", "version": int(version)} if version == VERSION:
+            return None
+        case {"type": "conversation_started", "version": int(version)} if version > VERSION:
+            return f"a newer North wrote it (format {version}, this one knows {VERSION})"
+        case {"type": "conversation_started" | "session"}:
+            return "it has an older format, which can be read but not continued"
+        case _:
+            return f"line 1 of the log is no {HEADER} line"

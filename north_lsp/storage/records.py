@@ -1,0 +1,60 @@
+"""What may stand in a line of the log: plain JSON data in valid UTF-8, with a cap on every string."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Set
+from typing import Any
+
+from north_lsp.storage.entries import Record
+
+MAX_STRING = 500_000
+CUT_MARK = "[cut when saved: longer than 500,000 characters]"
+DEEP_MARK = "[cut when saved: nested too deeply]"
+_MAX_DEPTH = 100
+_TRANSIENT = frozenset({"partialJson", "jsonlEvents"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def storable(record: Mapping[str, Any]) -> Record:
+    """A copy in the form that the log keeps: what is in memory is what a reader will find.
+
+    Long strings are cut with a mark, transient keys dropped, lone surrogates replaced by U+FFFD; what JSON has no form
+    for becomes its text.
+    """
+    return _storable_mapping(record, 0)
+
+
+def encode(record: Record) -> bytes:
+    """A storable record as a line."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _storable_mapping(value: Mapping[Any, Any], depth: int) -> Record:
+    kept: Record = {_text(str(key)): _storable(item, depth + 1) for key, item in value.items() if key not in _TRANSIENT}
+    content = kept.get("content")
+    if "lineCount" in kept and isinstance(content, str) and content != value["content"]:
+        kept["lineCount"] = content.count("\n") + 1
+    return kept
+
+
+def _storable(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth > _MAX_DEPTH:
+        return DEEP_MARK
+    if isinstance(value, Mapping):
+        return _storable_mapping(value, depth)
+    if isinstance(value, list | tuple | Set):
+        return [_storable(item, depth + 1) for item in value]
+    return _text(str(value))
+
+
+def _text(text: str) -> str:
+    if len(text) > MAX_STRING:
+        text = text[: MAX_STRING - len(CUT_MARK)] + CUT_MARK
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

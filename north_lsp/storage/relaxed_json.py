@@ -1,0 +1,45 @@
+"""JSON as people write it: a byte order mark, comments and trailing commas are read over."""
+
+import json
+import re
+
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_NOT_A_LINE_FEED = re.compile(r"[^\n]")
+
+
+class JsonError(ValueError):
+    """Text that is no JSON; `line` and `column` count from 1."""
+
+    def __init__(self, problem: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {problem}")
+        self.problem = problem
+        self.line = line
+        self.column = column
+
+
+def parse(data: bytes) -> object:
+    """The value of a JSON file. Raises JsonError."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise JsonError("not UTF-8", *_place(data[: error.start].decode("utf-8", "replace"))) from None
+    try:
+        return json.loads(plain(text))
+    except json.JSONDecodeError as error:
+        raise JsonError(error.msg, error.lineno, error.colno) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets of thousands of levels
+        raise JsonError("too large a number or too deeply nested", 1, 1) from None
+
+
+def plain(text: str) -> str:
+    """The text with comments and trailing commas blanked out, so that every place keeps its line and column."""
+    return _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+
+
+def _blank(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else _NOT_A_LINE_FEED.sub(" ", match[0])
+
+
+def _place(before: str) -> tuple[int, int]:
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,90 @@
+"""The user's settings file, `<config>/config.json`: only what this version reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
+from north_lsp.storage.locations import Locations
+
+ModeDefault = Literal["ask", "agent"]
+LogLevel = Literal["debug", "info", "warn", "error"]
+
+
+class SettingsError(ValueError):
+    """A settings file that cannot be used; `line` and `column` count from 1."""
+
+    def __init__(self, path: Path, line: int, column: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}, column {column}: {problem}")
+        self.path = path
+        self.line = line
+        self.column = column
+        self.problem = problem
+
+
+@dataclass(frozen=True)
+class Settings:
+    selected_model: str | None = None
+    mode_default: ModeDefault = "agent"
+    log_level: LogLevel = "info"
+
+
+def load_settings(locations: Locations) -> Settings:
+    """The settings, or the defaults if there is no file. Raises SettingsError."""
+    from north_lsp.storage.relaxed_json import JsonError, parse
+
+    path = locations.config / "config.json"
+    try:
+        data = read_regular(path, MAX_CONFIG_BYTES)
+        values = parse(data)
+    except FileNotFoundError:
+        return Settings()
+    except JsonError as error:
+        raise SettingsError(path, error.line, error.column, error.problem) from None
+    except OSError as error:
+        raise SettingsError(path, 1, 1, error.strerror or str(error)) from None
+    if not isinstance(values, dict):
+        raise SettingsError(path, 1, 1, "has to be an object")
+    reader = _Reader(path, data.decode("utf-8-sig"), values)
+    return Settings(
+        reader.text("selectedModel"),
+        cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
+        cast(LogLevel, reader.choice("log.level", get_args(LogLevel)) or Settings.log_level),
+    )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Looks keys up, written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
+
+    path: Path
+    source: str
+    values: Mapping[str, object]
+
+    def text(self, key: str) -> str | None:
+        value = self._find(key)
+        if value is not None and not isinstance(value, str):
+            raise self._error(key, f"{key} has to be a text")
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> str | None:
+        value = self.text(key)
+        if value is not None and value not in choices:
+            raise self._error(key, f"{key} has to be one of {', '.join(choices)}, not {value!r}")
+        return value
+
+    def _find(self, key: str) -> object:
+        group, _, name = key.rpartition(".")
+        nested = self.values.get(group)
+        if key in self.values or not isinstance(nested, dict):
+            return self.values.get(key)
+        return nested.get(name)
+
+    def _error(self, key: str, problem: str) -> SettingsError:
+        group, _, name = key.rpartition(".")
+        place = self.source.find(f'"{key}"')
+        if place < 0:
+            place = max(self.source.find(f'"{name}"', max(self.source.find(f'"{group}"'), 0)), 0)
+        before = self.source[:place]
+        return SettingsError(self.path, before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1, problem)

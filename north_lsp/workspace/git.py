@@ -1,0 +1,146 @@
+"""Asking git about a repository that may be hostile: nothing that its configuration names is run. And where git keeps
+what can be read without asking it."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+_SWITCHES = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=false",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "diff.external=",
+    "gpg.program=false",
+    "gpg.ssh.program=false",
+    "gpg.x509.program=false",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
+)
+_WITH_DIFF = frozenset(
+    {"blame", "annotate", "diff", "diff-files", "diff-index", "diff-tree", "format-patch", "log", "show"}
+)
+_WITH_SUBMODULES = frozenset({"diff", "diff-files", "diff-index", "status"})
+_FILTER_KEYS = r"^filter\..*\.(clean|smudge|process|required)$"
+
+
+def run_git(args: Sequence[str], cwd: Path, timeout: float = 5.0) -> str | None:
+    """What a git command prints, or None if there is no git, it fails, or it takes longer than `timeout` seconds.
+
+    The first of `args` is the sub-command. Hooks, file system monitors, external diffs, text conversion, filters, pagers,
+    signature programs, submodules and the network are switched off. Raises ValueError for an option in its place.
+    """
+    if not args or not args[0].replace("-", "").isalnum() or args[0].startswith("-"):
+        raise ValueError(f"the first argument is a git command, not {args[:1]}")
+    git = _git()
+    if git is None or Path(os.path.realpath(git)).is_relative_to(os.path.realpath(cwd)):
+        return None
+    filters = _filters(git, cwd, timeout)
+    if filters is None:
+        return None
+    command, *rest = args
+    if command in _WITH_SUBMODULES:
+        rest.insert(0, "--ignore-submodules=all")
+    if command in _WITH_DIFF:
+        rest[:0] = ["--no-ext-diff", "--no-textconv"]
+    ended = _run([git, "--no-pager", *_options((*_SWITCHES, *filters)), command, *rest], cwd, timeout)
+    return ended[1] if ended is not None and ended[0] == 0 else None
+
+
+def top_level(folder: Path) -> Path | None:
+    """The nearest folder upwards that holds `.git`; the home directory only if asked for itself."""
+    home = Path(os.path.realpath(os.path.expanduser("~")))
+    for place in (folder, *folder.parents):
+        if place != folder and place == home:
+            return None
+        if os.path.lexists(place / ".git"):
+            return place
+    return None
+
+
+def exclude_file(top: Path) -> Path:
+    """Where the ignore file that is not part of the repository's contents lies, also for a linked work tree."""
+    folder = top / ".git"
+    named = _first_line(folder)
+    if named is not None and named.startswith("gitdir:"):
+        folder = top / named.removeprefix("gitdir:").strip()
+        common = _first_line(folder / "commondir")
+        if common is not None:
+            folder = folder / common.strip()
+    return folder / "info" / "exclude"
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return os.fsdecode(file.readline(4096).rstrip(b"\r\n")).replace("\0", "")
+    except OSError:
+        return None
+
+
+@cache
+def _git() -> str | None:
+    found = shutil.which("git")
+    return found if found is not None and os.path.isabs(found) else None
+
+
+def _filters(git: str, cwd: Path, timeout: float) -> tuple[str, ...] | None:
+    """Settings that switch off every filter that is configured; None if they are not known or cannot be switched off."""
+    ended = _run([git, *_options(_SWITCHES), "config", "-z", "--name-only", "--get-regexp", _FILTER_KEYS], cwd, timeout)
+    if ended is None or ended[0] not in (0, 1):  # 1: there are none
+        return None
+    names = set[str]()
+    for key in ended[1].split("\0"):
+        name = key.partition(".")[2].rpartition(".")[0]
+        if "=" in name or "\n" in name or "\ufffd" in name:
+            return None
+        if key:
+            names.add(name)
+    empty = (f"filter.{name}.{part}=" for name in sorted(names) for part in ("clean", "smudge", "process"))
+    return (*empty, *(f"filter.{name}.required=false" for name in sorted(names)))
+
+
+def _options(settings: Sequence[str]) -> list[str]:
+    return [part for setting in settings for part in ("-c", setting)]
+
+
+def _environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.upper().startswith("GIT_")}
+    off = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_PAGER": "cat"}
+    return kept | off | {"LC_ALL": "C", "SSH_ASKPASS": "false"}
+
+
+def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, str] | None:
+    """Exit status and output; None if it could not be started or took too long."""
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    with process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            return None
+    return process.returncode, output.decode("utf-8", "replace")

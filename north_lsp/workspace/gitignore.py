@@ -1,0 +1,120 @@
+"""Ignore files in git's syntax: reading one, and which of its patterns a path meets last. Knows nothing of trees."""
+
+import os
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from north_lsp.workspace.wildmatch import translate
+
+_MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """One line. `by_name` patterns are held against the last component, others against the path below the file's folder."""
+
+    expression: re.Pattern[bytes]
+    source: bytes
+    negated: bool
+    folders_only: bool
+    by_name: bool
+
+
+@dataclass(frozen=True)
+class PatternFile:
+    """The patterns of one ignore file. `folded` compares without regard to case and composition of characters."""
+
+    patterns: tuple[_Pattern, ...]
+    folded: bool
+
+    def verdict(self, name: bytes, path: bytes, is_dir: bool) -> bool | None:
+        """Whether the last pattern that meets a path ignores it; None if none meets it. `path` is relative to the folder
+        of the ignore file, `name` its last component."""
+        if not self._any_name.fullmatch(name) and not self._any_path.fullmatch(path):
+            return None
+        for pattern in reversed(self.patterns):
+            if (is_dir or not pattern.folders_only) and pattern.expression.fullmatch(name if pattern.by_name else path):
+                return not pattern.negated
+        return None
+
+    @cached_property
+    def _any_name(self) -> re.Pattern[bytes]:
+        return self._union(by_name=True)
+
+    @cached_property
+    def _any_path(self) -> re.Pattern[bytes]:
+        return self._union(by_name=False)
+
+    def _union(self, *, by_name: bool) -> re.Pattern[bytes]:
+        """One expression for all patterns: most paths meet none of them, and this finds out in one step."""
+        sources = [b"(?:" + pattern.source + b")" for pattern in self.patterns if pattern.by_name == by_name]
+        return re.compile(b"|".join(sources) or b"(?!)", _flags(self.folded))
+
+
+EMPTY = PatternFile((), folded=False)
+EVERYTHING = PatternFile((_Pattern(re.compile(b".*", re.DOTALL), b".*", False, False, True),), folded=False)
+
+
+def parse(data: bytes, *, folded: bool = False) -> PatternFile:
+    """The patterns of an ignore file's contents; lines that can match nothing are dropped, as git does."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    patterns = (_pattern(line, folded) for line in lines)
+    return PatternFile(tuple(pattern for pattern in patterns if pattern is not None), folded)
+
+
+def spelled(name: str, *, folded: bool) -> bytes:
+    """A file name or relative path as the patterns are held against it."""
+    if folded:
+        name = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return name.encode("utf-8", "surrogateescape")
+
+
+def load(path: Path, *, folded: bool = False, follow: bool = False) -> PatternFile:
+    """Read an ignore file. A missing one has no patterns. Raises OSError for one that cannot be read."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return EMPTY
+        return parse(file.read(_MAX_BYTES), folded=folded)
+
+
+def _pattern(line: bytes, folded: bool) -> _Pattern | None:
+    if line.startswith(b"#"):
+        return None
+    line = _without_trailing_blanks(line.removesuffix(b"\r"))
+    negated = line.startswith(b"!")
+    line = line[negated:]
+    folders_only = line.endswith(b"/")
+    if folders_only:
+        line = line[:-1]
+    by_name = b"/" not in line
+    body = line.removeprefix(b"/")
+    if folded:
+        body = spelled(body.decode("utf-8", "surrogateescape"), folded=True)
+    source = translate(body) if body else None
+    if source is None:
+        return None
+    return _Pattern(re.compile(source, _flags(folded)), source, negated, folders_only, by_name)
+
+
+def _without_trailing_blanks(line: bytes) -> bytes:
+    """A blank behind a backslash stays."""
+    end = at = 0
+    while at < len(line):
+        if line[at : at + 1] == b"\\":
+            at += 2
+            end = at
+        else:
+            at += 1
+            if line[at - 1 : at] != b" ":
+                end = at
+    return line[:end]
+
+
+def _flags(folded: bool) -> int:
+    return re.DOTALL | (re.IGNORECASE if folded else 0)

@@ -1,0 +1,231 @@
+"""Which files of a root are left out (git's ignore files and a fixed list) or closed to tools (`.northignore`)."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.workspace.git import exclude_file, top_level
+from north_lsp.workspace.gitignore import EMPTY, EVERYTHING, PatternFile, load, spelled
+
+ALWAYS_SKIPPED = frozenset(
+    """.git .hg .svn node_modules __pycache__ .venv venv dist build target .next .cache coverage .mypy_cache
+    .pytest_cache .idea .gradle""".split()
+)
+_GIT = ".git"
+_GITIGNORE = ".gitignore"
+_NORTHIGNORE = ".northignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that a walk met. `relative` is posix and relative to the rules' root; a link is no folder."""
+
+    relative: str
+    path: Path
+    is_dir: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The ignore files that speak for the entries of one folder, the strongest first, each with the number of bytes of
+    `prefix` (the folder's own path, ending in a slash) that lead to its place."""
+
+    prefix: bytes
+    files: tuple[tuple[int, PatternFile], ...]
+    folded: bool
+
+    def with_file(self, file: PatternFile) -> "_Chain":
+        if not file.patterns:
+            return self
+        return _Chain(self.prefix, ((len(self.prefix), file), *self.files), self.folded)
+
+    def below(self, name: str) -> "_Chain":
+        return _Chain(self.prefix + spelled(name, folded=self.folded) + b"/", self.files, self.folded)
+
+    def ignores(self, name: str, is_dir: bool) -> bool:
+        if not self.files:
+            return False
+        base = spelled(name, folded=self.folded)
+        path = self.prefix + base
+        for start, file in self.files:
+            verdict = file.verdict(base, path[start:], is_dir)
+            if verdict is not None:
+                return verdict
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """Where a walk stands. The user's own list is asked twice, exactly and folded, because a file system may not tell
+    spellings apart; either may close."""
+
+    path: str
+    git: _Chain
+    exact: _Chain
+    folded: _Chain
+
+    def closes(self, name: str, is_dir: bool) -> bool:
+        return self.exact.ignores(name, is_dir) or self.folded.ignores(name, is_dir)
+
+    def leaves_out(self, name: str, is_dir: bool) -> bool:
+        return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(name, is_dir)
+
+
+class IgnoreRules:
+    """The rules of one root. Ignore files are read when asked for and again when they change. Safe to share by threads."""
+
+    def __init__(self, root: Path, top: Path, shared: tuple[Path, ...]) -> None:
+        self.root = root
+        self._top = top
+        self._shared = shared
+        self._read: dict[tuple[str, bool], tuple[tuple[int, ...], PatternFile]] = {}
+
+    @classmethod
+    def of(cls, root: Path) -> "IgnoreRules":
+        """The rules of a real, absolute root, with those that git has above it and for the user."""
+        top = top_level(root) or root
+        return cls(root, top, (exclude_file(top), _global_file()))
+
+    def ignored(self, relative: str, is_dir: bool) -> bool:
+        """Whether walks leave a path out: by the fixed list, by git or by the user's own list."""
+        parts = _parts(relative)
+        if parts is None:
+            return True
+        folder = self._start()
+        for at, name in enumerate(parts):
+            folder_here = is_dir or at < len(parts) - 1
+            if folder.leaves_out(name, folder_here) or folder.closes(name, folder_here):
+                return True
+            folder = self._enter(folder, name)
+        return False
+
+    def closed(self, relative: str) -> bool:
+        """Whether the user's `.northignore` files close a resolved path to every tool. What is no relative path is closed."""
+        parts = _parts(relative)
+        if parts is None:
+            return True
+        folder = self._start()
+        for at, name in enumerate(parts):
+            is_dir = at < len(parts) - 1 or os.path.isdir(f"{folder.path}/{name}")
+            if folder.closes(name, is_dir):
+                return True
+            folder = self._enter(folder, name)
+        return False
+
+    def walk_from(self, start: Path) -> Iterator[Entry]:
+        """See `walk`."""
+        relative = "" if start == self.root else start.relative_to(self.root).as_posix()
+        if relative and self.closed(relative):
+            return
+        # Someone who names an ignored folder means what is in it.
+        everything = bool(relative) and self.ignored(relative, True)
+        folder = self._start()
+        for name in relative.split("/") if relative else ():
+            folder = self._enter(folder, name)
+        yield from self._walk(folder, f"{relative}/" if relative else "", everything)
+
+    def _walk(self, first: _Folder, prefix: str, everything: bool) -> Iterator[Entry]:
+        stack = [iter(self._entries(first, prefix, everything))]
+        folders = [first]
+        while stack:
+            entry = next(stack[-1], None)
+            if entry is None:
+                stack.pop()
+                folders.pop()
+                continue
+            yield entry
+            if entry.is_dir:
+                folder = self._enter(folders[-1], entry.path.name)
+                folders.append(folder)
+                stack.append(iter(self._entries(folder, f"{entry.relative}/", everything)))
+
+    def _entries(self, folder: _Folder, prefix: str, everything: bool) -> list[Entry]:
+        try:
+            with os.scandir(folder.path) as listing:
+                found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
+        except OSError:
+            return []
+        return [
+            Entry(prefix + name, Path(f"{folder.path}/{name}"), is_dir)
+            for name, is_dir in found
+            if not (name == _GIT if everything else folder.leaves_out(name, is_dir)) and not folder.closes(name, is_dir)
+        ]
+
+    def _start(self) -> _Folder:
+        git = _Chain(b"", (), folded=False)
+        for path in reversed(self._shared):
+            git = git.with_file(self._git_file(path, follow=True))
+        place = self._top
+        for name in self.root.relative_to(self._top).parts:
+            git = git.with_file(self._git_file(place / _GITIGNORE)).below(name)
+            place /= name
+        empty = _Chain(b"", (), folded=False)
+        return self._read_folder(_Folder(str(self.root), git, empty, _Chain(b"", (), folded=True)))
+
+    def _enter(self, folder: _Folder, name: str) -> _Folder:
+        below = (chain.below(name) for chain in (folder.git, folder.exact, folder.folded))
+        return self._read_folder(_Folder(f"{folder.path}/{name}", *below))
+
+    def _read_folder(self, folder: _Folder) -> _Folder:
+        own = Path(folder.path, _NORTHIGNORE)
+        return _Folder(
+            folder.path,
+            folder.git.with_file(self._git_file(Path(folder.path, _GITIGNORE))),
+            folder.exact.with_file(self._own_file(own, folded=False)),
+            folder.folded.with_file(self._own_file(own, folded=True)),
+        )
+
+    def _git_file(self, path: Path, *, follow: bool = False) -> PatternFile:
+        try:
+            return self._file(path, folded=False, follow=follow)
+        except OSError:
+            return EMPTY
+
+    def _own_file(self, path: Path, *, folded: bool) -> PatternFile:
+        try:
+            return self._file(path, folded=folded, follow=True)
+        except OSError:
+            return EVERYTHING  # what the user wanted closed cannot be known
+
+    def _file(self, path: Path, *, folded: bool, follow: bool) -> PatternFile:
+        try:
+            status = os.stat(path, follow_symlinks=follow)
+        except (FileNotFoundError, NotADirectoryError):
+            return EMPTY
+        if not stat.S_ISREG(status.st_mode):
+            return EMPTY
+        signature = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        known = self._read.get((str(path), folded))
+        if known is not None and known[0] == signature:
+            return known[1]
+        file = load(path, folded=folded, follow=follow)
+        self._read[str(path), folded] = (signature, file)
+        return file
+
+
+def walk(root: Path, rules: IgnoreRules, hidden: bool = True) -> Iterator[Entry]:
+    """What is in the rules' root, or in a folder of it, in path order, a folder before its contents.
+
+    Links are met but not followed. What is ignored is left out, unless it is the folder that the walk starts in; `.git`
+    and what the user closed always are. Folders that cannot be read look empty.
+    """
+    shown = rules.walk_from(root)
+    if hidden:
+        return shown
+    skip = len(root.relative_to(rules.root).parts)
+    return (entry for entry in shown if not any(part.startswith(".") for part in entry.relative.split("/")[skip:]))
+
+
+def _parts(relative: str) -> list[str] | None:
+    """The components of a relative path; None for what is none."""
+    if relative.startswith("/") or "\0" in relative:
+        return None
+    parts = [part for part in relative.split("/") if part not in ("", ".")]
+    return None if ".." in parts else parts
+
+
+def _global_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path(os.path.expanduser("~"), ".config")) / "git" / "ignore"

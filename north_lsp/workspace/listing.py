@@ -1,0 +1,50 @@
+"""The entries of a root, as a first look at a project."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal, NotRequired, TypedDict
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.ignore import IgnoreRules
+
+MAX_ENTRIES = 500
+
+
+class ListedEntry(TypedDict):
+    """One entry, ready for the model; `size` in bytes, for files only."""
+
+    name: str
+    type: Literal["file", "dir", "link"]
+    size: NotRequired[int]
+
+
+def list_root(root: Path, rules: IgnoreRules) -> tuple[list[ListedEntry], bool]:
+    """What is not ignored in a root, folders first, then by name, and whether the list was cut at `MAX_ENTRIES`.
+
+    Raises ToolError IO_ERROR if the folder cannot be read.
+    """
+    entries: list[ListedEntry] = []
+    try:
+        with os.scandir(root) as listing:
+            found = [(item.name, item.stat(follow_symlinks=False)) for item in listing]
+    except OSError as error:
+        raise ToolError("IO_ERROR", f"{root} cannot be listed: {error.strerror}") from error
+    found.sort(key=lambda item: (not stat.S_ISDIR(item[1].st_mode), item[0]))
+    for name, status in found:
+        is_dir = stat.S_ISDIR(status.st_mode)
+        if rules.ignored(name, is_dir):
+            continue
+        shown = readable(name)
+        if is_dir:
+            entries.append({"name": shown, "type": "dir"})
+        elif stat.S_ISLNK(status.st_mode):
+            entries.append({"name": shown, "type": "link"})
+        else:
+            entries.append({"name": shown, "type": "file", "size": status.st_size})
+    return entries[:MAX_ENTRIES], len(entries) > MAX_ENTRIES
+
+
+def readable(name: str) -> str:
+    """A file name as valid Unicode; bytes that are none are replaced."""
+    return os.fsencode(name).decode("utf-8", "replace")

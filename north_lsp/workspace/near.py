@@ -1,0 +1,210 @@
+"""Why a text was not found: white space that differs, and the places that come closest, in bounded time."""
+
+import difflib
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from north_lsp.workspace.text import split_lines, to_newlines
+
+MAX_LINES = 20_000
+MAX_SECONDS = 0.5
+
+_MAX_NEAR = 3
+_MIN_SIMILARITY = 0.6
+_MAX_COMPARED_CHARACTERS = 4_000
+_MAX_COMPARED_WINDOWS = 24
+_MAX_COMMON_PLACES = 50
+_MAX_SHOWN_LINES = 20
+_MAX_SHOWN_CHARACTERS = 300
+_PROBES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NearMatch:
+    """A place that resembles the text: its lines (1-based, inclusive), how similar (0 to 1), and where they part."""
+
+    startLine: int
+    endLine: int
+    similarity: float
+    text: str
+    difference: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    lines: list[str]
+    wanted: list[str]
+    late: Callable[[], bool]
+
+    def window(self, start: int) -> list[str]:
+        return self.lines[start : start + len(self.wanted)]
+
+
+def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
+    """A message that shows the real lines, and the same as data.
+
+    Details: `whitespace` (list of what differs), `near` (at most three of NearMatch's fields), `partial` (lines of the
+    needle that do stand in the file: `from`, `to`, `startLine`, `endLine`; or None).
+    """
+    lines = [line.removesuffix("\n") for line in split_lines(to_newlines(text, "\n"))]
+    wanted = [line.removesuffix("\n") for line in split_lines(to_newlines(needle, "\n"))]
+    if len(lines) > MAX_LINES:
+        message = f"the text was not found; the file has more than {MAX_LINES} lines, so no similar places were looked for"
+        return message, {"whitespace": [], "near": [], "partial": None}
+    deadline = time.monotonic() + MAX_SECONDS
+    search = _Search(lines, wanted, lambda: time.monotonic() > deadline)
+    whitespace = _whitespace(search)
+    near = _near(search)
+    partial = _partial(search)
+    parts = ["the text was not found", *whitespace]
+    parts += [
+        f"similar ({match.similarity:.0%}) at lines {match.startLine}-{match.endLine}, {match.difference}:\n{match.text}"
+        for match in near
+    ]
+    if partial is not None and not near:
+        shown = "\n".join(line[:_MAX_SHOWN_CHARACTERS] for line in lines[partial["startLine"] - 1 : partial["endLine"]][:5])
+        parts.append(
+            f"only its lines {partial['from']}-{partial['to']} stand in the file, "
+            f"at {partial['startLine']}-{partial['endLine']}:\n{shown}"
+        )
+    details = {"whitespace": whitespace, "near": [asdict(match) for match in near], "partial": partial}
+    return "\n".join(parts), details
+
+
+def _whitespace(search: _Search) -> list[str]:
+    """What differs in the first place that is the text but for white space; empty without such a place."""
+    squeezed = [" ".join(line.split()) for line in search.wanted]
+    first = next((at for at, line in enumerate(squeezed) if line), None)
+    if first is None:
+        return []
+    for at, line in enumerate(search.lines):
+        if at % 256 == 0 and search.late():
+            return []
+        start = at - first
+        if start < 0 or squeezed[first] not in " ".join(line.split()):
+            continue
+        window = search.window(start)
+        if len(window) == len(squeezed) and all(_contains(here, one) for here, one in zip(window, squeezed, strict=True)):
+            found = _white_differences(window, search.wanted)
+            if found:
+                return [f"{what} (lines {start + 1}-{start + len(window)})" for what in found]
+    return []
+
+
+def _contains(line: str, squeezed: str) -> bool:
+    here = " ".join(line.split())
+    return squeezed in here if squeezed else not here
+
+
+def _white_differences(window: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for here, there in zip(window, wanted, strict=True):
+        indents = [line[: len(line) - len(line.lstrip())] for line in (here, there)]
+        if indents[0] != indents[1]:
+            tabs = ["\t" in indent for indent in indents]
+            if tabs[0] != tabs[1] and all(indents):
+                found["the file is indented by tabs, the text by blanks" if tabs[0] else "tabs against blanks"] = None
+            else:
+                found["the indentation differs"] = None
+        if here.rstrip() != here or there.rstrip() != there:
+            found["trailing blanks differ"] = None
+        if any(("\xa0" in line or "\u202f" in line) for line in (here, there)):
+            found["there are non-breaking blanks"] = None
+        if "\r" in here or "\r" in there:
+            found["there are carriage returns that end no line"] = None
+        if not found and here.split() == there.split():
+            found["blanks within a line differ"] = None
+    return list(found)
+
+
+def _near(search: _Search) -> list[NearMatch]:
+    scored: list[tuple[float, int]] = []
+    wanted = "\n".join(search.wanted)[:_MAX_COMPARED_CHARACTERS]
+    matcher = difflib.SequenceMatcher(None, "", wanted, autojunk=False)
+    for start in _candidates(search):
+        if search.late():
+            break
+        matcher.set_seq1("\n".join(search.window(start))[:_MAX_COMPARED_CHARACTERS])
+        if matcher.real_quick_ratio() < _MIN_SIMILARITY or matcher.quick_ratio() < _MIN_SIMILARITY:
+            continue
+        similarity = matcher.ratio()
+        if similarity >= _MIN_SIMILARITY:
+            scored.append((similarity, start))
+    chosen: list[tuple[float, int]] = []
+    for similarity, start in sorted(scored, key=lambda item: (-item[0], item[1])):
+        if all(abs(start - other) >= len(search.wanted) for _, other in chosen):
+            chosen.append((similarity, start))
+    return [_near_match(search, start, similarity) for similarity, start in chosen[:_MAX_NEAR]]
+
+
+def _candidates(search: _Search) -> list[int]:
+    """Where a comparison is worth its time: places that share whole lines, or letters with the longest lines."""
+    votes: Counter[int] = Counter()
+    last = max(len(search.lines) - len(search.wanted), 0)
+    places: dict[str, list[int]] = {}
+    for at, line in enumerate(search.lines):
+        places.setdefault(line.strip(), []).append(at)
+    for offset, line in enumerate(search.wanted):
+        found = places.get(line.strip(), []) if line.strip() else []
+        if len(found) <= _MAX_COMMON_PLACES:
+            for at in found:
+                votes[min(max(at - offset, 0), last)] += 100
+    longest = sorted(range(len(search.wanted)), key=lambda at: -len(search.wanted[at].strip()))[:_PROBES]
+    for offset in longest:
+        probe = _pairs(search.wanted[offset])
+        if not probe or search.late():
+            break
+        for at, line in enumerate(search.lines):
+            if at % 256 == 0 and search.late():
+                break
+            here = _pairs(line)
+            score = round(200 * len(probe & here) / (len(probe) + len(here)))
+            if score >= 30:
+                votes[min(max(at - offset, 0), last)] += score
+    return [start for start, _ in sorted(votes.items(), key=lambda item: (-item[1], item[0]))[:_MAX_COMPARED_WINDOWS]]
+
+
+def _pairs(line: str) -> frozenset[str]:
+    """The pairs of neighbouring letters in a line."""
+    line = line.strip()[:_MAX_SHOWN_CHARACTERS]
+    return frozenset(map("".join, zip(line, line[1:], strict=False)))
+
+
+def _near_match(search: _Search, start: int, similarity: float) -> NearMatch:
+    window = search.window(start)
+    shown = [line[:_MAX_SHOWN_CHARACTERS] for line in window[:_MAX_SHOWN_LINES]]
+    if len(window) > len(shown):
+        shown.append(f"… ({len(window) - len(shown)} more lines)")
+    difference = _first_difference(window, search.wanted, start)
+    return NearMatch(start + 1, start + len(window), round(similarity, 3), "\n".join(shown), difference)
+
+
+def _first_difference(window: Sequence[str], wanted: Sequence[str], start: int) -> str:
+    for offset, line in enumerate(wanted):
+        if offset >= len(window):
+            return f"which end before line {offset + 1} of the text"
+        here = window[offset]
+        if here == line:
+            continue
+        # A text may begin or end within a line.
+        shift = here.find(line[:1]) if offset == 0 and here.endswith(line[-3:]) else 0
+        here = here[max(shift, 0) :] if len(wanted) == 1 else here
+        at = next((at for at, pair in enumerate(zip(here, line, strict=False)) if pair[0] != pair[1]), min(len(here), len(line)))
+        have, want = (repr(side[at]) if at < len(side) else "the line's end" for side in (here, line))
+        return f"line {start + offset + 1} differs at position {at + 1}: {have} vs {want}"
+    return "which differ only behind the last line"
+
+
+def _partial(search: _Search) -> dict[str, int] | None:
+    """The longest run of the text's lines that stands in the file."""
+    if len(search.wanted) < 2:
+        return None
+    matcher = difflib.SequenceMatcher(None, search.lines, search.wanted, autojunk=False)
+    if search.late() or len(search.wanted) > 500:
+        return None
+    run = matcher.find_longest_match()
+    if not run.size or not any(line.strip() for line in search.wanted[run.b : run.b + run.size]):
+        return None
+    return {"from": run.b + 1, "to": run.b + run.size, "startLine": run.a + 1, "endLine": run.a + run.size}

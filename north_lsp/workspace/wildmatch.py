@@ -1,0 +1,119 @@
+"""Git's wildcard patterns as regular expressions over bytes. Knows no files."""
+
+import re
+
+_SPECIAL = b"*?[\\"
+_CLASSES = {
+    b"alnum": rb"a-zA-Z0-9",
+    b"alpha": rb"a-zA-Z",
+    b"blank": rb" \t",
+    b"cntrl": rb"\x00-\x1f\x7f",
+    b"digit": rb"0-9",
+    b"graph": rb"\x21-\x7e",
+    b"lower": rb"a-z",
+    b"print": rb"\x20-\x7e",
+    b"punct": rb"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e",
+    b"space": rb" \t\n\r\f\v",
+    b"upper": rb"A-Z",
+    b"xdigit": rb"0-9A-Fa-f",
+}
+
+
+def translate(pattern: bytes) -> bytes | None:
+    """The regular expression (DOTALL, to be matched in full) of a pattern in which `*` stops at `/`; None if the pattern
+    is broken and matches nothing."""
+    out: list[bytes] = []
+    first_special = next((at for at, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
+    at = 0
+    while at < len(pattern):
+        match pattern[at : at + 1]:
+            case b"*":
+                end = at + 1
+                while pattern[end : end + 1] == b"*":
+                    end += 1
+                # Git compares the literal beginning by itself, so stars right behind it count as the beginning, too.
+                opens = at == first_special or pattern[at - 1 : at] == b"/"
+                if end - at == 1 or not opens or not _closes(pattern, end):
+                    out.append(b"[^/]*")
+                elif pattern[end : end + 1] == b"/":
+                    out.append(b"(?:.*/)?")
+                    end += 1
+                else:
+                    out.append(b".*")
+                at = end
+            case b"?":
+                out.append(b"[^/]")
+                at += 1
+            case b"[":
+                bracket = _bracket(pattern, at + 1)
+                if bracket is None:
+                    return None
+                expression, at = bracket
+                out.append(expression)
+            case b"\\":
+                if at + 1 == len(pattern):
+                    return None
+                out.append(re.escape(pattern[at + 1 : at + 2]))
+                at += 2
+            case literal:
+                out.append(re.escape(literal))
+                at += 1
+    return b"".join(out)
+
+
+def _closes(pattern: bytes, end: int) -> bool:
+    rest = pattern[end : end + 2]
+    return not rest or rest.startswith(b"/") or rest == b"\\/"
+
+
+def _bracket(pattern: bytes, at: int) -> tuple[bytes, int] | None:
+    """The set that begins at `at`, behind its `[`, and where the pattern goes on; None without an end."""
+    negated = pattern[at : at + 1] in (b"!", b"^") and at < len(pattern)
+    at += negated
+    members: list[bytes] = []
+    previous: int | None = None
+    first = True
+    while first or pattern[at : at + 1] != b"]":
+        if at >= len(pattern):
+            return None
+        first = False
+        byte, after = pattern[at], pattern[at + 1 : at + 2]
+        if byte == ord("\\"):
+            if not after:
+                return None
+            members.append(_member(after[0], after[0]))
+            previous, at = after[0], at + 2
+        elif byte == ord("-") and previous is not None and after not in (b"", b"]"):
+            at += 1
+            if after == b"\\":
+                at += 1
+                if at >= len(pattern):
+                    return None
+            if previous <= pattern[at]:
+                members.append(_member(previous, pattern[at]))
+            previous, at = None, at + 1
+        elif byte == ord("[") and after == b":":
+            close = pattern.find(b"]", at + 2)
+            if close < 0:
+                return None
+            if close == at + 2 or pattern[close - 1 : close] != b":":
+                members.append(_member(byte, byte))
+                previous, at = byte, at + 1
+            else:
+                name = _CLASSES.get(pattern[at + 2 : close - 1])
+                if name is None:
+                    return None
+                members.append(name)
+                previous, at = None, close + 1
+        else:
+            members.append(_member(byte, byte))
+            previous, at = byte, at + 1
+    chosen = b"".join(members)
+    if negated:
+        return b"[^/" + chosen + b"]", at + 1
+    # A set never matches a slash, even if it names one.
+    return (b"(?!/)[" + chosen + b"]" if chosen else b"(?!)"), at + 1
+
+
+def _member(low: int, high: int) -> bytes:
+    return rb"\x%02x" % low if low == high else rb"\x%02x-\x%02x" % (low, high)

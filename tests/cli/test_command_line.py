@@ -1,0 +1,122 @@
+"""The command line: mistakes are one line and exit code 2; nothing heavy is loaded before the first answer."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"anthropic", "openai", "pygls", "lsprotocol", "tree_sitter", "pydantic", "asyncio", "anyio", "ssl", "pathspec"}
+
+
+def run(folder: Path, *arguments: str, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_", "OPENAI_"))
+    }
+    folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
+    command = [sys.executable, "-m", "north_lsp", *arguments]
+    done = subprocess.run(
+        command, input=stdin, capture_output=True, env=kept | folders | environ, cwd=folder, timeout=30
+    )
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "says"),
+    [
+        (["acp", "--wrong"], {}, "--help"),
+        (["nonsense"], {}, "--help"),
+        ([], {}, "--help"),
+        (["acp", "--mode", "yolo"], {}, "ask"),
+        (["acp", "--model", "gpt-17"], {}, "closest"),
+        (["acp", "--model", "opus"], {}, "opus-4"),
+        (["acp", "--model", "sonnet-4"], {}, "ANTHROPIC_API_KEY"),
+        (["lsp"], {"NORTH_MODEL": "nothing"}, "nothing"),
+        (["acp", "--path", "missing"], {}, "missing"),
+        (["lsp", "--tcp", "0.0.0.0:5000"], {}, "loopback"),
+        (["lsp", "--tcp", "5000"], {}, "HOST:PORT"),
+        (["acp"], {"NORTH_DATA_DIR": "relative"}, "NORTH_DATA_DIR"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(
+    tmp_path: Path, arguments: list[str], environ: dict[str, str], says: str
+) -> None:
+    done = run(tmp_path, *arguments, **environ)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("protocol", ["acp", "lsp"])
+def test_nothing_heavy_is_imported_before_the_answer_to_initialize(tmp_path: Path, protocol: str) -> None:
+    script = f"""
+import sys
+import north_lsp.cli as cli
+arguments = cli._parser().parse_args(["{protocol}"])
+cli._options(arguments)
+from north_lsp.openings import open_connection
+opening = open_connection("{protocol}")
+params = {{"protocolVersion": 1, "capabilities": {{}}, "initializationOptions": {{"north": {{"acp": True}}}}}}
+message = {{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}}
+answer = b"".join(opening.feed(opening.framing.encode(message)))
+assert opening.done and b"result" in answer
+print(" ".join(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert not HEAVY & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize("protocol", ["acp", "lsp"])
+def test_the_end_of_input_before_initialize_is_a_quiet_exit(tmp_path: Path, protocol: str) -> None:
+    done = run(tmp_path, protocol)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_end_of_input_after_initialize_is_a_quiet_exit(tmp_path: Path) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    done = run(tmp_path, "acp", stdin=json.dumps(message).encode() + b"\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["result"]["protocolVersion"] == 1
+
+
+def test_doctor_says_what_is_missing_and_prints_no_secret(tmp_path: Path) -> None:
+    done = run(tmp_path, "doctor")
+    assert done.returncode == 0
+    assert "set ANTHROPIC_API_KEY" in done.stdout
+    done = run(tmp_path, "doctor", ANTHROPIC_API_KEY="very-secret", NORTH_TYPO="1")
+    assert "very-secret" not in done.stdout + done.stderr
+    assert "NORTH_TYPO" in done.stdout
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.json").write_text("{broken")
+    done = run(tmp_path, "doctor")
+    assert done.returncode == 1
+    assert "config.json" in done.stdout
+
+
+def test_conversations_of_a_project_without_any(tmp_path: Path) -> None:
+    for command in ("conversations", "list"):
+        done = run(tmp_path, command)
+        assert done.returncode == 0
+        assert "No conversations" in done.stdout
+
+
+def test_the_demonstration_runs_unattended(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo", "--yes", NORTH_OFFLINE_DELAY_MS="0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--yes" in done.stdout
+    assert "+" in done.stdout
+    assert "end_turn" in done.stdout
+
+
+def test_the_demonstration_works_on_a_copy(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "README.md").write_text("# A project of mine\n\nWith a line of text.\n")
+    done = run(tmp_path, "demo", "--yes", "--path", "project")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "seen by North" in done.stdout
+    assert (project / "README.md").read_text() == "# A project of mine\n\nWith a line of text.\n"

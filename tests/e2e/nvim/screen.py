@@ -1,0 +1,119 @@
+"""A terminal program as a person sees it, in a tmux of its own: `with nvim_screen("a.py") as screen: ...`."""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from tests.e2e.nvim.bed import DEADLINE, nvim_binary, private_environment, until
+
+
+class Screen:
+    """One program on one terminal of a given size."""
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        columns: int = 100,
+        rows: int = 30,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start the program; a program that ends leaves its last screen standing."""
+        self._folder = tempfile.TemporaryDirectory(prefix="north-e2e-tmux-")
+        folder = Path(self._folder.name)
+        configuration = folder / "tmux.conf"
+        configuration.write_text(
+            "set -g status off\nset -g remain-on-exit on\nset -s escape-time 0\n"
+            'set -g default-terminal "tmux-256color"\nset -ga terminal-features ",*:RGB"\n'
+        )
+        self._socket = folder / "tmux"
+        self._tmux(
+            *("-f", str(configuration), "new-session", "-d", "-x", str(columns), "-y", str(rows), "--"),
+            *map(str, command),
+            cwd=cwd,
+            env=private_environment(folder, env or {}),
+        )
+
+    def keys(self, *keys: str) -> None:
+        """Press keys by tmux's names: `keys("i", "Enter", "Escape", "C-w")`.
+
+        Wait for what Escape does before the next key, or the program may take the two for one Alt chord.
+        """
+        self._tmux("send-keys", "--", *keys)
+
+    def write(self, text: str) -> None:
+        """Type a text as it is."""
+        self._tmux("send-keys", "-l", "--", text)
+
+    def text(self) -> str:
+        """What the screen shows, one line a row, without trailing blanks."""
+        return self._tmux("capture-pane", "-p")
+
+    def coloured(self) -> str:
+        """What the screen shows, with the escape sequences of its colours."""
+        return self._tmux("capture-pane", "-p", "-e")
+
+    def wait_for(self, pattern: str, deadline: float = DEADLINE) -> re.Match[str]:
+        """Wait until a regular expression (`^` and `$` match at rows) is on the screen, and return the match.
+
+        Raises TimeoutError with the screen in its message.
+        """
+        return until(
+            lambda: re.search(pattern, self.text(), re.MULTILINE),
+            lambda: f"/{pattern}/ on the screen:\n{self.text()}",
+            deadline,
+        )
+
+    def wait_until_gone(self, pattern: str, deadline: float = DEADLINE) -> None:
+        """Wait until a regular expression is no longer on the screen; raises TimeoutError as `wait_for` does."""
+        until(
+            lambda: re.search(pattern, self.text(), re.MULTILINE) is None,
+            lambda: f"/{pattern}/ to leave the screen:\n{self.text()}",
+            deadline,
+        )
+
+    def wait_for_end(self, deadline: float = DEADLINE) -> int:
+        """Wait until the program ends and return its exit status."""
+        ended = until(
+            lambda: re.fullmatch(
+                r"1 (\d+)", self._tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").strip()
+            ),
+            lambda: f"the program to end; the screen:\n{self.text()}",
+            deadline,
+        )
+        return int(ended[1])
+
+    def stop(self) -> None:
+        """End the program and its tmux."""
+        self._tmux("kill-server")
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _tmux(self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
+        command = ["tmux", "-u", "-S", str(self._socket), *arguments]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env)
+        if result.returncode:
+            raise RuntimeError(f"tmux {arguments[0]}: {result.stderr.strip()}")
+        return result.stdout
+
+
+def nvim_screen(
+    *arguments: str,
+    init: Path | None = None,
+    columns: int = 100,
+    rows: int = 30,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Screen:
+    """The pinned Neovim on a screen: with no configuration and no plugins, or with `init` as the whole of it."""
+    command = [nvim_binary(), "-n", "-i", "NONE", "-u", init or "NONE", *arguments]
+    return Screen(command, columns=columns, rows=rows, cwd=cwd, env=env)

@@ -1,0 +1,58 @@
+"""A world for one test: a project copied from sources that are not North's, folders of its own, the real server."""
+
+import os
+import shutil
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+SERVER = [sys.executable, "-m", "north_lsp"]
+
+
+def copy_real_project(target: Path) -> Path:
+    """A part of the standard library, as a project: real sources of some 20 files."""
+    library = Path(sysconfig.get_path("stdlib"))
+    for package in ("json", "email", "http"):
+        shutil.copytree(library / package, target / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return target
+
+
+@dataclass(frozen=True)
+class World:
+    """`environ` isolates the server; `url` is the model server's address, or None for the offline model."""
+
+    folder: Path
+    url: str | None = None
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("NORTH_", "ANTHROPIC_", "OPENAI_"))
+        }
+        model = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": self.url} if self.url is not None else {}
+        folders = {f"NORTH_{name}_DIR": str(self.folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
+        return kept | model | folders | {"HOME": str(self.folder / "home")}
+
+    def log_entries(self) -> list[str]:
+        """The lines of all conversations' logs."""
+        return [
+            line for path in sorted(self.data.glob("conversations/*.jsonl")) for line in path.read_text().splitlines()
+        ]
+
+
+def make_world(folder: Path, url: str | None = None) -> World:
+    world = World(folder.resolve(), url)
+    (world.folder / "home").mkdir(parents=True)
+    copy_real_project(world.project)
+    return world

@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import Settings, SettingsError, load_settings
+
+
+def write(store: Locations, text: str) -> Path:
+    store.config.mkdir()
+    path = store.config / "config.json"
+    path.write_text(text)
+    return path
+
+
+def test_without_a_file_the_defaults_hold(store: Locations) -> None:
+    assert load_settings(store) == Settings(None, "agent", "info")
+    assert not store.config.exists()
+
+
+def test_keys_are_read_flat_or_nested_and_unknown_ones_ignored(store: Locations) -> None:
+    write(store, '{"selectedModel": "a/b", "mode.default": "ask", "log": {"level": "debug", "x": 1}, "other": []}')
+    assert load_settings(store) == Settings("a/b", "ask", "debug")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "problem"),
+    [
+        ('{\n  "selectedModel": ,\n}', 2, 20, "Expecting value"),
+        ("[]", 1, 1, "has to be an object"),
+        ('{\n "selectedModel": 3}', 2, 2, "selectedModel has to be a text"),
+        ('{"mode": {\n"default": "yolo"}}', 2, 1, "mode.default has to be one of ask, agent, not 'yolo'"),
+        ('{"log.level": "loud"}', 1, 2, "log.level has to be one of debug, info, warn, error, not 'loud'"),
+        ("{" + " " * 1024 * 1024 + "}", 1, 1, "larger than 1048576 bytes"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_place(
+    store: Locations, text: str, line: int, column: int, problem: str
+) -> None:
+    path = write(store, text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(store)
+    assert str(caught.value) == f"{path}, line {line}, column {column}: {problem}"
+    assert path.read_text() == text
