@@ -21,7 +21,7 @@ from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Command, Location, Output, ReadTool, ShellTool, Tool, WriteTool
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.proposal import EditProposal, FileChange
-from north_lsp.workspace.protected import write_rule_on_disk
+from north_lsp.workspace.protected import WriteRule, write_rule_on_disk
 
 _MAX_PARALLEL = 8
 _REGION_LINES = 40
@@ -175,7 +175,7 @@ class Calls:
             )
         warnings: list[str] = []
         for change in files:
-            rule = await anyio.to_thread.run_sync(self._write_rule, change)
+            rule = await anyio.to_thread.run_sync(self._write_rule, change, str(call.arguments.get("path", "")))
             if rule == "never":
                 raise ToolError("OUTSIDE_WORKSPACE", f"{change.relative} is protected and never written by tools")
             if rule == "ask":
@@ -216,9 +216,9 @@ class Calls:
         places = tuple(Location(change.path, change.hunks[0].new_start if change.hunks else 1) for change in files)
         return Result(ok(data), False, CallEnded(call.id, title, True, "", files, places))
 
-    def _write_rule(self, change: FileChange) -> str:
+    def _write_rule(self, change: FileChange, spelled: str) -> WriteRule:
         root = next(root for root in self._state.workspace.roots.roots if change.path.is_relative_to(root))
-        return write_rule_on_disk(change.path, root, self._state.workspace.private)
+        return write_rule_on_disk(change.path, root, self._state.workspace.private, spelled)
 
     def _edit_title(self, tool: Tool, call: ToolCall, files: Sequence[FileChange]) -> str:
         added, removed = sum(file.lines_added for file in files), sum(file.lines_removed for file in files)

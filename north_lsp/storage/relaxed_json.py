@@ -4,7 +4,8 @@ import json
 import re
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+# A comma behind no value is a mistake, to be reported at its own place.
+_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[:,{\[]\s*,|,(?=\s*[}\]])', re.DOTALL)
 _NOT_A_LINE_FEED = re.compile(r"[^\n]")
 
 
@@ -34,7 +35,8 @@ def parse(data: bytes) -> object:
 
 def plain(text: str) -> str:
     """The text with comments and trailing commas blanked out, so that every place keeps its line and column."""
-    return _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+    without_comments = _COMMENT.sub(_blank, text)
+    return _TRAILING_COMMA.sub(lambda match: " " if match[0] == "," else match[0], without_comments)
 
 
 def _blank(match: re.Match[str]) -> str:

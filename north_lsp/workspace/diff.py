@@ -18,8 +18,7 @@ def make_change(path: Path, relative: str, old: str | None, new: str, form: Text
     hunks = _hunks(old or "", new)
     added = sum(line.startswith("+") for hunk in hunks for line in split_lines(hunk.text))
     removed = sum(line.startswith("-") for hunk in hunks for line in split_lines(hunk.text))
-    action = "create" if old is None else "update"
-    return FileChange(path, relative, action, old, new, form, hunks, added, removed)
+    return FileChange(path, relative, "create" if old is None else "update", old, new, form, hunks, added, removed)
 
 
 def unified(change: FileChange) -> str:

@@ -10,8 +10,25 @@ from north_lsp.workspace.git import exclude_file, top_level
 from north_lsp.workspace.gitignore import EMPTY, EVERYTHING, PatternFile, load, spelled
 
 ALWAYS_SKIPPED = frozenset(
-    """.git .hg .svn node_modules __pycache__ .venv venv dist build target .next .cache coverage .mypy_cache
-    .pytest_cache .idea .gradle""".split()
+    [
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        "__pycache__",
+        ".venv",
+        "venv",
+        "dist",
+        "build",
+        "target",
+        ".next",
+        ".cache",
+        "coverage",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".idea",
+        ".gradle",
+    ]
 )
 _GIT = ".git"
 _GITIGNORE = ".gitignore"

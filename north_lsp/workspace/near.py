@@ -51,7 +51,9 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
     lines = [line.removesuffix("\n") for line in split_lines(to_newlines(text, "\n"))]
     wanted = [line.removesuffix("\n") for line in split_lines(to_newlines(needle, "\n"))]
     if len(lines) > MAX_LINES:
-        message = f"the text was not found; the file has more than {MAX_LINES} lines, so no similar places were looked for"
+        message = (
+            f"the text was not found; the file has more than {MAX_LINES} lines, so no similar places were looked for"
+        )
         return message, {"whitespace": [], "near": [], "partial": None}
     deadline = time.monotonic() + MAX_SECONDS
     search = _Search(lines, wanted, lambda: time.monotonic() > deadline)
@@ -64,7 +66,9 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
         for match in near
     ]
     if partial is not None and not near:
-        shown = "\n".join(line[:_MAX_SHOWN_CHARACTERS] for line in lines[partial["startLine"] - 1 : partial["endLine"]][:5])
+        shown = "\n".join(
+            line[:_MAX_SHOWN_CHARACTERS] for line in lines[partial["startLine"] - 1 : partial["endLine"]][:5]
+        )
         parts.append(
             f"only its lines {partial['from']}-{partial['to']} stand in the file, "
             f"at {partial['startLine']}-{partial['endLine']}:\n{shown}"
@@ -86,7 +90,9 @@ def _whitespace(search: _Search) -> list[str]:
         if start < 0 or squeezed[first] not in " ".join(line.split()):
             continue
         window = search.window(start)
-        if len(window) == len(squeezed) and all(_contains(here, one) for here, one in zip(window, squeezed, strict=True)):
+        if len(window) == len(squeezed) and all(
+            _contains(here, one) for here, one in zip(window, squeezed, strict=True)
+        ):
             found = _white_differences(window, search.wanted)
             if found:
                 return [f"{what} (lines {start + 1}-{start + len(window)})" for what in found]
@@ -191,7 +197,10 @@ def _first_difference(window: Sequence[str], wanted: Sequence[str], start: int) 
         # A text may begin or end within a line.
         shift = here.find(line[:1]) if offset == 0 and here.endswith(line[-3:]) else 0
         here = here[max(shift, 0) :] if len(wanted) == 1 else here
-        at = next((at for at, pair in enumerate(zip(here, line, strict=False)) if pair[0] != pair[1]), min(len(here), len(line)))
+        at = next(
+            (at for at, pair in enumerate(zip(here, line, strict=False)) if pair[0] != pair[1]),
+            min(len(here), len(line)),
+        )
         have, want = (repr(side[at]) if at < len(side) else "the line's end" for side in (here, line))
         return f"line {start + offset + 1} differs at position {at + 1}: {have} vs {want}"
     return "which differ only behind the last line"

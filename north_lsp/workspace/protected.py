@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 WriteRule = Literal["never", "ask", "free"]
 
-_REPOSITORY = frozenset({"HEAD", "objects", "refs"})
+_REPOSITORY = ("HEAD", "objects", "refs")
 _BELOW = "/**"
 
 
@@ -83,7 +83,7 @@ def _in_bare_repository(path: Path, root: Path) -> bool:
     names = path.relative_to(root).parts
     for depth, name in enumerate(names):
         folder = root.joinpath(*names[:depth])
-        if all(part == name or os.path.lexists(folder / part) for part in _REPOSITORY):
+        if all(part.casefold() == name.casefold() or os.path.lexists(folder / part) for part in _REPOSITORY):
             return True
     return False
 

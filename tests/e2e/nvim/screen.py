@@ -9,6 +9,15 @@ from typing import Self
 
 from tests.e2e.nvim.bed import DEADLINE, nvim_binary, private_environment, until
 
+_CONFIGURATION = """
+set -g status off
+set -g remain-on-exit on
+set -g remain-on-exit-format ""
+set -s escape-time 0
+set -g default-terminal "tmux-256color"
+set -ga terminal-features ",*:RGB"
+"""
+
 
 class Screen:
     """One program on one terminal of a given size."""
@@ -26,10 +35,7 @@ class Screen:
         self._folder = tempfile.TemporaryDirectory(prefix="north-e2e-tmux-")
         folder = Path(self._folder.name)
         configuration = folder / "tmux.conf"
-        configuration.write_text(
-            "set -g status off\nset -g remain-on-exit on\nset -s escape-time 0\n"
-            'set -g default-terminal "tmux-256color"\nset -ga terminal-features ",*:RGB"\n'
-        )
+        configuration.write_text(_CONFIGURATION)
         self._socket = folder / "tmux"
         self._tmux(
             *("-f", str(configuration), "new-session", "-d", "-x", str(columns), "-y", str(rows), "--"),
@@ -76,16 +82,13 @@ class Screen:
             deadline,
         )
 
-    def wait_for_end(self, deadline: float = DEADLINE) -> int:
-        """Wait until the program ends and return its exit status."""
-        ended = until(
-            lambda: re.fullmatch(
-                r"1 (\d+)", self._tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").strip()
-            ),
+    def wait_for_end(self, deadline: float = DEADLINE) -> None:
+        """Wait until the program has ended; raises TimeoutError with the screen in its message."""
+        until(
+            lambda: self._tmux("display-message", "-p", "#{pane_dead}").strip() == "1",
             lambda: f"the program to end; the screen:\n{self.text()}",
             deadline,
         )
-        return int(ended[1])
 
     def stop(self) -> None:
         """End the program and its tmux."""

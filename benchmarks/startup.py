@@ -1,0 +1,98 @@
+"""From spawn to the answer of `initialize`, to the first session, and to the first answer of the offline model."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROUNDS = 20
+
+
+class Server:
+    """A server process and blocking calls to it, with the least overhead on our side."""
+
+    def __init__(self, protocol: str, folder: Path) -> None:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_"))}
+        folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
+        self.protocol = protocol
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "north_lsp", protocol],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environ | folders,
+        )
+        self._id = 0
+
+    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self._id += 1
+        body = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}).encode()
+        framed = body + b"\n" if self.protocol == "acp" else b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        self.process.stdin.write(framed)
+        self.process.stdin.flush()
+        while True:
+            message = self._read()
+            if message.get("id") == self._id and "method" not in message:
+                return dict(message["result"])
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if self.protocol == "lsp":
+            size = int(line.split(b":")[1])
+            self.process.stdout.readline()
+            line = self.process.stdout.read(size)
+        return dict(json.loads(line))
+
+    def elapsed(self) -> float:
+        return (time.perf_counter() - self.started) * 1000
+
+    def memory(self) -> float:
+        """Proportional set size in MB."""
+        rollup = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        return int(next(line for line in rollup.splitlines() if line.startswith("Pss:")).split()[1]) / 1024
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def measure(protocol: str, folder: Path) -> dict[str, float]:
+    (folder / "a.py").write_text("def greet():\n    return 1\n")
+    server = Server(protocol, folder)
+    try:
+        options = {"north": {"acp": True}}
+        server.call("initialize", {"protocolVersion": 1, "capabilities": {}, "initializationOptions": options})
+        rows = {"initialize": server.elapsed()}
+        session = server.call("session/new", {"cwd": str(folder), "mcpServers": []})
+        rows["session/new"] = server.elapsed()
+        for name in ("first prompt", "second prompt"):
+            before = server.elapsed()
+            blocks = [{"type": "text", "text": "find greet"}]
+            server.call("session/prompt", {"sessionId": session["sessionId"], "prompt": blocks})
+            rows[f"{name} (its own time)"] = server.elapsed() - before
+        rows["memory, MB"] = server.memory()
+        return rows
+    finally:
+        server.stop()
+
+
+def main() -> None:
+    print(f"{'since spawn, ms':<34}{'min':>8}{'median':>8}{'max':>8}")
+    for protocol in ("acp", "lsp"):
+        with tempfile.TemporaryDirectory() as folder:
+            rounds = [measure(protocol, Path(folder)) for _ in range(ROUNDS)]
+        for name in rounds[0]:
+            values = [row[name] for row in rounds]
+            print(f"{protocol + ': ' + name:<34}{min(values):>8.0f}{statistics.median(values):>8.0f}{max(values):>8.0f}")
+
+
+if __name__ == "__main__":
+    main()

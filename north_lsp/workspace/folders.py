@@ -1,0 +1,73 @@
+"""Folders held open by descriptor, entered one by one from a root without following a link, and made where missing."""
+
+import errno
+import os
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """An open folder below `root`. Whatever happens to its name, the descriptor stays this folder."""
+
+    root: Path
+    names: tuple[str, ...]
+    descriptor: int
+
+    @property
+    def path(self) -> Path:
+        return self.root.joinpath(*self.names)
+
+
+def enter(root: Path, names: tuple[str, ...], always: ExitStack, undo: ExitStack | None) -> Folder:
+    """Open the folder `names` below `root`.
+
+    Missing folders are made if `undo` is given, which removes them again; `always` closes what was opened.
+    Raises ToolError STALE where a link or a file stands in the way or a folder is missing, and OSError.
+    """
+    descriptor = _open(str(root), None, root, always)
+    for depth, name in enumerate(names):
+        here = root.joinpath(*names[: depth + 1])
+        if undo is not None:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=descriptor)
+                undo.callback(_remove, name, descriptor)
+        descriptor = _open(name, descriptor, here, always)
+    return Folder(root, names, descriptor)
+
+
+def check_in_place(folder: Folder) -> None:
+    """Pass a folder that is still where it was entered. Raises ToolError STALE if it was moved or replaced, and OSError."""
+    with ExitStack() as always:
+        again = enter(folder.root, folder.names, always, None)
+        if not os.path.samestat(os.fstat(again.descriptor), os.fstat(folder.descriptor)):
+            raise _stale(folder.path, "was replaced by another folder")
+
+
+def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:
+    try:
+        descriptor = os.open(name, _FLAGS, dir_fd=parent)
+    except OSError as error:
+        match error.errno:
+            case errno.ELOOP | errno.ENOTDIR:
+                raise _stale(shown, "is no folder but a link or a file") from error
+            case errno.ENOENT:
+                raise _stale(shown, "does not exist any more") from error
+            case _:
+                raise
+    always.callback(os.close, descriptor)
+    return descriptor
+
+
+def _remove(name: str, parent: int) -> None:
+    with suppress(OSError):  # someone else has put something into it
+        os.rmdir(name, dir_fd=parent)
+
+
+def _stale(path: Path, happened: str) -> ToolError:
+    return ToolError("STALE", f"{path} {happened}; nothing was written", "resolve and read the path again")
