@@ -1,1 +1,1 @@
-"""The repository: roots, safe paths, ignore rules, texts, search, diffs and applying changes. Knows no tool and no protocol."""
+"""The repository: roots, paths, ignore rules, texts, search, diffs, applying changes. Knows no tool and no protocol."""

@@ -23,7 +23,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, e
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """One file that is to be written: where, what must stand there (None: nothing), and the name of the new contents."""
+    """One file that is to be written: where, what must stand there now (or None), the name of the new contents."""
 
     change: FileChange
     folder: Folder
@@ -36,9 +36,9 @@ def apply(changes: Sequence[FileChange], roots: Roots) -> None:
     """Write all changes. Missing folders of new files are made.
 
     Raises ToolError, after which the disk is as it was: STALE if a target is not what the change was made from (other
-    contents, a link, no folder), OUTSIDE_WORKSPACE or DENIED for a path that no tool may write, INVALID_INPUT for a text
-    that its encoding cannot hold, IO_ERROR with the path and the system's words. If putting back fails, too, the message
-    names the files that stayed changed.
+    contents, a link, no folder), OUTSIDE_WORKSPACE or DENIED for a path that no tool may write, INVALID_INPUT for a
+    text that its encoding cannot hold, IO_ERROR with the path and the system's words. If putting back fails, too, the
+    message names the files that stayed changed.
     """
     contents = [encode(change.new_text, change.form) for change in changes]
     before = [None if change.old_text is None else encode(change.old_text, change.form) for change in changes]
@@ -126,6 +126,7 @@ def _prepare(
         old = _status(target)
         descriptor = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
     always.callback(_unlink, temporary, folder.descriptor)
+    undo.callback(_unlink, temporary, folder.descriptor)  # before the folders that were made for it
     with open(descriptor, "wb") as file:
         file.write(new)
         file.flush()

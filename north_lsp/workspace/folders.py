@@ -42,7 +42,7 @@ def enter(root: Path, names: tuple[str, ...], always: ExitStack, undo: ExitStack
 
 
 def check_in_place(folder: Folder) -> None:
-    """Pass a folder that is still where it was entered. Raises ToolError STALE if it was moved or replaced, and OSError."""
+    """Pass a folder that still is where it was entered. Raises ToolError STALE if it was moved or replaced; OSError."""
     with ExitStack() as always:
         again = enter(folder.root, folder.names, always, None)
         if not os.path.samestat(os.fstat(again.descriptor), os.fstat(folder.descriptor)):

@@ -37,8 +37,9 @@ _FILTER_KEYS = r"^filter\..*\.(clean|smudge|process|required)$"
 def run_git(args: Sequence[str], cwd: Path, timeout: float = 5.0) -> str | None:
     """What a git command prints, or None if there is no git, it fails, or it takes longer than `timeout` seconds.
 
-    The first of `args` is the sub-command. Hooks, file system monitors, external diffs, text conversion, filters, pagers,
-    signature programs, submodules and the network are switched off. Raises ValueError for an option in its place.
+    The first of `args` is the sub-command. Hooks, file system monitors, external diffs, text conversion, filters,
+    pagers, signature programs, submodules and the network are switched off. Raises ValueError for an option in place
+    of the sub-command.
     """
     if not args or not args[0].replace("-", "").isalnum() or args[0].startswith("-"):
         raise ValueError(f"the first argument is a git command, not {args[:1]}")
@@ -97,7 +98,7 @@ def _git() -> str | None:
 
 
 def _filters(git: str, cwd: Path, timeout: float) -> tuple[str, ...] | None:
-    """Settings that switch off every filter that is configured; None if they are not known or cannot be switched off."""
+    """Settings that switch off every configured filter; None if they are not known or cannot be switched off."""
     ended = _run([git, *_options(_SWITCHES), "config", "-z", "--name-only", "--get-regexp", _FILTER_KEYS], cwd, timeout)
     if ended is None or ended[0] not in (0, 1):  # 1: there are none
         return None

@@ -15,7 +15,7 @@ _MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """One line. `by_name` patterns are held against the last component, others against the path below the file's folder."""
+    """One line. `by_name` patterns are held against the last component, others against the path."""
 
     expression: re.Pattern[bytes]
     source: bytes
@@ -32,8 +32,10 @@ class PatternFile:
     folded: bool
 
     def verdict(self, name: bytes, path: bytes, is_dir: bool) -> bool | None:
-        """Whether the last pattern that meets a path ignores it; None if none meets it. `path` is relative to the folder
-        of the ignore file, `name` its last component."""
+        """Whether the last pattern that meets a path ignores it; None if none meets it.
+
+        `path` is relative to the folder of the ignore file, `name` its last component.
+        """
         if not self._any_name.fullmatch(name) and not self._any_path.fullmatch(path):
             return None
         for pattern in reversed(self.patterns):

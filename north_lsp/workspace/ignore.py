@@ -91,7 +91,7 @@ class _Folder:
 
 
 class IgnoreRules:
-    """The rules of one root. Ignore files are read when asked for and again when they change. Safe to share by threads."""
+    """The rules of one root. Ignore files are read when needed and again when they change. Threads may share one."""
 
     def __init__(self, root: Path, top: Path, shared: tuple[Path, ...]) -> None:
         self.root = root
@@ -119,7 +119,7 @@ class IgnoreRules:
         return False
 
     def closed(self, relative: str) -> bool:
-        """Whether the user's `.northignore` files close a resolved path to every tool. What is no relative path is closed."""
+        """Whether the user's `.northignore` files close a resolved path to tools. What is no path is closed."""
         parts = _parts(relative)
         if parts is None:
             return True

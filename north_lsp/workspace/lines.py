@@ -22,8 +22,8 @@ class Block:
 def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """The differing runs in order, none empty on both sides and none touching the next.
 
-    Small inputs get a close comparison; in large ones, lines that occur once on each side hold the texts together, and a
-    stretch between them that is still too large is one block.
+    Small inputs get a close comparison; in large ones, lines that occur once on each side hold the texts together, and
+    a stretch between them that is still too large is one block.
     """
     merged: list[Block] = []
     for block in _compare(old, new, 0, 0, anchored=True):
@@ -62,7 +62,7 @@ def _compare(old: Sequence[str], new: Sequence[str], old_at: int, new_at: int, *
 
 
 def _comparisons(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many pairs of equal lines there are, which is what a close comparison walks over, and at least one per line."""
+    """How many pairs of equal lines there are, which is what a close comparison walks over, and one per line."""
     if len(old) + len(new) > _MAX_COMPARISONS:
         return len(old) + len(new)
     counts = Counter(new)

@@ -27,7 +27,7 @@ def list_root(root: Path, rules: IgnoreRules) -> tuple[list[ListedEntry], bool]:
     entries: list[ListedEntry] = []
     try:
         with os.scandir(root) as listing:
-            found = [(item.name, item.stat(follow_symlinks=False)) for item in listing]
+            found = [(item.name, status) for item in listing if (status := _status(item)) is not None]
     except OSError as error:
         raise ToolError("IO_ERROR", f"{root} cannot be listed: {error.strerror}") from error
     found.sort(key=lambda item: (not stat.S_ISDIR(item[1].st_mode), item[0]))
@@ -43,6 +43,13 @@ def list_root(root: Path, rules: IgnoreRules) -> tuple[list[ListedEntry], bool]:
         else:
             entries.append({"name": shown, "type": "file", "size": status.st_size})
     return entries[:MAX_ENTRIES], len(entries) > MAX_ENTRIES
+
+
+def _status(item: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return item.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 def readable(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.near import diagnose
@@ -24,17 +25,18 @@ def find_occurrences(text: str, needle: str) -> list[int]:
 def replace_exact(text: str, old: str, new: str, expected: int) -> str:
     """The text with all `expected` occurrences of `old` replaced by `new`.
 
-    Lines that `old` and `new` share keep their own line ends; other lines of `new` get those of the place they come to.
-    Raises ToolError: INVALID_INPUT for an empty `old`; NO_MATCH without an occurrence, with `details` as `near.diagnose`
-    makes them; AMBIGUOUS for another number of occurrences, or if they overlap, with `details` of `count` and
-    `candidates`: at most 20 of `occurrence`, `line` and `preview`.
+    Lines that `old` and `new` share keep their own line ends; other lines of `new` get those of the place.
+
+    Raises ToolError: INVALID_INPUT for an empty `old`; NO_MATCH without an occurrence, with the details that
+    `near.diagnose` makes; AMBIGUOUS for another number of occurrences, or if they overlap, with `details` of `count`
+    and `candidates`: at most 20 of `occurrence`, `line` and `preview`.
     """
     spans = _spans(text, old)
     if not spans:
         message, details = diagnose(text, old)
         hint = "read the place again (`read_file` with `aroundMatch`) and take the text as it stands there"
         raise ToolError("NO_MATCH", message, hint, details)
-    overlap = any(end > start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+    overlap = any(end > start for (_, end), (start, _) in pairwise(spans))
     if len(spans) != expected or overlap:
         raise _ambiguous(text, spans, expected, overlap)
     fallback = dominant_newline(text) if "\n" in text else None

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 from north_lsp.workspace.text import split_lines, to_newlines
 
@@ -13,8 +14,10 @@ MAX_SECONDS = 0.5
 
 _MAX_NEAR = 3
 _MIN_SIMILARITY = 0.6
-_MAX_COMPARED_CHARACTERS = 4_000
-_MAX_COMPARED_WINDOWS = 24
+_MIN_LINE_SIMILARITY = 0.3
+_MIN_SHARED_PAIRS = 40  # of a hundred
+_MAX_COMPARED_LINES = 30
+_MAX_COMPARED_WINDOWS = 16
 _MAX_COMMON_PLACES = 50
 _MAX_SHOWN_LINES = 20
 _MAX_SHOWN_CHARACTERS = 300
@@ -62,8 +65,8 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
     partial = _partial(search)
     parts = ["the text was not found", *whitespace]
     parts += [
-        f"similar ({match.similarity:.0%}) at lines {match.startLine}-{match.endLine}, {match.difference}:\n{match.text}"
-        for match in near
+        f"similar ({one.similarity:.0%}) at lines {one.startLine}-{one.endLine}, {one.difference}:\n{one.text}"
+        for one in near
     ]
     if partial is not None and not near:
         shown = "\n".join(
@@ -106,36 +109,35 @@ def _contains(line: str, squeezed: str) -> bool:
 
 def _white_differences(window: Sequence[str], wanted: Sequence[str]) -> list[str]:
     found: dict[str, None] = {}
-    for here, there in zip(window, wanted, strict=True):
-        indents = [line[: len(line) - len(line.lstrip())] for line in (here, there)]
-        if indents[0] != indents[1]:
-            tabs = ["\t" in indent for indent in indents]
-            if tabs[0] != tabs[1] and all(indents):
-                found["the file is indented by tabs, the text by blanks" if tabs[0] else "tabs against blanks"] = None
+    last = len(wanted) - 1
+    for at, (here, there) in enumerate(zip(window, wanted, strict=True)):
+        if here == there:
+            continue
+        ours, theirs = (line[: len(line) - len(line.lstrip())] for line in (here, there))
+        # The text may begin and end within a line, so what stands around it there is no difference.
+        if ours != theirs and (at or theirs):
+            if "\t" in ours and "\t" not in theirs:
+                found["the file is indented by tabs, the text is not"] = None
+            elif "\t" in theirs and "\t" not in ours:
+                found["the text is indented by tabs, the file is not"] = None
             else:
                 found["the indentation differs"] = None
-        if here.rstrip() != here or there.rstrip() != there:
+        ours, theirs = (line[len(line.rstrip()) :] for line in (here, there))
+        if ours != theirs and (at < last or theirs):
             found["trailing blanks differ"] = None
-        if any(("\xa0" in line or "\u202f" in line) for line in (here, there)):
+        if any("\xa0" in line or "\u202f" in line for line in (here, there)):
             found["there are non-breaking blanks"] = None
-        if "\r" in here or "\r" in there:
+        elif "\r" in here or "\r" in there:
             found["there are carriage returns that end no line"] = None
-        if not found and here.split() == there.split():
+        elif here.strip() != there.strip() and here.split() == there.split():
             found["blanks within a line differ"] = None
     return list(found)
 
 
 def _near(search: _Search) -> list[NearMatch]:
     scored: list[tuple[float, int]] = []
-    wanted = "\n".join(search.wanted)[:_MAX_COMPARED_CHARACTERS]
-    matcher = difflib.SequenceMatcher(None, "", wanted, autojunk=False)
     for start in _candidates(search):
-        if search.late():
-            break
-        matcher.set_seq1("\n".join(search.window(start))[:_MAX_COMPARED_CHARACTERS])
-        if matcher.real_quick_ratio() < _MIN_SIMILARITY or matcher.quick_ratio() < _MIN_SIMILARITY:
-            continue
-        similarity = matcher.ratio()
+        similarity = _similarity(search, start)
         if similarity >= _MIN_SIMILARITY:
             scored.append((similarity, start))
     chosen: list[tuple[float, int]] = []
@@ -143,6 +145,38 @@ def _near(search: _Search) -> list[NearMatch]:
         if all(abs(start - other) >= len(search.wanted) for _, other in chosen):
             chosen.append((similarity, start))
     return [_near_match(search, start, similarity) for similarity, start in chosen[:_MAX_NEAR]]
+
+
+def _similarity(search: _Search, start: int) -> float:
+    """How similar a window is, line by line, long lines weighing more; 0 when time is up."""
+    alike = total = 0.0
+    matcher = difflib.SequenceMatcher(None, autojunk=False)
+    window = search.window(start)
+    for offset, line in enumerate(search.wanted[:_MAX_COMPARED_LINES]):
+        if search.late():
+            return 0.0
+        here = _aligned(window[offset], line, search, offset) if offset < len(window) else ""
+        weight = max(len(here.strip()), len(line.strip())) + 1
+        total += weight
+        if here == line:
+            alike += weight
+            continue
+        matcher.set_seqs(here[:_MAX_SHOWN_CHARACTERS], line[:_MAX_SHOWN_CHARACTERS])
+        if matcher.quick_ratio() > _MIN_LINE_SIMILARITY:
+            alike += weight * matcher.ratio()
+    return alike / total
+
+
+def _aligned(here: str, line: str, search: _Search, offset: int) -> str:
+    """The part of a file's line that a needle's line stands for: a text may begin and end within a line."""
+    if offset == 0:
+        run = difflib.SequenceMatcher(
+            None, here[:_MAX_SHOWN_CHARACTERS], line[:_MAX_SHOWN_CHARACTERS], autojunk=False
+        ).find_longest_match()
+        here = here[max(run.a - run.b, 0) :]
+    if offset == len(search.wanted) - 1:
+        here = here[: len(line)]
+    return here
 
 
 def _candidates(search: _Search) -> list[int]:
@@ -166,8 +200,8 @@ def _candidates(search: _Search) -> list[int]:
             if at % 256 == 0 and search.late():
                 break
             here = _pairs(line)
-            score = round(200 * len(probe & here) / (len(probe) + len(here)))
-            if score >= 30:
+            score = round(100 * len(probe & here) / len(probe))
+            if score >= _MIN_SHARED_PAIRS:
                 votes[min(max(at - offset, 0), last)] += score
     return [start for start, _ in sorted(votes.items(), key=lambda item: (-item[1], item[0]))[:_MAX_COMPARED_WINDOWS]]
 
@@ -175,7 +209,7 @@ def _candidates(search: _Search) -> list[int]:
 def _pairs(line: str) -> frozenset[str]:
     """The pairs of neighbouring letters in a line."""
     line = line.strip()[:_MAX_SHOWN_CHARACTERS]
-    return frozenset(map("".join, zip(line, line[1:], strict=False)))
+    return frozenset(map("".join, pairwise(line)))
 
 
 def _near_match(search: _Search, start: int, similarity: float) -> NearMatch:
@@ -183,27 +217,22 @@ def _near_match(search: _Search, start: int, similarity: float) -> NearMatch:
     shown = [line[:_MAX_SHOWN_CHARACTERS] for line in window[:_MAX_SHOWN_LINES]]
     if len(window) > len(shown):
         shown.append(f"… ({len(window) - len(shown)} more lines)")
-    difference = _first_difference(window, search.wanted, start)
+    difference = _first_difference(search, start)
     return NearMatch(start + 1, start + len(window), round(similarity, 3), "\n".join(shown), difference)
 
 
-def _first_difference(window: Sequence[str], wanted: Sequence[str], start: int) -> str:
-    for offset, line in enumerate(wanted):
+def _first_difference(search: _Search, start: int) -> str:
+    window = search.window(start)
+    for offset, line in enumerate(search.wanted):
         if offset >= len(window):
             return f"which end before line {offset + 1} of the text"
-        here = window[offset]
-        if here == line:
-            continue
-        # A text may begin or end within a line.
-        shift = here.find(line[:1]) if offset == 0 and here.endswith(line[-3:]) else 0
-        here = here[max(shift, 0) :] if len(wanted) == 1 else here
-        at = next(
-            (at for at, pair in enumerate(zip(here, line, strict=False)) if pair[0] != pair[1]),
-            min(len(here), len(line)),
-        )
-        have, want = (repr(side[at]) if at < len(side) else "the line's end" for side in (here, line))
-        return f"line {start + offset + 1} differs at position {at + 1}: {have} vs {want}"
-    return "which differ only behind the last line"
+        here = _aligned(window[offset], line, search, offset)
+        if here != line:
+            pairs = enumerate(zip(here, line, strict=False))
+            at = next((at for at, pair in pairs if pair[0] != pair[1]), min(len(here), len(line)))
+            have, want = (repr(side[at]) if at < len(side) else "the end of the line" for side in (here, line))
+            return f"line {start + offset + 1} differs at position {at + 1}: {have} vs {want}"
+    return "which differ only behind the text"
 
 
 def _partial(search: _Search) -> dict[str, int] | None:

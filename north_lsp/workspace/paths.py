@@ -20,8 +20,8 @@ _SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A path that passed. `path` is real and absolute; `relative` is what people and the model read, with `/`: relative to
-    the main root, or prefixed by `<root name>/` for a further one."""
+    """A path that passed. `path` is real and absolute; `relative` is what people and the model read, with `/`: relative
+    to the main root, or prefixed by `<root name>/` for a further one."""
 
     path: Path
     relative: str
@@ -47,7 +47,7 @@ class Roots:
         return self.roots[0]
 
     def names(self) -> dict[str, Path]:
-        """The further roots by the name that leads a path into them; folders of the same name are told apart by a number."""
+        """The further roots by the name that leads a path into them; a number tells folders of the same name apart."""
         named: dict[str, Path] = {}
         for root in self.roots[1:]:
             name, number = root.name or "root", 1
@@ -64,8 +64,9 @@ class Roots:
         """How a path relative to one of the roots is written, so that `resolve` leads back to it."""
         names = self.names()
         if root == self.main:
-            # A further root's name leads into that root, so the main root's folder of that name needs a mark.
-            return f"./{relative}" if relative.split("/", 1)[0] in names else relative
+            # A name that would be taken for another root, for the home directory or for an address needs a mark.
+            first = relative.split("/", 1)[0]
+            return f"./{relative}" if first in names or first == "~" or first.endswith(":") else relative
         name = next(name for name, folder in names.items() if folder == root)
         return name if relative == "." else f"{name}/{relative}"
 
@@ -125,8 +126,7 @@ class Roots:
 
 
 def ensure_regular(path: Path) -> None:
-    """Pass a regular file. Raises ToolError: NOT_FOUND, INVALID_INPUT for folders, links, devices, pipes and sockets, or
-    IO_ERROR."""
+    """Pass a regular file. Raises ToolError: NOT_FOUND, INVALID_INPUT (folder, link, device, pipe …), IO_ERROR."""
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError) as error:

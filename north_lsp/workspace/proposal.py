@@ -1,4 +1,4 @@
-"""What a write tool proposes: file changes made of hunks, unwritten. Data only; made by `diff.py`, written by `apply.py`."""
+"""What a write tool proposes: file changes made of hunks. Data only; made by `diff.py`, written by `apply.py`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ Action = Literal["create", "update"]
 class TextForm:
     """How a text is spelled on disk, so that writing it back changes nothing else.
 
-    `encoding` is a Python codec name (`utf-8`, `utf-16-le`, `utf-16-be`, `latin-1`), `bom` the bytes in front (may be empty).
+    `encoding` is a Python codec name (`utf-8`, `utf-16-le`, `utf-16-be`, `latin-1`), `bom` the bytes in front, if any.
     """
 
     encoding: str = "utf-8"

@@ -1,4 +1,4 @@
-"""Which paths a tool may write: never, after asking every time, or as any other. The names are data in `protected.toml`."""
+"""Which paths a tool may write: never, after asking every time, or freely. The names are data in `protected.toml`."""
 
 import os
 import re
@@ -50,8 +50,10 @@ def write_reason(resolved_relative: str, spelled: str) -> str | None:
 def write_rule_on_disk(
     path: Path, root: Path, never_roots: Sequence[Path] = (), spelled: str | None = None
 ) -> WriteRule:
-    """The rule for a resolved path below `root`, with a look at the disk: nothing in `never_roots` (North's own folders)
-    and nothing inside a bare repository is ever written. A path that is not below the root is never written either."""
+    """The rule for a resolved path below `root`, with a look at the disk.
+
+    Nothing in `never_roots` (North's own folders), inside a bare repository or outside the root is ever written.
+    """
     if not path.is_relative_to(root):
         return "never"
     folded = _components(str(path))

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from north_lsp.errors import ToolError
 from north_lsp.workspace.wildmatch import translate
 
-_REPETITION = re.compile(r"\{(?:\d+(?:,\d*)?|,\d+)\}")
+_TOKEN = re.compile(r"\\N\{[^}]*\}|\\.|(?<=.)\{\d+(?:,\d*)?\}|\[\^?\]?", re.DOTALL)
+_TOKEN_IN_SET = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
+# As the end of a line, a dollar could never stand before a literal brace.
+_DOLLAR_BRACE = re.compile(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _MAX_ALTERNATIVES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`pattern` finds matches within a line. `literal` holds spellings in bytes of which a file without a BOM must contain
-    one (all lower-case if `folded`), or is None if only looking at the text can tell."""
+    """`pattern` finds matches within a line. `literal` holds spellings in bytes of which a file without a BOM must
+    contain one (all lower-case if `folded`), or is None if only looking at the text can tell."""
 
     pattern: re.Pattern[str]
     literal: tuple[bytes, ...] | None
@@ -46,8 +49,8 @@ def compile_query(query: str, *, regex: bool, case_sensitive: bool) -> Query:
 
 
 def compile_glob(glob: str) -> Callable[[str], bool]:
-    """Whether a relative path is meant by a glob: without regard to case, at any depth unless it has a slash; `{a,b}` are
-    alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
+    """Whether a relative path is meant by a glob: without regard to case, at any depth unless it has a slash; `{a,b}`
+    are alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
     plain = glob.replace("\\", "/").removeprefix("./").removeprefix("/")
     anchored = "/" in plain.rstrip("/")
     sources: list[bytes] = []
@@ -81,39 +84,24 @@ def _plain(query: str, sensitive: bool, notices: tuple[str, ...]) -> Query:
 
 
 def _rescued(expression: str) -> str:
-    """Braces that cannot be a repetition stand for themselves, as in `${name}`."""
+    """Braces that cannot be a repetition stand for themselves, as in `${name}`. What Python would warn about in a set
+    is escaped."""
     out: list[str] = []
     at, in_set = 0, False
     while at < len(expression):
         character = expression[at]
-        if character == "\\":
-            named = re.compile(r"\\N\{[^}]*\}").match(expression, at)
-            end = named.end() if named else at + 2
-            out.append(expression[at:end])
-            at = end
+        token = _TOKEN_IN_SET.match(expression, at) if in_set else _TOKEN.match(expression, at)
+        if token:
+            in_set = in_set or character == "["
+            out.append(token[0])
+            at = token.end()
             continue
-        if character == "[" and not in_set:
-            in_set = True
-            start = re.compile(r"\[\^?\]?").match(expression, at)
-            assert start is not None
-            out.append(start[0])
-            at = start.end()
-            continue
-        if character == "]":
-            in_set = False
-        repetition = _REPETITION.match(expression, at) if character == "{" and not in_set and at else None
-        if repetition:
-            out.append(repetition[0])
-            at = repetition.end()
-            continue
-        out.append("\\" + character if character in "{}" and not in_set else character)
+        in_set = in_set and character != "]"
+        special = "[&~|" if in_set else "{}"
+        doubled = in_set and expression[at : at + 2] == "--"
+        out.append("\\" + character if character in special or doubled else character)
         at += 1
-    return _dollars("".join(out))
-
-
-def _dollars(expression: str) -> str:
-    """A dollar before a literal brace is meant literally, too: as the end of a line it could never match there."""
-    return re.sub(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)", r"\1\\$", expression)
+    return _DOLLAR_BRACE.sub(r"\1\\$", "".join(out))
 
 
 def _alternatives(glob: str) -> list[str]:

@@ -23,8 +23,8 @@ _LINES_BETWEEN_CHECKS = 512
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line with a match. `line` and `column` (of the first match in it) are 1-based, the column in characters; `text` is
-    the line, cut around the match if it is long; `before` and `after` are the lines around it."""
+    """A line with a match. `line` and `column` (of the first match in it) are 1-based, the column in characters; `text`
+    is the line, cut around the match if it is long; `before` and `after` are the lines around it."""
 
     path: str
     line: int
@@ -36,8 +36,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The matches asked for. `total_matches` counts the matching lines of all files searched; `truncated` says that there
-    are more, or that the search did not come to its end."""
+    """The matches asked for. `total_matches` counts the matching lines of all files searched; `truncated` says that
+    there are more, or that the search did not come to its end."""
 
     matches: list[Match]
     total_matches: int
@@ -77,8 +77,8 @@ def search(
     """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
 
     `read` gives the unsaved text of a file, if there is one. `should_stop` is asked before every file and now and then
-    within one. Raises ToolError: INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, IGNORED
-    for one that the user closed, and whatever `Roots.resolve` raises.
+    within one. Raises ToolError: INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`,
+    IGNORED for one that the user closed, and whatever `Roots.resolve` raises.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive)
     meant = compile_glob(glob) if glob is not None else None
@@ -88,12 +88,14 @@ def search(
     def over() -> bool:
         return should_stop() or time.monotonic() > deadline
 
+    place = _place(roots, path) if path is not None else None
+    below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
     ended = True
-    for root, relative, file in _files(roots, path):
+    for root, relative, file in _files(roots) if place is None else _files_at(place):
         if over():
             ended = False
             break
-        if meant is not None and not meant(relative):
+        if meant is not None and not meant(relative) and not meant(relative.removeprefix(below)):
             continue
         shown = readable(roots.spell(root, relative))
         text = _text_of(file, shown, wanted, read, found)
@@ -116,33 +118,33 @@ def search(
     return SearchResult(found.matches, found.total, found.searched, truncated, notices)
 
 
-def _files(roots: Roots, path: str | None) -> Iterator[tuple[Path, str, Path]]:
-    """The files to look at: root, path relative to it, and real path."""
-    if path is not None:
-        yield from _files_at(roots.resolve(path))
-        return
+def _place(roots: Roots, path: str) -> Resolved:
+    """Where to search. Raises ToolError."""
+    place = roots.resolve(path)
+    if IgnoreRules.of(place.root).closed(place.path.relative_to(place.root).as_posix()):
+        raise ToolError("IGNORED", f"{place.relative} is named by .northignore", "the user keeps it closed to tools")
+    if not place.exists:
+        raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "search without a path, or list the root")
+    return place
+
+
+def _files(roots: Roots) -> Iterator[tuple[Path, str, Path]]:
+    """The files of all roots: root, path relative to it, and real path; those of a root within another come once."""
     for at, root in enumerate(roots.roots):
         if any(root.is_relative_to(other) for other in roots.roots[:at]):
             continue
         for entry in walk(root, IgnoreRules.of(root)):
-            inner = any(entry.path.is_relative_to(other) for other in roots.roots[:at])
-            if not entry.is_dir and not inner:
+            if not entry.is_dir and not any(entry.path.is_relative_to(other) for other in roots.roots[:at]):
                 yield root, entry.relative, entry.path
 
 
 def _files_at(place: Resolved) -> Iterator[tuple[Path, str, Path]]:
-    rules = IgnoreRules.of(place.root)
-    relative = place.path.relative_to(place.root).as_posix()
-    if rules.closed(relative):
-        raise ToolError("IGNORED", f"{place.relative} is named by .northignore", "the user keeps it closed to tools")
-    if not place.exists:
-        raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "search without a path, or list the root")
-    if place.path.is_dir():
-        for entry in walk(place.path, rules):
-            if not entry.is_dir:
-                yield place.root, entry.relative, entry.path
-    else:
-        yield place.root, relative, place.path
+    if not place.path.is_dir():
+        yield place.root, place.path.relative_to(place.root).as_posix(), place.path
+        return
+    for entry in walk(place.path, IgnoreRules.of(place.root)):
+        if not entry.is_dir:
+            yield place.root, entry.relative, entry.path
 
 
 def _text_of(
@@ -172,8 +174,18 @@ def _read(file: Path) -> bytes | None:
     if not stat.S_ISREG(os.lstat(file).st_mode):
         return None
     descriptor = os.open(file, OPEN_FLAGS)
-    with open(descriptor, "rb") as opened:
-        return opened.read(MAX_FILE + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        # Read without a file object, which costs more than reading a small file.
+        parts, missing = list[bytes](), MAX_FILE + 1
+        while part := os.read(descriptor, min(missing, max(status.st_size + 1, 4096))):
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 def _beginning(data: bytes) -> bytes:

@@ -120,7 +120,7 @@ def decode(data: bytes) -> tuple[str, TextForm]:
 
 
 def encode(text: str, form: TextForm) -> bytes:
-    """The bytes of a text. Raises ToolError INVALID_INPUT naming the character that the encoding lacks, and its line."""
+    """The bytes of a text. Raises ToolError INVALID_INPUT naming a character that the encoding lacks, and its line."""
     try:
         return form.bom + text.encode(form.encoding)
     except UnicodeEncodeError as error:
@@ -135,7 +135,7 @@ def encode(text: str, form: TextForm) -> bytes:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends; only a line feed ends a line, so that `\\r\\n` stays whole and a form feed splits nothing."""
+    """Lines with their ends; only a line feed ends one, so that `\\r\\n` stays whole and a form feed splits nothing."""
     lines = text.split("\n")
     last = lines.pop()
     kept = [line + "\n" for line in lines]

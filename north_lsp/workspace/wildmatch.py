@@ -20,8 +20,10 @@ _CLASSES = {
 
 
 def translate(pattern: bytes) -> bytes | None:
-    """The regular expression (DOTALL, to be matched in full) of a pattern in which `*` stops at `/`; None if the pattern
-    is broken and matches nothing."""
+    """The regular expression (DOTALL, to be matched in full) of a pattern in which `*` stops at `/`.
+
+    None if the pattern is broken and matches nothing.
+    """
     out: list[bytes] = []
     first_special = next((at for at, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
     at = 0

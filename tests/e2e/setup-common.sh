@@ -1,6 +1,6 @@
 # Sourced by the setup scripts: where the cache is, one line per step, Debian packages, one set-up at a time.
 
-cache=${NORTH_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/north-e2e}
+cache=${NORTH_E2E_CACHE:-$HOME/.cache/north-e2e}
 
 # Steps go to stderr: standard output carries only the folder that was set up.
 say() { printf '%s: %s\n' "$bed" "$*" >&2; }
@@ -20,9 +20,9 @@ debian() {
     as_root=(sudo)
   fi
   say "Debian packages: ${missing[*]}"
-  { "${as_root[@]}" apt-get -qq update &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
-  } >"$cache/$bed-apt.log" 2>&1 || { tail -n 20 "$cache/$bed-apt.log" >&2; die "apt-get failed, see $cache/$bed-apt.log"; }
+  logged apt-update "${as_root[@]}" apt-get -qq update
+  logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+    install -y --no-install-recommends "${missing[@]}"
 }
 
 # logged NAME COMMAND...: run it quietly; its output is shown only when it fails.

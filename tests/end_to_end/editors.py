@@ -199,7 +199,8 @@ class _Protocol(pytest_lsp.LanguageClientProtocol):
             if "id" in data:
                 return JsonRPCRequestMessage(data["id"], method, "2.0", data.get("params"))
             return JsonRPCNotification(method, "2.0", data.get("params"))
-        if "result" in data and data["id"] not in self._result_types:
+        if "result" in data and self._result_types.get(data["id"], JsonRPCResponseMessage) is JsonRPCResponseMessage:
+            self._result_types.pop(data["id"], None)
             return JsonRPCResponseMessage(data["id"], "2.0", data["result"])
         return super().structure_message(data)
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from north_lsp.storage.entries import (
@@ -21,6 +21,7 @@ ANYTHING = st.recursive(
 )
 
 
+@settings(max_examples=60, derandomize=True, deadline=None)
 @given(st.dictionaries(ANY_TEXT, ANYTHING))
 def test_every_record_is_one_line_that_reads_back_as_kept_in_memory(record: dict[str, object]) -> None:
     kept = storable(record)

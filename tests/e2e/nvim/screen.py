@@ -91,8 +91,10 @@ class Screen:
         )
 
     def stop(self) -> None:
-        """End the program and its tmux."""
+        """End the program and its tmux, and wait until the program is gone."""
+        program = self._tmux("display-message", "-p", "#{pane_pid}").strip()
         self._tmux("kill-server")
+        until(lambda: not _is_running(program), lambda: f"process {program} to end after its terminal")
         self._folder.cleanup()
 
     def __enter__(self) -> Self:
@@ -107,6 +109,14 @@ class Screen:
         if result.returncode:
             raise RuntimeError(f"tmux {arguments[0]}: {result.stderr.strip()}")
         return result.stdout
+
+
+def _is_running(pid: str) -> bool:
+    """Whether a process lives; in a container nobody may reap it, and then its zombie stays."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def nvim_screen(

@@ -70,9 +70,11 @@ def test_the_screen_shows_what_a_person_sees(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ends_leaves_its_screen() -> None:
-    with Screen(["sh", "-c", "echo last words"]) as screen:
-        screen.wait_for_end()
+    with Screen(["sh", "-c", "echo last words; read key"]) as screen:
         screen.wait_for("last words")
+        screen.keys("Enter")
+        screen.wait_for_end()
+        assert "last words" in screen.text()
 
 
 @pytest.mark.parametrize("size", [0, 31, 32, 255, 256, 65_535, 65_536])

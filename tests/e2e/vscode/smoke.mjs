@@ -31,8 +31,11 @@ const vscode = require("vscode");
 const documents = { "/before.txt": "one\\ntwo\\nthree\\n", "/after.txt": "one\\nTWO\\nthree\\nfour\\n" };
 const uri = (name) => vscode.Uri.from({ scheme: "bed-smoke", path: name });
 exports.activate = (context) => context.subscriptions.push(
-  vscode.workspace.registerTextDocumentContentProvider("bed-smoke", { provideTextDocumentContent: ({ path }) => documents[path] }),
-  vscode.commands.registerCommand("bedSmoke.greet", () => vscode.window.showInformationMessage("Good morning " + process.env.BED_SMOKE)),
+  vscode.workspace.registerTextDocumentContentProvider("bed-smoke", {
+    provideTextDocumentContent: ({ path }) => documents[path],
+  }),
+  vscode.commands.registerCommand("bedSmoke.greet", () =>
+    vscode.window.showInformationMessage("Good morning " + process.env.BED_SMOKE)),
   vscode.commands.registerCommand("bedSmoke.diff", () =>
     vscode.commands.executeCommand("vscode.diff", uri("/before.txt"), uri("/after.txt"), "Before ↔ After")),
   vscode.window.registerWebviewViewProvider("bedSmoke.view", {
@@ -48,7 +51,9 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path 
 
 const vsixManifest = `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
-  <Metadata><Identity Language="en-US" Id="${manifest.name}" Version="${manifest.version}" Publisher="${manifest.publisher}"/></Metadata>
+  <Metadata>
+    <Identity Language="en-US" Id="${manifest.name}" Version="${manifest.version}" Publisher="${manifest.publisher}"/>
+  </Metadata>
   <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
   <Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/></Assets>
 </PackageManifest>`;
@@ -74,7 +79,8 @@ async function makeExtension(folder) {
 async function prove(name, extension) {
   const started = performance.now();
   const log = (what) => console.log(`${name}: ${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  const server = await startServer({ ...extension, env: { BED_SMOKE: "Vietnam" }, settings: { "editor.fontSize": 15 } });
+  const environment = { BED_SMOKE: "Vietnam" };
+  const server = await startServer({ ...extension, env: environment, settings: { "editor.fontSize": 15 } });
   let page;
   try {
     log("server ready");
@@ -98,7 +104,8 @@ async function prove(name, extension) {
     log(`webview; ${await screenshot(page, `smoke-${name}`)}`);
   } catch (error) {
     const picture = page && (await screenshot(page, `smoke-${name}-failed`));
-    console.error(`${name} FAILED: ${error.message}\nscreenshot: ${picture}\n${server.output()}\n${await server.logs(/exthost/)}`);
+    const logs = `${server.output()}\n${await server.logs(/remoteexthost/)}`;
+    console.error(`${logs}\n${name} FAILED: ${error.message}\nscreenshot: ${picture}`);
     process.exitCode = 1;
   } finally {
     await server.stop();

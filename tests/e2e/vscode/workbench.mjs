@@ -19,8 +19,10 @@ const codeServer = path.join(path.dirname(bed.resolve("code-server/package.json"
 
 const artifacts = fileURLToPath(new URL("../artifacts/vscode/", import.meta.url));
 
-/** How long one wait may take, in milliseconds: far above what it takes here, so that a busy machine is not a failure. */
+/** How long one wait may take, in milliseconds: so long that a busy machine is not a failure. */
 const deadline = Number(process.env.NORTH_E2E_DEADLINE_MS ?? 60_000);
+
+const browserPath = process.env.NORTH_E2E_CHROMIUM ?? "/usr/bin/chromium";
 
 const chromiumFlags = [
   "--no-sandbox",
@@ -93,35 +95,37 @@ export async function startServer({ vsix, extension, workspace, userData, settin
     ...Object.fromEntries(xdgFolders.map((name) => [`XDG_${name}`, path.join(scratch, name)])),
     ...env,
   };
-  // Set inside another VS Code terminal or by a hosting service, each of these would redirect the server.
-  for (const name of ["PORT", "PASSWORD", "VSCODE_IPC_HOOK_CLI", "CODE_SERVER_SESSION_SOCKET"]) delete environment[name];
+  // Each of these, set by a hosting service or in another VS Code's terminal, would redirect the server.
+  const redirecting = ["PORT", "PASSWORD", "VSCODE_IPC_HOOK_CLI", "CODE_SERVER_SESSION_SOCKET"];
+  for (const name of redirecting) delete environment[name];
 
-  // The first start takes every extension that it finds in its folder for an installed one, a link as well.
-  if (extension) await symlink(path.resolve(extension), path.join(folders.extensions, path.basename(path.resolve(extension))));
-  if (vsix) await run([...common, "--install-extension", path.resolve(vsix)], environment);
-  const server = launch(
-    [
-      ...common,
-      ...["--bind-addr", "127.0.0.1:0", "--auth", "none"],
-      "--disable-telemetry",
-      "--disable-update-check",
-      "--disable-workspace-trust",
-      "--disable-getting-started-override",
-      // When this process is killed and cannot stop the server, it stops by itself.
-      "--idle-timeout-seconds=600",
-    ],
-    environment,
-  );
-
+  let server;
   let browser;
   async function stop() {
     await browser?.close();
-    await server.stop();
+    await server?.stop();
     // The last processes of the group may still be writing.
     await rm(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 
   try {
+    // The first start takes every extension that it finds in its folder for an installed one, a link as well.
+    if (extension) await symlink(path.resolve(extension), path.join(folders.extensions, path.basename(extension)));
+    if (vsix) await run([...common, "--install-extension", path.resolve(vsix)], environment);
+    server = launch(
+      [
+        ...common,
+        ...["--bind-addr", "127.0.0.1:0", "--auth", "none"],
+        "--disable-telemetry",
+        "--disable-update-check",
+        "--disable-workspace-trust",
+        "--disable-getting-started-override",
+        // When this process is killed and cannot stop the server, it stops by itself.
+        "--idle-timeout-seconds=600",
+      ],
+      environment,
+    );
+
     const origin = await until("code-server to listen", () => {
       server.check();
       return /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(server.output())?.[1];
@@ -139,11 +143,11 @@ export async function startServer({ vsix, extension, workspace, userData, settin
       pid: server.pid,
       /** What code-server printed. */
       output: server.output,
-      /** The text of every log file whose path matches, e.g. `logs(/exthost/)`: the extension host and output channels. */
+      /** The log files whose path matches; `logs(/exthost/)` for the extension host and its output channels. */
       logs: (pattern = /\.log$/) => readLogs(path.join(folders.userData, "logs"), pattern),
       /** A Playwright page on the workbench, ready for keys. */
       async open({ width = 1280, height = 800 } = {}) {
-        browser ??= await chromium.launch({ executablePath: "/usr/bin/chromium", args: chromiumFlags, env: environment });
+        browser ??= await chromium.launch({ executablePath: browserPath, args: chromiumFlags, env: environment });
         const context = await browser.newContext({ viewport: { width, height } });
         context.setDefaultTimeout(deadline);
         const page = await context.newPage();
@@ -275,7 +279,7 @@ function launch(args, env) {
   };
 }
 
-/** Whether a process group has a member that is not a zombie; in a container nobody may reap orphans, so signal 0 does not tell. */
+/** Whether a process group has a living member. Signal 0 does not tell: in a container nobody may reap its zombies. */
 async function isRunning(group) {
   for (const name of await readdir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
@@ -294,7 +298,7 @@ async function run(args, env) {
 }
 
 async function readLogs(folder, pattern) {
-  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  const names = await readdir(folder, { recursive: true }).catch(() => []); // none before the first page
   const files = names.filter((name) => name.endsWith(".log") && pattern.test(name)).sort();
   const texts = await Promise.all(files.map((name) => readFile(path.join(folder, name), "utf8")));
   return files.map((name, index) => `== ${name}\n${texts[index]}`).join("\n");

@@ -1,0 +1,5 @@
+"""Greets people by name."""
+
+from hello.greeting import greet
+
+__all__ = ["greet"]

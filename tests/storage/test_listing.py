@@ -1,0 +1,214 @@
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from north_lsp.storage import listing
+from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.files import short_lock
+from north_lsp.storage.listing import delete_conversation, list_conversations
+from north_lsp.storage.locations import Locations
+
+New = Callable[..., Conversation]
+Child = Callable[..., Any]
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def put(store: Locations, id: str, *lines: dict[str, Any] | bytes) -> Path:
+    store.conversations.mkdir(parents=True, exist_ok=True)
+    path = store.conversations / f"{id}.jsonl"
+    path.write_bytes(b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines))
+    return path
+
+
+def header(second: int, **more: Any) -> dict[str, Any]:
+    time = f"2025-01-01T00:00:{second:02d}.000Z"
+    return {"type": "conversation_started", "version": 4, "timestamp": time, "repoRoot": "/p", "cwd": "/p", **more}
+
+
+def said(second: int, text: str, role: str = "user") -> dict[str, Any]:
+    message = {**user(text), "role": role}
+    time = f"2025-01-01T00:00:{second:02d}.000Z"
+    return {"type": "message", "id": str(second), "parentId": None, "timestamp": time, "message": message}
+
+
+def names(store: Locations, **filters: Any) -> list[str]:
+    return [summary.id for summary in list_conversations(store, **filters)]
+
+
+def test_an_empty_store_lists_nothing_and_writes_nothing(store: Locations) -> None:
+    assert list_conversations(store) == []
+    assert not store.data.exists()
+
+
+def test_a_summary_tells_what_the_log_tells(store: Locations) -> None:
+    put(
+        store,
+        "a",
+        header(1, model="m/one", repoHash="11"),
+        said(2, "first \x1b[31mprompt\nof two lines"),
+        said(3, "answer", "assistant"),
+        said(4, "result", "toolResult"),
+        {"type": "model_change", "id": "x", "parentId": "4", "timestamp": "2025-01-01T00:00:05.000Z", "model": "m/two"},
+        {"type": "title_changed", "id": "y", "timestamp": "2025-01-01T00:00:06.000Z", "title": "A\u202e title"},
+        {"type": "archived", "id": "z", "timestamp": "2025-01-01T00:00:07.000Z", "archived": True},
+        {"type": "conversation_ended", "id": "e", "timestamp": "2025-01-01T00:00:09.000Z", "reason": "exit"},
+    )
+    expected = listing.Summary(
+        id="a",
+        title="A title",
+        repo_root=Path("/p"),
+        cwd=Path("/p"),
+        created_at="2025-01-01T00:00:01.000Z",
+        updated_at="2025-01-01T00:00:07.000Z",
+        model="m/two",
+        message_count=2,
+        first_prompt="first [31mprompt of two lines",
+        archived=True,
+        repo_hash="11",
+    )
+    assert list_conversations(store) == [expected]
+    assert list_conversations(store) == [expected]  # from the index
+
+
+def test_the_name_is_title_or_first_prompt_or_id(store: Locations) -> None:
+    title = {"type": "title_changed", "id": "y", "title": "T" * 50}
+    put(store, "a", header(3), said(3, "prompt"), title)
+    put(store, "b", header(2), said(2, "prompt"))
+    put(store, "c", header(1))
+    assert [summary.name for summary in list_conversations(store)] == ["T" * 39 + "…", "prompt", "c"]
+
+
+def test_newest_first_and_by_project_or_directory(store: Locations, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    put(store, "old", header(1, repoHash="11", cwd=str(tmp_path / "real")), said(9, "later"))
+    put(store, "mid", header(5, repoHash="22", cwd="/elsewhere"))
+    put(store, "new", header(7, repoHash="11", cwd=str(tmp_path / "gone")))
+    assert names(store) == ["old", "new", "mid"]
+    assert names(store, repo_hash="11") == ["old", "new"]
+    assert names(store, cwd=tmp_path / "link") == ["old"]
+    assert names(store, cwd=tmp_path / "gone") == ["new"]
+
+
+def test_a_bad_log_hides_neither_itself_nor_others(store: Locations) -> None:
+    put(store, "good", header(1))
+    put(store, "torn", header(2), b'{"type":"message","id":"1"', b"\xff\x00\n[]\n7\n", said(3, "found"), b'{"typ')
+    put(store, "junk", b"\0\0\0")
+    put(store, "empty")
+    (store.conversations / "folder.jsonl").mkdir()
+    put(store, "v9", {"type": "conversation_started", "version": 9, "timestamp": [], "cwd": 3, "repoRoot": None})
+    found = {summary.id: summary for summary in list_conversations(store)}
+    assert set(found) == {"good", "torn", "junk", "folder", "v9"}
+    assert found["torn"].first_prompt == "found"
+    assert (found["junk"].name, found["junk"].cwd) == ("junk", Path("/"))
+
+
+def test_what_was_written_meanwhile_is_seen(store: Locations, new: New) -> None:
+    conversation = new()
+    assert names(store) == []
+    conversation.append("message", message=user("hello"))
+    assert list_conversations(store)[0].message_count == 1
+    conversation.append("message", message=user("again"))
+    conversation.annotate("title_changed", title="t", titleSource="auto")
+    assert list_conversations(store)[0].message_count == 2
+    assert list_conversations(store)[0].title == conversation.title
+    conversation.close()
+
+
+def test_the_index_spares_the_reading_of_logs(store: Locations) -> None:
+    one, two = put(store, "a", header(1)), put(store, "b", header(1))
+    list_conversations(store)
+    size, time = one.stat().st_size, one.stat().st_mtime_ns
+    one.write_bytes(b"x" * size)  # same size and time: nobody looks
+    os.utime(one, ns=(time, time))
+    two.write_bytes(two.read_bytes() + json.dumps(said(2, "x")).encode())
+    assert [(summary.id, summary.message_count) for summary in list_conversations(store)] == [("b", 1), ("a", 0)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{torn",
+        b"[]",
+        b'{"version":1,"conversations":[]}',
+        b'{"version":1,"conversations":{"a":7,"b":{"title":[]},"gone":{}}}',
+        b'{"version":2,"future":true}',
+    ],
+)
+def test_the_index_may_be_lost_or_damaged(store: Locations, damage: bytes) -> None:
+    for id in ("a", "b"):
+        put(store, id, header(1))
+    before = list_conversations(store)
+    index = store.conversations / "index.json"
+    index.write_bytes(damage)
+    assert list_conversations(store) == before
+    assert list_conversations(store) == before
+    if b"future" in damage:
+        assert index.read_bytes() == damage
+    else:
+        assert json.loads(index.read_text())["conversations"].keys() == {"a", "b"}
+
+
+def test_a_list_does_not_wait_for_the_index(store: Locations) -> None:
+    put(store, "a", header(1))
+    with short_lock(store, "index"):
+        assert names(store) == ["a"]
+    assert not (store.conversations / "index.json").exists()
+
+
+# -- deleting ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_conversation_is_in_the_trash_with_all_its_files(store: Locations, new: New) -> None:
+    conversation = new()
+    conversation.append("message", message=user("hello"))
+    conversation.close()
+    id = conversation.id
+    (store.conversations / f"{id}.snapshot.json").write_text("{}")
+    (store.conversations / f"{id}.partial.json").write_text("{}")
+    (store.conversations / id).mkdir()
+    (store.conversations / id / "1.shell.log").write_text("output")
+    list_conversations(store)
+    assert delete_conversation(store, id)
+    assert names(store) == []
+    assert sorted(os.listdir(store.conversations)) == ["index.json", "trash"]
+    (trash,) = (store.conversations / "trash").iterdir()
+    assert trash.name.startswith(f"{id}-")
+    assert {f"{id}.jsonl", f"{id}.snapshot.json", f"{id}.partial.json", id} <= set(os.listdir(trash))
+    assert (trash / id / "1.shell.log").read_text() == "output"
+    with pytest.raises(UnknownConversation):
+        Conversation.open(store, id)
+    assert not delete_conversation(store, id)
+    put(store, id, header(1))
+    assert delete_conversation(store, id)
+
+
+@pytest.mark.parametrize("id", ["../x", "", "trash"])
+def test_only_conversations_are_deleted(store: Locations, id: str) -> None:
+    with pytest.raises(ValueError, match="not the id"):
+        delete_conversation(store, id)
+
+
+def test_a_conversation_that_is_open_elsewhere_is_not_deleted(store: Locations, child: Child) -> None:
+    process = child("""
+conversation = create()
+conversation.append("message", message=user("first"))
+print(conversation.id, flush=True)
+sys.stdin.read()
+""")
+    id = process.stdout.readline().strip()
+    with pytest.raises(ConversationBusy) as caught:
+        delete_conversation(store, id)
+    assert caught.value.pid == process.pid
+    assert names(store) == [id]
+    process.kill()
+    process.wait()
+    assert delete_conversation(store, id)

@@ -1,0 +1,119 @@
+"""The oracle: the official ACP JSON Schema, from the npm package that `package.json` pins. It is fetched, not committed."""
+
+import fcntl
+import functools
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+
+Side = Literal["agent", "client"]
+_HERE = Path(__file__).parent
+_VERSION = "2.4.0"
+
+
+def _schema_file() -> Path:
+    """The schema in the tests' cache; installed there on first use."""
+    cache = Path(os.environ.get("NORTH_TEST_CACHE", Path.home() / ".cache" / "north-tests")) / f"acp-schema-{_VERSION}"
+    path = cache / "node_modules" / "@agentclientprotocol" / "sdk" / "schema" / "v1" / "schema.json"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            npm = shutil.which("npm")
+            if npm is None:
+                raise RuntimeError("npm is needed to fetch the ACP schema: install Node")
+            shutil.copy(_HERE / "package.json", cache / "package.json")
+            flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
+            subprocess.run([npm, "install", *flags], cwd=cache, check=True, capture_output=True)
+    return path
+
+
+class Oracle:
+    """Checks messages; every complaint is an AssertionError that shows the message and the schema's words."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._defs: dict[str, Any] = schema["$defs"]
+        self._validators: dict[str, Draft202012Validator] = {}
+        self._params: dict[str, str] = {}
+        self._results: dict[str, str] = {}
+        for name, definition in self._defs.items():
+            if (method := definition.get("x-method")) is not None:
+                table = self._results if name.endswith("Response") else self._params
+                table[method] = name
+        self._updates = {
+            variant["properties"]["sessionUpdate"]["const"]: variant["allOf"][0]["$ref"].rsplit("/", 1)[-1]
+            for variant in self._defs["SessionUpdate"]["oneOf"]
+        }
+
+    @classmethod
+    @functools.cache
+    def load(cls) -> "Oracle":
+        return cls(json.loads(_schema_file().read_text("utf-8")))
+
+    def check_request(self, method: str, params: object, side: Side) -> None:
+        self._check_params(method, params)
+
+    def check_notification(self, method: str, params: object, side: Side) -> None:
+        self._check_params(method, params)
+
+    def check_result(self, method: str, result: object, side: Side) -> None:
+        if method.startswith("_"):
+            return
+        assert method in self._results, f"{method} is no request of ACP"
+        self._validate(self._results[method], result)
+
+    def _check_params(self, method: str, params: object) -> None:
+        if method.startswith("_"):
+            return
+        assert method in self._params, f"{method} is no method of ACP"
+        if method == "session/update" and isinstance(params, Mapping):
+            update = params["update"]
+            kind = update["sessionUpdate"]
+            assert kind in self._updates, f"unknown update {kind}"
+            fields = {name: value for name, value in update.items() if name != "sessionUpdate"}
+            self._validate(self._updates[kind], fields)
+        self._validate(self._params[method], params)
+
+    def _validate(self, name: str, value: object) -> None:
+        validator = self._validators.get(name)
+        if validator is None:
+            schema = {"$defs": self._defs, "$ref": f"#/$defs/{name}"}
+            validator = self._validators[name] = Draft202012Validator(schema)
+        errors = sorted(validator.iter_errors(value), key=lambda error: len(list(error.absolute_path)))
+        assert not errors, f"{name}: {errors[-1].message} at {errors[-1].json_path} in {json.dumps(value)[:2000]}"
+        known = self._defs[name].get("properties")
+        if known is not None and isinstance(value, Mapping):
+            unknown = set(value) - set(known)
+            assert not unknown, f"{name}: unknown keys {unknown} in {json.dumps(value)[:2000]}"
+
+    def check_transcript(self, lines: Iterable[tuple[Side, dict[str, Any]]]) -> None:
+        """All that the agent sent in one connection, in order; what the client sent tells which answers were due."""
+        asked: dict[tuple[Side, str], str] = {}
+        for sender, message in lines:
+            key = repr(message.get("id"))
+            if "method" in message and "id" in message:
+                asked[sender, key] = message["method"]
+            if sender == "agent":
+                self._check_agent(message, asked.get(("client", key)))
+
+    def _check_agent(self, message: dict[str, Any], method: str | None) -> None:
+        assert message.get("jsonrpc") == "2.0", message
+        if "method" in message:
+            assert not {"result", "error"} & set(message), message
+            self._check_params(message["method"], message["params"])
+            return
+        assert ("result" in message) != ("error" in message), message
+        assert set(message) <= {"jsonrpc", "id", "result", "error"}, message
+        if "error" in message:
+            error = message["error"]
+            assert isinstance(error["code"], int), message
+            assert error["message"].strip(), message
+            assert "\n" not in error["message"], message
+        elif method is not None:
+            self.check_result(method, message["result"], "agent")

@@ -1,0 +1,86 @@
+"""Anthropic's Messages API as a stream of server-sent events, for a scripted answer."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tests.support.script import Answer, Call, Cut, Fail, Gate, Malformed, Say, Stop, StreamError, Think, Tokens
+
+Piece = bytes | Gate | Cut
+
+
+def _event(name: str, **data: Any) -> bytes:
+    return f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
+
+
+def _pieces(text: str, number: int) -> list[str]:
+    size = max(1, -(-len(text) // number))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def error_body(fail: Fail) -> bytes:
+    return json.dumps({"type": "error", "error": {"type": fail.type, "message": fail.message}}).encode()
+
+
+def stream(answer: Answer, model: str) -> Iterator[Piece]:
+    """The bytes of a response, with gates and cuts between them."""
+    tokens = next((part for part in answer.parts if isinstance(part, Tokens)), Tokens())
+    counts = {
+        "input_tokens": tokens.input,
+        "cache_read_input_tokens": tokens.cache_read,
+        "cache_creation_input_tokens": tokens.cache_write,
+    }
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": counts | {"output_tokens": 1},
+    }
+    yield _event("message_start", message=message)
+    yield _event("ping")
+    reason = "tool_use" if any(isinstance(part, Call) for part in answer.parts) else "end_turn"
+    index = 0
+    for position, part in enumerate(answer.parts):
+        is_cut = any(isinstance(later, Cut) for later in answer.parts[position + 1 : position + 2])
+        match part:
+            case Gate() | Cut():
+                yield part
+            case Malformed(data):
+                yield data
+            case Stop(word):
+                reason = word
+            case StreamError(type, text):
+                yield _event("error", error={"type": type, "message": text})
+                return
+            case Say() | Think() | Call():
+                yield from _block(part, index, is_cut)
+                index += 1
+            case Tokens() | Fail():
+                continue
+    delta = {"stop_reason": reason, "stop_sequence": None}
+    yield _event("message_delta", delta=delta, usage={"output_tokens": tokens.output})
+    yield _event("message_stop")
+
+
+def _block(part: Say | Think | Call, index: int, is_cut: bool) -> Iterator[bytes]:
+    match part:
+        case Say(text, number):
+            start: dict[str, Any] = {"type": "text", "text": ""}
+            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(text, number)]
+        case Think(text, signature):
+            start = {"type": "thinking", "thinking": "", "signature": ""}
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(text, 3)]
+            deltas.append({"type": "signature_delta", "signature": signature})
+        case Call(name, arguments, id):
+            start = {"type": "tool_use", "id": id, "name": name, "input": {}}
+            texts = ["", *_pieces(json.dumps(arguments), 4)]
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in texts]
+    yield _event("content_block_start", index=index, content_block=start)
+    for delta in deltas[: len(deltas) // 2 + 1] if is_cut else deltas:
+        yield _event("content_block_delta", index=index, delta=delta)
+    if not is_cut:
+        yield _event("content_block_stop", index=index)

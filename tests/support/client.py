@@ -1,0 +1,146 @@
+"""A raw ACP client on real pipes: requests, answers, and a record of every line, checked by the oracle at the end."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.acp_schema import Oracle, Side
+
+Handler = Callable[[dict[str, Any]], Awaitable[Any]]
+_SECONDS = 20
+
+
+class RpcFailure(Exception):
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(f"{error['code']} {error['message']}")
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data = error.get("data")
+
+
+class RawAcpClient:
+    """`handlers` answer what the agent asks; a method without one gets -32601."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.handlers: dict[str, Handler] = {}
+        self.updates: list[dict[str, Any]] = []
+        self.transcript: list[tuple[Side, dict[str, Any]]] = []
+        self.lines: list[bytes] = []
+        self.stderr = ""
+        self._news = asyncio.Condition()
+        self._next = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # -- talking -------------------------------------------------------------------------------------------------------
+
+    async def send_raw(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        await self.process.stdin.drain()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        message = {"jsonrpc": "2.0", **message}
+        self.transcript.append(("client", message))
+        await self.send_raw(json.dumps(message).encode() + b"\n")
+
+    async def start_request(self, method: str, params: dict[str, Any] | None = None) -> int:
+        """Send a request and give its id, for `answer`."""
+        self._next += 1
+        await self.send({"id": self._next, "method": method, "params": params or {}})
+        return self._next
+
+    async def answer(self, id: object) -> Any:
+        """The result of a request. Raises RpcFailure."""
+        message = await self.wait(lambda message: message.get("id") == id and "method" not in message)
+        if "error" in message:
+            raise RpcFailure(message["error"])
+        return message["result"]
+
+    async def request(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        return await self.answer(await self.start_request(method, params))
+
+    async def notify(self, method: str, params: dict[str, Any]) -> None:
+        await self.send({"method": method, "params": params})
+
+    async def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first message of the agent that fits, past or to come."""
+
+        def found() -> dict[str, Any] | None:
+            return next((message for sender, message in self.transcript if sender == "agent" and wanted(message)), None)
+
+        async with asyncio.timeout(_SECONDS), self._news:
+            await self._news.wait_for(lambda: found() is not None)
+        message = found()
+        assert message is not None
+        return message
+
+    async def wait_update(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        def fits(message: dict[str, Any]) -> bool:
+            return message.get("method") == "session/update" and wanted(message["params"]["update"])
+
+        return dict((await self.wait(fits))["params"]["update"])
+
+    async def close_stdin(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    async def wait_exit(self, seconds: float = _SECONDS) -> int:
+        return await asyncio.wait_for(self.process.wait(), seconds)
+
+    # -- listening -----------------------------------------------------------------------------------------------------
+
+    async def read(self) -> None:
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            self.lines.append(line)
+            message = json.loads(line)
+            assert isinstance(message, dict), line
+            async with self._news:
+                self.transcript.append(("agent", message))
+                if message.get("method") == "session/update":
+                    self.updates.append(message["params"])
+                self._news.notify_all()
+            if "method" in message and "id" in message:
+                task = asyncio.create_task(self._handle(message))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _handle(self, message: dict[str, Any]) -> None:
+        handler = self.handlers.get(message["method"])
+        if handler is None:
+            await self.send({"id": message["id"], "error": {"code": -32601, "message": "unknown method"}})
+            return
+        result = await handler(message["params"])
+        if result is not None:
+            await self.send({"id": message["id"], "result": result})
+
+    async def read_errors(self) -> None:
+        assert self.process.stderr is not None
+        self.stderr = (await self.process.stderr.read()).decode()
+
+
+@asynccontextmanager
+async def raw_client(
+    command: Sequence[str], environ: Mapping[str, str], cwd: Path, *, check: bool = True
+) -> AsyncIterator[RawAcpClient]:
+    """Start an agent and talk to it; at the end it is stopped, and everything it sent is checked."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ), cwd=cwd, limit=2**26
+    )
+    client = RawAcpClient(process)
+    readers = [asyncio.create_task(client.read()), asyncio.create_task(client.read_errors())]
+    try:
+        yield client
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        await asyncio.gather(*readers)
+        process._transport.close()  # type: ignore[attr-defined]  # the process object has no public way to close its pipes
+    if check:
+        Oracle.load().check_transcript(client.transcript)

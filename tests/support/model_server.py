@@ -1,0 +1,181 @@
+"""A model server on loopback that answers by script, in the vendor's real streaming format."""
+
+import json
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+import anyio.to_thread
+
+from tests.support import anthropic_format
+from tests.support.script import Answer, Cut, Fail, Gate
+
+_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    raw: bytes
+
+
+class ModelServer:
+    """Use as a context manager; `script` answers before they are asked for. Leaving it complains about a request that no
+    answer was left for."""
+
+    def __init__(self) -> None:
+        self.requests: list[RecordedRequest] = []
+        self.unexpected: list[RecordedRequest] = []
+        self.disconnects = 0
+        self._answers: deque[Answer] = deque()
+        self._reached: set[str] = set()
+        self._opened: set[str] = set()
+        self._closing = False
+        self._news = threading.Condition()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._news:
+            self._closing = True
+            self._news.notify_all()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(_SECONDS)
+        if kind is None and self.unexpected:
+            raise AssertionError(f"{len(self.unexpected)} requests came for which no answer was scripted")
+
+    def script(self, *answers: Answer) -> None:
+        with self._news:
+            self._answers.extend(answers)
+
+    def open(self, name: str) -> None:
+        with self._news:
+            self._opened.add(name)
+            self._news.notify_all()
+
+    def wait_reached(self, name: str, timeout: float = _SECONDS) -> None:
+        self._wait(lambda: name in self._reached, f"no stream reached the gate {name!r}", timeout)
+
+    async def reached(self, name: str) -> None:
+        await anyio.to_thread.run_sync(self.wait_reached, name)
+
+    def wait_disconnect(self, timeout: float = _SECONDS) -> None:
+        self._wait(lambda: self.disconnects > 0, "no client hung up", timeout)
+
+    def _wait(self, condition: Callable[[], bool], complaint: str, timeout: float) -> None:
+        with self._news:
+            if not self._news.wait_for(condition, timeout):
+                raise AssertionError(complaint)
+
+    # -- for the handler -----------------------------------------------------------------------------------------------
+
+    def take(self, request: RecordedRequest) -> Answer | None:
+        with self._news:
+            self.requests.append(request)
+            if self._answers:
+                return self._answers.popleft()
+            self.unexpected.append(request)
+            return None
+
+    def hold(self, gate: Gate, connection: socket.socket) -> bool:
+        """Wait at a gate; False if the client hung up or the server closes meanwhile."""
+        with self._news:
+            self._reached.add(gate.name)
+            self._news.notify_all()
+            while gate.name not in self._opened:
+                if self._closing or _hung_up(connection):
+                    return False
+                self._news.wait(0.01)
+        return True
+
+    def hung_up(self) -> None:
+        with self._news:
+            self.disconnects += 1
+            self._news.notify_all()
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    connection.settimeout(0)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.settimeout(None)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, server: ModelServer, *arguments: Any) -> None:
+        self._model = server
+        super().__init__(*arguments)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Quiet."""
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        request = RecordedRequest(self.command, self.path, dict(self.headers.items()), json.loads(raw), raw)
+        answer = self._model.take(request)
+        if answer is None:
+            answer = Answer((Fail(500, "api_error", "no answer was scripted for this request"),))
+        fail = next((part for part in answer.parts if isinstance(part, Fail)), None)
+        try:
+            if fail is not None:
+                self._fail(fail)
+            else:
+                self._stream(answer, str(request.body.get("model")))
+        except (BrokenPipeError, ConnectionResetError):
+            self._model.hung_up()
+            self.close_connection = True
+
+    def _fail(self, fail: Fail) -> None:
+        body = anthropic_format.error_body(fail)
+        self.send_response(fail.status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **fail.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, answer: Answer, model: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for piece in anthropic_format.stream(answer, model):
+            match piece:
+                case Gate():
+                    if not self._model.hold(piece, self.connection):
+                        self._model.hung_up()
+                        self.close_connection = True
+                        return
+                case Cut():
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    self.close_connection = True
+                    return
+                case data:
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                    self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")

@@ -1,0 +1,219 @@
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace import apply as applying
+from north_lsp.workspace.apply import apply
+from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange, TextForm
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    root = Path(os.path.realpath(tmp_path)) / "repo"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_bytes(b"one\r\ntwo\n")
+    (root / "b.py").write_bytes(b"b\n")
+    (root.parent / "outside").mkdir()
+    return root
+
+
+def change(root: Path, relative: str, old: str | None, new: str, form: TextForm | None = None) -> FileChange:
+    return make_change(root / relative, relative, old, new, form or TextForm())
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def fails(root: Path, *changes: FileChange, code: str = "STALE") -> ToolError:
+    """Apply, expect an error, and nothing else to have happened."""
+    before, names = files(root.parent), sorted(os.walk(root.parent))
+    with pytest.raises(ToolError) as caught:
+        apply(changes, Roots.of(root))
+    assert caught.value.code == code
+    assert files(root.parent) == before
+    assert sorted(os.walk(root.parent)) == names
+    return caught.value
+
+
+def test_all_changes_are_written_and_nothing_is_left_behind(repo: Path) -> None:
+    apply(
+        [
+            change(repo, "src/a.py", "one\r\ntwo\n", "one\r\n2\n"),
+            change(repo, "new/deep/c.txt", None, "ü", TextForm("utf-16-le", b"\xff\xfe")),
+        ],
+        Roots.of(repo),
+    )
+    assert files(repo) == {
+        "src/a.py": b"one\r\n2\n",
+        "b.py": b"b\n",
+        "new/deep/c.txt": b"\xff\xfe\xfc\0",
+    }
+
+
+def test_the_mode_stays_and_new_files_get_the_usual_one(repo: Path) -> None:
+    (repo / "b.py").chmod(0o754)
+    script = FileChange(repo / "run", "run", "create", None, "#!/bin/sh\n", TextForm(), (), 1, 0, make_executable=True)
+    old = os.umask(0o027)
+    try:
+        apply([change(repo, "b.py", "b\n", "c\n"), change(repo, "n", None, "n"), script], Roots.of(repo))
+    finally:
+        os.umask(old)
+    modes = [stat.S_IMODE((repo / name).stat().st_mode) for name in ("b.py", "n", "run")]
+    assert modes == [0o754, 0o640, 0o750]
+
+
+def test_a_hard_link_elsewhere_keeps_its_contents(repo: Path) -> None:
+    os.link(repo / "b.py", repo.parent / "outside" / "b")
+    apply([change(repo, "b.py", "b\n", "c\n")], Roots.of(repo))
+    assert (repo.parent / "outside" / "b").read_bytes() == b"b\n"
+    assert (repo / "b.py").stat().st_nlink == 1
+
+
+def test_nothing_is_written_if_one_target_is_stale(repo: Path) -> None:
+    good = change(repo, "b.py", "b\n", "c\n")
+    made = change(repo, "x/y/z", None, "new")
+    error = fails(repo, good, made, change(repo, "src/a.py", "one\ntwo\n", "x"))
+    assert "src/a.py has changed" in error.message
+    assert "was deleted" in fails(repo, good, change(repo, "gone.py", "x", "y")).message
+    assert "does not exist" in fails(repo, good, change(repo, "gone/x.py", "x", "y")).message
+    assert "was created" in fails(repo, good, change(repo, "src/a.py", None, "y")).message
+
+
+def test_a_longer_file_is_stale(repo: Path) -> None:
+    old = change(repo, "b.py", "b\n", "c\n")
+    (repo / "b.py").write_bytes(b"b\nmore\n")
+    fails(repo, old)
+
+
+@pytest.mark.parametrize("name", ["src/a.py", "src/new.py", "src/new/deep.py"])
+def test_a_folder_swapped_for_a_link_is_not_followed(repo: Path, name: str) -> None:
+    resolved = Roots.of(repo).resolve(name)
+    (repo / "src").rename(repo.parent / "outside" / "src")
+    (repo / "src").symlink_to("../outside/src")
+    old = "one\r\ntwo\n" if name == "src/a.py" else None
+    fails(repo, make_change(resolved.path, resolved.relative, old, "evil", TextForm()))
+
+
+def test_a_target_swapped_for_a_link_is_not_followed(repo: Path) -> None:
+    (repo.parent / "outside" / "t").write_bytes(b"b\n")
+    (repo / "b.py").unlink()
+    (repo / "b.py").symlink_to("../outside/t")
+    fails(repo, change(repo, "b.py", "b\n", "evil"))
+    (repo / "dangling").symlink_to("../outside/new")
+    fails(repo, change(repo, "dangling", None, "evil"))
+
+
+def test_a_target_that_is_no_file_any_more_is_stale(repo: Path) -> None:
+    (repo / "b.py").unlink()
+    os.mkfifo(repo / "b.py")
+    assert "named pipe" in fails(repo, change(repo, "b.py", "b\n", "c")).message
+    fails(repo, change(repo, "src", "b\n", "c"))
+    fails(repo, change(repo, "src", None, "c"))
+    fails(repo, change(repo, "src/a.py/x", None, "c"))
+
+
+def test_a_folder_moved_away_in_between_is_noticed(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = applying._verify
+
+    def move_then_verify(target: applying._Target) -> None:
+        if (repo / "src").is_dir():
+            (repo / "src").rename(repo.parent / "outside" / "src")
+            (repo / "src").mkdir()
+        real(target)
+
+    monkeypatch.setattr(applying, "_verify", move_then_verify)
+    with pytest.raises(ToolError, match="another folder") as caught:
+        apply([change(repo, "src/a.py", "one\r\ntwo\n", "evil")], Roots.of(repo))
+    assert caught.value.code == "STALE"
+    assert files(repo.parent) == {"outside/src/a.py": b"one\r\ntwo\n", "repo/b.py": b"b\n"}
+
+
+def test_paths_outside_and_protected_ones_are_refused(repo: Path) -> None:
+    fails(repo, change(repo.parent, "outside/x", None, "x"), code="OUTSIDE_WORKSPACE")
+    fails(repo, change(repo, "../outside/x", None, "x"), code="OUTSIDE_WORKSPACE")
+    fails(repo, change(repo.parent, "repo-evil/x", None, "x"), code="OUTSIDE_WORKSPACE")
+    for name in (".git/hooks/pre-commit", ".GIT/config", "src/.git/x", ".north/allowlist.json"):
+        fails(repo, change(repo, name, None, "x"), code="DENIED")
+    fails(repo, change(repo, "b.py", "b\n", "c"), change(repo, "b.py", "b\n", "d"), code="INVALID_INPUT")
+    fails(repo, change(repo, "b.py", "b\n", "€", TextForm("latin-1")), code="INVALID_INPUT")
+    fails(repo, change(repo, "n" * 300, None, "x"), code="IO_ERROR")
+
+
+def test_long_names_leave_room_for_the_temporary(repo: Path) -> None:
+    name = "é" * 127
+    apply([change(repo, name, None, "x")], Roots.of(repo))
+    assert (repo / name).read_text() == "x"
+
+
+Syscall = Callable[..., None]
+
+
+def failing_at(call: Syscall, number: int, code: int) -> Syscall:
+    """A system call that fails the `number`-th time."""
+    made = 0
+
+    def wrapped(*args: object, **named: object) -> None:
+        nonlocal made
+        made += 1
+        if made == number:
+            raise OSError(code, os.strerror(code))
+        call(*args, **named)
+
+    return wrapped
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace", "fchmod", "mkdir", "link"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_failure_at_any_step_puts_everything_back(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    changes = [
+        change(repo, "b.py", "b\n", "c\n"),
+        change(repo, "x/new", None, "new"),
+        change(repo, "src/a.py", "one\r\ntwo\n", "2"),
+        change(repo, "y/z/new", None, "new"),
+    ]
+    calls = {"fchmod": 2, "replace": 2}
+    if number > calls.get(name, 3):
+        return
+    monkeypatch.setattr(os, name, failing_at(getattr(os, name), number, errno.ENOSPC))
+    error = fails(repo, *changes, code="IO_ERROR")
+    assert "No space left" in error.message
+    assert error.details["errno"] == "ENOSPC"
+
+
+def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*args: object, **named: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", no_links)
+    apply([change(repo, "b.py", "b\n", "c\n"), change(repo, "n", None, "new")], Roots.of(repo))
+    assert files(repo) == {"b.py": b"c\n", "n": b"new", "src/a.py": b"one\r\ntwo\n"}
+    real = os.replace
+    monkeypatch.setattr(os, "replace", failing_at(real, 2, errno.EIO))
+    fails(repo, change(repo, "b.py", "c\n", "d\n"), change(repo, "src/a.py", "one\r\ntwo\n", "2"), code="IO_ERROR")
+
+
+def test_what_could_not_be_put_back_is_named(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, made = os.replace, 0
+
+    def once(*args: object, **named: object) -> None:
+        nonlocal made
+        made += 1
+        if made > 1:
+            raise OSError(errno.EIO, "broken")
+        real(*args, **named)  # type: ignore[arg-type]  # passed on as they came
+
+    monkeypatch.setattr(os, "replace", once)
+    changes = [change(repo, "b.py", "b\n", "c\n"), change(repo, "src/a.py", "one\r\ntwo\n", "2")]
+    with pytest.raises(ToolError, match=r"they are changed: b\.py") as caught:
+        apply(changes, Roots.of(repo))
+    assert caught.value.details == {"changed": ["b.py"]}
