@@ -62,6 +62,7 @@ class Base:
     texts: dict[Path, str] = field(default_factory=dict)
     conversation: str = ""
     pid: int = 0
+    killed: bool = False
     _seen: list[Any] = field(default_factory=list)
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -89,6 +90,7 @@ class Base:
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
+        self.killed = True
 
 
 class Editor(Protocol):
@@ -199,7 +201,7 @@ class _Protocol(pytest_lsp.LanguageClientProtocol):
             if "id" in data:
                 return JsonRPCRequestMessage(data["id"], method, "2.0", data.get("params"))
             return JsonRPCNotification(method, "2.0", data.get("params"))
-        if "result" in data and self._result_types.get(data["id"], JsonRPCResponseMessage) is JsonRPCResponseMessage:
+        if "result" in data and self._result_types.get(data["id"]) is None:
             self._result_types.pop(data["id"], None)
             return JsonRPCResponseMessage(data["id"], "2.0", data["result"])
         return super().structure_message(data)
@@ -372,6 +374,11 @@ async def plain_editor(world: World, *, start: bool = True) -> AsyncIterator[Pla
 
 
 async def _stop(editor: LspEditor) -> None:
-    if editor.client._server.returncode is None:
-        await editor.client.shutdown_session()
-    await editor.client.stop()
+    if not editor.killed:
+        await asyncio.wait_for(editor.client.shutdown_session(), 10)
+        await asyncio.wait_for(editor.client.stop(), 10)
+        return
+    for future in editor.client.protocol._request_futures.values():  # a question that nobody answers any more
+        future.cancel()
+    editor.client.protocol._request_futures.clear()
+    await asyncio.wait_for(editor.client.stop(), 10)

@@ -21,9 +21,8 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.offline.phrases import phrase
-from north_lsp.providers.offline.quoting import inline
 from north_lsp.providers.offline.replies import NO_RESULT, read_reply
-from north_lsp.providers.offline.requests import Help, Order, Task, Unknown, parse
+from north_lsp.providers.offline.requests import Help, Order, Task, parse
 from north_lsp.providers.offline.work import Batch, Desk, Steps, steps_for
 
 _MAX_TASKS = 30
@@ -70,10 +69,7 @@ def _rounds(messages: Sequence[Message]) -> list[_Round]:
 
 def _work(tasks: Sequence[Task], desk: Desk) -> Steps:
     for task in tasks[:_MAX_TASKS]:
-        if isinstance(task, Unknown):
-            desk.done.append(phrase("not_understood", text=inline(task.text)))
-        else:
-            yield from steps_for(task, desk)
+        yield from steps_for(task, desk)
         if desk.stopped:
             desk.said.append(phrase("stopped"))
             return

@@ -32,6 +32,7 @@ NO_RESULT = Reply(failed=True, code="CANCELLED", message="there is no result")
 _EXIT = re.compile(r"exit code (-?\d+)|stopped after .* \(time limit\)")
 _NOTICE = re.compile(r"\(the output is shortened: .*\)|background processes still running: .*")
 _SHOWN_LINES = 8
+_NOTHING = "(no output)"
 
 
 def read_reply(result: ToolResult) -> Reply:
@@ -56,7 +57,8 @@ def read_ran(reply: Reply) -> Ran:
     ending = "exit code 0"
     if reply.failed and lines and _EXIT.fullmatch(lines[-1]):
         ending = lines.pop()
-    return Ran(ending, "\n".join(lines[-_SHOWN_LINES:]))
+    tail = "\n".join(lines[-_SHOWN_LINES:])
+    return Ran(ending, "" if tail == _NOTHING else tail)
 
 
 def _object(source: str) -> Mapping[str, object]:

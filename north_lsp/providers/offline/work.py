@@ -41,6 +41,7 @@ from north_lsp.providers.offline.requests import (
 )
 
 _SHOWN_PLACES = 10
+_SEARCHED_PLACES = 200
 _SHOWN_USES = 5
 _SHOWN_DEFINITIONS = 20
 _SHOWN_ENTRIES = 60
@@ -110,7 +111,7 @@ def steps_for(task: Task, desk: Desk) -> Steps:
         case Help():
             desk.said.append(phrase("help"))
         case Unknown():
-            desk.said.append(phrase("not_understood", text=inline(task.text)))
+            desk.done.append(phrase("not_understood", text=inline(task.text)))
         case _:
             assert_never(task)
 
@@ -219,22 +220,21 @@ def _explain(task: Explain, desk: Desk) -> Steps:
     shown = inline(task.name)
     name = task.name.rpartition(".")[2] if re.fullmatch(r"\w+(?:\.\w+)+", task.name) else task.name
     within = {} if task.path is None else {"path": task.path}
-    planned = [Planned("search_text", {"query": name} | within)]
-    if re.fullmatch(r"[\w$]+", name):
-        pattern = {"query": definition_pattern(name), "regex": True, "caseSensitive": True, "limit": 20}
-        planned.insert(0, Planned("search_text", pattern | within))
-    replies = yield Batch(phrase("will_find_definition", name=shown), tuple(planned))
-    literal = replies[-1]
-    if literal.code is not None:
-        desk.stopped = literal.code == "CANCELLED"
-        desk.said.append(phrase("failed_find", query=shown, message=literal.message))
+    sentence = phrase("will_find", query=shown)
+    reply = yield from _call(desk, sentence, "search_text", query=name, limit=_SEARCHED_PLACES, **within)
+    if reply.code is not None:
+        desk.said.append(phrase("failed_find", query=shown, message=reply.message))
         return
-    places = list(dict.fromkeys(place for reply in replies for place in _places(reply)))
+    places = _by_relevance(_places(reply), name)
     if not places:
         where = phrase("the_project") if task.path is None else inline(task.path)
         desk.said.append(phrase("found_none", query=shown, where=where))
         return
-    defining = [place for place in places if defines(place.text, name) and not is_prose(place.path)]
+    defining = _defining(places, name)
+    if not defining and _total(reply) > len(places) and re.fullmatch(r"[\w$]+", name):
+        sentence = phrase("will_find_definition", name=shown)
+        pattern: dict[str, object] = {"query": definition_pattern(name), "regex": True, "caseSensitive": True}
+        defining = _defining(_places((yield from _call(desk, sentence, "search_text", **pattern, **within))), name)
     best = min(defining, key=_rank) if defining else places[0]
     above, below = (_LINES_ABOVE, _LINES_BELOW) if defining else (_LINES_AROUND, _LINES_AROUND)
     sentence = phrase("will_read_place", path=best.path, line=best.line)
@@ -250,9 +250,21 @@ def _explain(task: Explain, desk: Desk) -> Steps:
     opening = phrase("explained" if defining else "explained_nowhere", name=shown, path=best.path, line=best.line)
     desk.said.append(f"{opening}\n\n{fenced(quotation, best.path)}")
     others = [place for place in defining if place != best]
-    uses = [place for place in places if place != best and place not in others]
-    unseen = max(0, _total(literal) - len(places))
-    desk.said.append(_uses(others, uses, unseen))
+    uses = [place for place in places if place != best and place not in others and _names(place.text, name)]
+    desk.said.append(_uses(others, uses))
+
+
+def _defining(places: Sequence[_Place], name: str) -> list[_Place]:
+    return [place for place in places if not is_prose(place.path) and defines(place.text, name)]
+
+
+def _by_relevance(places: Sequence[_Place], name: str) -> list[_Place]:
+    """The name itself before words that contain it, and sources before prose."""
+    return sorted(places, key=lambda place: (not _names(place.text, name), is_prose(place.path)))
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _rank(place: _Place) -> tuple[bool, int, int]:
@@ -261,19 +273,19 @@ def _rank(place: _Place) -> tuple[bool, int, int]:
     return "test" in place.path.lower(), indent, place.path.count("/")
 
 
-def _uses(others: Sequence[_Place], uses: Sequence[_Place], unseen: int) -> str:
-    parts = [phrase("explained_others", places=_listed(others, 0))] if others else []
+def _uses(others: Sequence[_Place], uses: Sequence[_Place]) -> str:
+    parts = [phrase("explained_others", places=_listed(others))] if others else []
     if uses:
-        parts.append(phrase("explained_uses", places=_listed(uses, unseen)))
+        parts.append(phrase("explained_uses", places=_listed(uses)))
     elif not others:
         parts.append(phrase("explained_unused"))
     return " ".join([*parts, phrase("explained_quotes")])
 
 
-def _listed(places: Sequence[_Place], unseen: int) -> str:
+def _listed(places: Sequence[_Place]) -> str:
     shown = ", ".join(place.spelled for place in places[:_SHOWN_USES])
-    more = len(places) - _SHOWN_USES + unseen if len(places) > _SHOWN_USES else unseen
-    return phrase("and_more", places=shown, count=more) if more else shown
+    more = len(places) - _SHOWN_USES
+    return phrase("and_more", places=shown, count=more) if more > 0 else shown
 
 
 def _explain_this(desk: Desk) -> Steps:
@@ -383,20 +395,20 @@ def _replace(task: Replace, desk: Desk) -> Steps:
         desk.done.append(phrase("mode_no_change", path=path))
         return
     desk.last_path = path
-    if path not in desk.read and not (yield from _read_before_edit(path, desk)):
-        return
     old, new = inline(task.old), inline(task.new)
+    if path not in desk.read and not (yield from _read_before_edit(path, old, desk)):
+        return
     arguments: dict[str, object] = {"path": path, "old": task.old, "new": task.new}
     sentence, count = phrase("will_replace", old=old, new=new, path=path), 1
     reply = yield from _call(desk, sentence, "edit_replace_exact", **arguments)
-    if reply.code == "STALE" and (yield from _read_before_edit(path, desk)):
+    if reply.code == "STALE" and (yield from _read_before_edit(path, old, desk)):
         reply = yield from _call(desk, sentence, "edit_replace_exact", **arguments)
     if reply.code == "AMBIGUOUS" and number(reply.details, "count") > 1:
         count = number(reply.details, "count")
         sentence = phrase("will_replace_all", count=count, path=path)
         reply = yield from _call(desk, sentence, "edit_replace_exact", **arguments, expectedOccurrences=count)
     if reply.code is not None:
-        desk.done.append(phrase("failed_replace", path=path, message=reply.message))
+        desk.done.append(phrase("failed_replace", old=old, path=path, message=reply.message))
     elif reply.data.get("applied") is True:
         name = "replaced" if count == 1 else "replaced_all"
         added, removed = _line_counts(reply)
@@ -405,11 +417,11 @@ def _replace(task: Replace, desk: Desk) -> Steps:
         desk.done.append(_not_applied(path, reply))
 
 
-def _read_before_edit(path: str, desk: Desk) -> Generator[Batch, Sequence[Reply], bool]:
+def _read_before_edit(path: str, old: str, desk: Desk) -> Generator[Batch, Sequence[Reply], bool]:
     """Editing needs the file to have been shown. Whether it was; if not, that is in the summary."""
     reply = yield from _call(desk, phrase("will_read_first", path=path), "read_file", path=path)
     if reply.code is not None:
-        desk.done.append(phrase("failed_replace", path=path, message=reply.message))
+        desk.done.append(phrase("failed_replace", old=old, path=path, message=reply.message))
         return False
     _has_read(path, desk)
     return True
