@@ -91,7 +91,9 @@ def main() -> None:
             rounds = [measure(protocol, Path(folder)) for _ in range(ROUNDS)]
         for name in rounds[0]:
             values = [row[name] for row in rounds]
-            print(f"{protocol + ': ' + name:<34}{min(values):>8.0f}{statistics.median(values):>8.0f}{max(values):>8.0f}")
+            print(
+                f"{protocol + ': ' + name:<34}{min(values):>8.0f}{statistics.median(values):>8.0f}{max(values):>8.0f}"
+            )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -92,7 +93,10 @@ class AcpAgent:
         handler = self._methods.get(method)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
-        return await handler(params, call)
+        try:
+            return await handler(params, call)
+        except ConversationBusy as busy:
+            raise RpcError(INVALID_REQUEST, str(busy)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
@@ -166,11 +170,8 @@ class AcpAgent:
         if stored.get("repoHash") not in (None, hash):
             conversation.close()
             raise invalid_params("cwd", f"is not the project of this conversation, which is {stored.get('repoRoot')}")
-        try:
+        with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
             conversation.resolve_pending()
-        except ConversationBusy as busy:
-            conversation.close()
-            raise RpcError(INVALID_REQUEST, str(busy)) from None
         return self._bind(conversation, roots, hash)
 
     def _bind(self, conversation: Conversation, roots: Roots, hash: str) -> Session:
@@ -214,27 +215,31 @@ class AcpAgent:
         found = [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
         page = found[start : start + _PAGE]
         sessions = [
-            {"sessionId": row.id, "cwd": str(row.cwd), "title": row.title or row.first_prompt, "updatedAt": row.updated_at} for row in page
+            {
+                "sessionId": row.id,
+                "cwd": str(row.cwd),
+                "title": row.title or row.first_prompt,
+                "updatedAt": row.updated_at,
+            }
+            for row in page
         ]
         more = start + _PAGE < len(found)
         return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})
 
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
-        del self._sessions[session.id]
         await session.close("exit")
+        self._sessions.pop(session.id, None)
         return {}
 
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
-        session = self._sessions.pop(id, None)
+        session = self._sessions.get(id)
         if session is not None:
             await session.close("exit")
+            self._sessions.pop(id, None)
         if valid_conversation_id(id):
-            try:
-                await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
-            except ConversationBusy as busy:
-                raise RpcError(INVALID_REQUEST, str(busy)) from None
+            await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
         return {}
 
     def _session(self, params: Params) -> Session:
@@ -259,8 +264,6 @@ class AcpAgent:
                 data = {"kind": "auth", "status": failed.failure.status, "retryable": False}
                 raise RpcError(AUTH_REQUIRED, failed.failure.message, data) from None
             return {"stopReason": "end_turn"}
-        except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, str(busy)) from None
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 

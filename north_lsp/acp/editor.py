@@ -9,7 +9,7 @@ import anyio
 from north_lsp.acp import v1
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
-from north_lsp.agent.events import Event
+from north_lsp.agent.events import Event, ModeChanged, ModelChanged
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
@@ -37,7 +37,8 @@ class AcpEditor:
         self._options = options
 
     async def show(self, event: Event) -> None:
-        for update in v1.updates(event, self._client, self._options()):
+        options = self._options() if isinstance(event, ModeChanged | ModelChanged) else []
+        for update in v1.updates(event, self._client, options):
             await self._peer.notify("session/update", {"sessionId": self._session_id, "update": update})
 
     async def review_edit(self, review: EditReview) -> EditDecision:

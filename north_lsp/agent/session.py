@@ -103,6 +103,8 @@ class Session:
         """
         if is_blank(parts):
             raise ValueError("nothing to send: the prompt is empty")
+        if self._closed:
+            raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
         scope = anyio.CancelScope()
@@ -190,15 +192,15 @@ class Session:
     async def set_mode(self, mode: Mode) -> None:
         """For the next prompt on."""
         if mode != self.mode:
-            self.mode = mode
             self._conversation.append("mode_change", mode=mode)
+            self.mode = mode
             await self._editor.show(ModeChanged(mode))
 
     async def set_model(self, model: Model) -> None:
         """For the next prompt on."""
         if model != self.model:
-            self.model = model
             self._conversation.append("model_change", model=model.selector, reason="user")
+            self.model = model
             await self._editor.show(ModelChanged(model.selector))
 
     async def replay(self) -> list[Event]:

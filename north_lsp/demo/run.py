@@ -104,6 +104,7 @@ class _Client:
 
 async def _run(options: Options, project: Path, home: Path, prompt: str, terminal: Terminal) -> int:
     command = [sys.executable, "-m", "north_lsp", "acp", "--model", options.model or "offline"]
+    command += ["--mode", options.mode] if options.mode is not None else []
     environ = dict(options.environ) | {
         "NORTH_DATA_DIR": str(home / "data"),
         "NORTH_STATE_DIR": str(home / "state"),

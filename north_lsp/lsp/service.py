@@ -1,5 +1,6 @@
 """LSP's life cycle, and North's commands for clients that did not opt in to the chat on their connection."""
 
+import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -87,7 +88,10 @@ class LspService:
     async def request(self, method: str, params: Params, call: Call) -> object:
         if self._shut_down:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
-        return await self._methods[method](params, call)
+        try:
+            return await self._methods[method](params, call)
+        except ConversationBusy as busy:
+            raise RpcError(INVALID_REQUEST, str(busy)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "exit":
@@ -189,11 +193,8 @@ class LspService:
             if conversation.header.get("repoHash") != project_hash(roots.main):
                 conversation.close()
                 raise RpcError(INVALID_REQUEST, f"{id} belongs to {conversation.header.get('repoRoot')}")
-            try:
+            with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
                 conversation.resolve_pending()
-            except ConversationBusy as busy:
-                conversation.close()
-                raise RpcError(INVALID_REQUEST, str(busy)) from None
             await self.close("exit")
             self._session = self._bind(conversation, roots)
         self._editor.take_answer()

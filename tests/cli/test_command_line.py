@@ -11,14 +11,16 @@ import pytest
 HEAVY = {"anthropic", "openai", "pygls", "lsprotocol", "tree_sitter", "pydantic", "asyncio", "anyio", "ssl", "pathspec"}
 
 
-def run(folder: Path, *arguments: str, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str, stdin: bytes = b"", environ: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_", "OPENAI_"))
     }
     folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
     command = [sys.executable, "-m", "north_lsp", *arguments]
     done = subprocess.run(
-        command, input=stdin, capture_output=True, env=kept | folders | environ, cwd=folder, timeout=30
+        command, input=stdin, capture_output=True, env=kept | folders | (environ or {}), cwd=folder, timeout=30
     )
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -43,7 +45,7 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"", **environ: str) -> su
 def test_a_mistake_is_one_line_that_says_what_to_do(
     tmp_path: Path, arguments: list[str], environ: dict[str, str], says: str
 ) -> None:
-    done = run(tmp_path, *arguments, **environ)
+    done = run(tmp_path, *arguments, environ=environ)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
@@ -87,7 +89,7 @@ def test_doctor_says_what_is_missing_and_prints_no_secret(tmp_path: Path) -> Non
     done = run(tmp_path, "doctor")
     assert done.returncode == 0
     assert "set ANTHROPIC_API_KEY" in done.stdout
-    done = run(tmp_path, "doctor", ANTHROPIC_API_KEY="very-secret", NORTH_TYPO="1")
+    done = run(tmp_path, "doctor", environ={"ANTHROPIC_API_KEY": "very-secret", "NORTH_TYPO": "1"})
     assert "very-secret" not in done.stdout + done.stderr
     assert "NORTH_TYPO" in done.stdout
     (tmp_path / "config").mkdir()
@@ -105,7 +107,7 @@ def test_conversations_of_a_project_without_any(tmp_path: Path) -> None:
 
 
 def test_the_demonstration_runs_unattended(tmp_path: Path) -> None:
-    done = run(tmp_path, "demo", "--yes", NORTH_OFFLINE_DELAY_MS="0")
+    done = run(tmp_path, "demo", "--yes", environ={"NORTH_OFFLINE_DELAY_MS": "0"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "--yes" in done.stdout
     assert "+" in done.stdout

@@ -26,9 +26,9 @@ from acp.schema import (
 )
 from lsprotocol import types
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
-from tests.support.acp_schema import Oracle
 
 from tests.end_to_end.world import SERVER, World
+from tests.support.acp_schema import Oracle
 
 Choice = Literal["accept", "reject", "hang"]
 _CHOICES = {
@@ -331,6 +331,7 @@ async def _start(editor: LspEditor, options: dict[str, Any]) -> Any:
     editor.client = pytest_lsp.LanguageClient(protocol_cls=_Protocol, converter_factory=_converter)
     editor.start_handlers()
     await editor.client.start_io(*SERVER, "lsp", env=world.environ, cwd=str(world.project))
+    assert editor.client._server is not None
     editor.pid = editor.client._server.pid
     capabilities = pytest_lsp.client_capabilities("visual-studio-code")
     return await editor.client.initialize_session(

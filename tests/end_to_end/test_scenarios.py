@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.model_server import ModelServer
-from tests.support.script import answer, call, gate, say, think
 
 from tests.end_to_end.editors import Base, Editor, LspEditor, SdkEditor, opted_in_editor, plain_editor, sdk_editor
 from tests.end_to_end.world import World
+from tests.support.model_server import ModelServer
+from tests.support.script import answer, call, gate, say, think
 
 Open = Callable[..., AbstractAsyncContextManager[Any]]
 editors = pytest.mark.parametrize(

@@ -186,7 +186,7 @@ async def test_a_slow_reader_holds_the_writer_but_not_the_reading() -> None:
         def last(message: Any) -> bool:
             if message.get("method") == "tick":
                 ticks.append(message["params"]["number"])
-            return message.get("id") == 1
+            return bool(message.get("id") == 1)
 
         await other.until(last)
         assert ticks == list(range(5000))

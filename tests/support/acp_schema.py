@@ -1,4 +1,4 @@
-"""The oracle: the official ACP JSON Schema, from the npm package that `package.json` pins. It is fetched, not committed."""
+"""The oracle: the official ACP JSON Schema, from the npm package that `package.json` pins. It is not committed."""
 
 import fcntl
 import functools

@@ -30,7 +30,7 @@ def stream(answer: Answer, model: str) -> Iterator[Piece]:
         "cache_read_input_tokens": tokens.cache_read,
         "cache_creation_input_tokens": tokens.cache_write,
     }
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",

@@ -29,8 +29,8 @@ class RecordedRequest:
 
 
 class ModelServer:
-    """Use as a context manager; `script` answers before they are asked for. Leaving it complains about a request that no
-    answer was left for."""
+    """Use as a context manager; `script` answers before they are asked for. Leaving it complains about requests for
+    which no answer was left."""
 
     def __init__(self) -> None:
         self.requests: list[RecordedRequest] = []
@@ -53,7 +53,9 @@ class ModelServer:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with self._news:
             self._closing = True
             self._news.notify_all()
@@ -154,7 +156,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _fail(self, fail: Fail) -> None:
         body = anthropic_format.error_body(fail)
         self.send_response(fail.status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **fail.headers}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **fail.headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

@@ -1,12 +1,12 @@
-"""Worlds and model servers for the end-to-end scenarios."""
+"""Fixtures that several rooms share."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.model_server import ModelServer
 
 from tests.end_to_end.world import World, make_world
+from tests.support.model_server import ModelServer
 
 
 @pytest.fixture
@@ -19,9 +19,3 @@ def server() -> Iterator[ModelServer]:
 def world(tmp_path: Path, server: ModelServer) -> World:
     """A real project, and the scripted model behind Anthropic's real format."""
     return make_world(tmp_path / "world", server.url)
-
-
-@pytest.fixture
-def offline(tmp_path: Path) -> World:
-    """A real project and no key."""
-    return make_world(tmp_path / "world")
