@@ -80,7 +80,9 @@ def _serve(protocol: "Protocol", options: Options) -> int:
         return ended.exit_code
     from north_lsp.connection import run_stdio
 
-    return run_stdio(protocol, opening, read_fd, write_fd, options)
+    code = run_stdio(protocol, opening, read_fd, write_fd, options)
+    # Everything is written and closed. A thread may still be importing a vendor's SDK, and the client should not wait.
+    os._exit(code)
 
 
 def _lsp(arguments: "argparse.Namespace", options: Options) -> int:

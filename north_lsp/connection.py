@@ -7,7 +7,7 @@ import contextlib
 import functools
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
 from north_lsp.options import Options
-from north_lsp.providers.catalog import MissingCredential, catalog, make_provider
+from north_lsp.providers.catalog import MissingCredential, catalog
+from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
@@ -38,6 +39,9 @@ from north_lsp.storage.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
+
+
+_CLOSE_SECONDS = 0.2
 
 
 @functools.cache
@@ -71,21 +75,24 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         settings = Settings()
     try:
         async with anyio.create_task_group() as background:
-            environment = Environment(locations, options.environ, catalog(), load_tools, background)
+            providers = ProviderPool(options.environ)
+            environment = Environment(locations, options.environ, catalog(), providers, load_tools, background)
             defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
-            background.start_soon(_warm_up, defaults, options.environ)
+            background.start_soon(_warm_up, defaults, providers)
             yield Core(environment, defaults, diagnostics)
             background.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
+                await providers.aclose()
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
 
 
-async def _warm_up(defaults: Defaults, environ: Mapping[str, str]) -> None:
+async def _warm_up(defaults: Defaults, providers: ProviderPool) -> None:
     """Load on a thread what the first prompt needs."""
-    await anyio.to_thread.run_sync(load_tools)
+    await anyio.to_thread.run_sync(load_tools, abandon_on_cancel=True)
     with contextlib.suppress(MissingCredential):
-        await anyio.to_thread.run_sync(make_provider, defaults.model, environ)
+        await providers.get(defaults.model)
 
 
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:

@@ -49,20 +49,17 @@ async def _listen(address: tuple[str, int], options: Options) -> int:
     sys.stderr.write(f"north-lsp: listening on {host}:{bound}{shown}\n")
     sys.stderr.flush()
     results: list[int] = []
+    async with listener, anyio.create_task_group() as tasks:
 
-    async def serve(stream: anyio.abc.SocketStream) -> None:
-        async with stream:
-            code = None if results else await _serve_client(stream, token, options)
+        async def serve(stream: anyio.abc.SocketStream) -> None:
+            async with stream:
+                code = await _serve_client(stream, token, options)
             if code is not None:
                 results.append(code)
-                await listener.aclose()
+                tasks.cancel_scope.cancel()
 
-    try:
-        await listener.serve(serve)
-    except (anyio.ClosedResourceError, OSError):
-        if not results:
-            raise
-    return results[0] if results else 0
+        await listener.serve(serve, tasks)
+    return results[0]
 
 
 async def _serve_client(stream: anyio.abc.SocketStream, token: str, options: Options) -> int | None:

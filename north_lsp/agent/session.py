@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,8 @@ from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Stopped, Turn, usage_of
 from north_lsp.display import one_line
-from north_lsp.providers.base import Provider
-from north_lsp.providers.catalog import Catalog, Model, make_provider, secret_names
+from north_lsp.providers.catalog import Catalog, Model, secret_names
+from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.runner import CommandRunner, command_environment
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
@@ -44,6 +43,7 @@ class Environment:
     locations: Locations
     environ: Mapping[str, str]
     catalog: Catalog
+    providers: ProviderPool
     load_tools: Callable[[], "Registry"]
     background: anyio.abc.TaskGroup
 
@@ -70,7 +70,6 @@ class Session:
         self._environment = environment
         self._approvals = approvals
         self._diagnostics = diagnostics
-        self._provider: tuple[Model, Provider] | None = None
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
@@ -131,7 +130,7 @@ class Session:
         state = TurnState(
             self._conversation,
             model,
-            await self._provider_of(model),
+            await self._environment.providers.get(model),
             self._system(),
             mode,
             await self._tools(),
@@ -166,13 +165,6 @@ class Session:
             await self._editor.show(TitleChanged(title, updated))
         if (error := self._conversation.write_error) is not None:
             await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
-
-    async def _provider_of(self, model: Model) -> Provider:
-        """The model's provider, made on first use; a vendor's SDK takes a second to import, so that leaves the loop."""
-        if self._provider is None or self._provider[0] != model:
-            make = partial(make_provider, model, self._environment.environ)
-            self._provider = (model, await anyio.to_thread.run_sync(make))
-        return self._provider[1]
 
     async def _tools(self) -> "Registry":
         return await anyio.to_thread.run_sync(self._environment.load_tools)

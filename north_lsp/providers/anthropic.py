@@ -107,6 +107,9 @@ class AnthropicProvider:
             reason = _STOP_REASONS.get(answer.stop_reason, "toolUse" if answer.has_calls else "stop")
             yield Done(reason, answer.partial(reason))
 
+    async def aclose(self) -> None:
+        await self._client.close()
+
 
 class _Answer:
     """The message so far, always equal to what has been emitted."""

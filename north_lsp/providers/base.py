@@ -163,3 +163,7 @@ class Provider(Protocol):
     """A way to reach models. Its stream ends with exactly one Done or Failed and never raises, but for cancellation."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]: ...
+
+    async def aclose(self) -> None:
+        """Give up its connections."""
+        ...

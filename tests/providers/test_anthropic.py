@@ -44,7 +44,10 @@ QUESTION: list[Message] = [UserMessage("Question")]
 async def ask(server: ModelServer, messages: list[Message], tools: list[ToolSpec] | None = None) -> list[StreamEvent]:
     provider = AnthropicProvider("key", server.url)
     request = ModelRequest("claude-test", "Be good.", messages, tools or [], 1000, "c")
-    return [event async for event in provider.stream(request)]
+    try:
+        return [event async for event in provider.stream(request)]
+    finally:
+        await provider.aclose()
 
 
 async def end(server: ModelServer, *parts: Part) -> Done | Failed:
@@ -167,6 +170,7 @@ async def test_a_stream_that_breaks_keeps_what_had_arrived(server: ModelServer, 
 async def test_a_server_that_is_not_there(server: ModelServer) -> None:
     provider = AnthropicProvider("key", "http://127.0.0.1:9")
     events = [event async for event in provider.stream(ModelRequest("m", "s", QUESTION, [], 100))]
+    await provider.aclose()
     assert len(events) == 1
     assert isinstance(events[0], Failed)
     assert (events[0].kind, events[0].retryable) == ("network", True)

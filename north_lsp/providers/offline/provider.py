@@ -46,6 +46,9 @@ class OfflineProvider:
             yield BlockEnd(index, block)
         yield Done("toolUse" if message.calls else "stop", message)
 
+    async def aclose(self) -> None:
+        """It has no connections."""
+
 
 def _events(index: int, block: Block) -> Iterator[StreamEvent]:
     match block:

@@ -1,0 +1,32 @@
+"""The providers of a connection: made once for each model, on a thread, because a vendor's SDK takes long to import."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.providers.base import Provider
+from north_lsp.providers.catalog import Model, make_provider
+
+
+class ProviderPool:
+    """Shares providers between sessions, with their open connections."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._providers: dict[Model, Provider] = {}
+        self._making = anyio.Lock()
+
+    async def get(self, model: Model) -> Provider:
+        """Raises MissingCredential."""
+        async with self._making:
+            provider = self._providers.get(model)
+            if provider is None:
+                make = partial(make_provider, model, self._environ)
+                provider = self._providers[model] = await anyio.to_thread.run_sync(make, abandon_on_cancel=True)
+            return provider
+
+    async def aclose(self) -> None:
+        for provider in self._providers.values():
+            await provider.aclose()

@@ -1,0 +1,254 @@
+"""The language server's own side: the declared capabilities, documents, life cycle and TCP."""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from north_lsp.lsp.documents import text_edits
+from north_lsp.lsp.features import make_server
+from north_lsp.lsp.initialize import server_capabilities
+from north_lsp.rpc.framing import HeaderFraming
+from tests.end_to_end.world import SERVER, World, make_world
+
+
+@pytest.mark.parametrize("encodings", [None, ["utf-8"], ["utf-32", "utf-8"], ["utf-7", "utf-16"], []])
+def test_the_declared_capabilities_are_what_pygls_computes(encodings: list[str] | None) -> None:
+    written: list[dict[str, Any]] = []
+    server = make_server(lambda data: written.append(json.loads(data)), lambda where, error: None)
+    general = {} if encodings is None else {"general": {"positionEncodings": encodings}}
+    params: dict[str, Any] = {"capabilities": general, "processId": None, "rootUri": None}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    server.protocol.handle_message(server.protocol.structure_message(message))
+    assert written[0]["result"]["capabilities"] == server_capabilities(params)
+    server.shutdown()  # type: ignore[no-untyped-call]  # pygls leaves it untyped
+
+
+lines = st.text(st.sampled_from("ab\n\r😀é"), max_size=20)
+
+
+@given(lines, lines, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_text_edits_turn_the_old_text_into_the_new_one(old: str, new: str, encoding: str) -> None:
+    """Applied as LSP says: positions in the old text, lines ended by \\n, \\r\\n or \\r, characters in code units."""
+    ends = [0]
+    at = 0
+    while at < len(old):
+        size = 2 if old.startswith("\r\n", at) else 1
+        if old[at] in "\r\n":
+            ends.append(at + size)
+        at += size
+    units = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+    def offset(position: dict[str, int]) -> int:
+        if position["line"] >= len(ends):
+            return len(old)
+        start = ends[position["line"]]
+        codec, size = units[encoding]
+        rest = old[start:].encode(codec)[: position["character"] * size]
+        return start + len(rest.decode(codec))
+
+    result, edits = old, text_edits(old, new, encoding)
+    spans = [(offset(edit["range"]["start"]), offset(edit["range"]["end"]), edit["newText"]) for edit in edits]
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+    for start, end, text in reversed(spans):
+        result = result[:start] + text + result[end:]
+    assert result == new
+
+
+class Raw:
+    """A bare LSP client."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._framing = HeaderFraming()
+        self._frames: list[Any] = []
+
+    async def send(self, **message: Any) -> None:
+        self._writer.write(self._framing.encode({"jsonrpc": "2.0", **message}))
+        await self._writer.drain()
+
+    async def answer(self, id: int) -> Any:
+        async with asyncio.timeout(10):
+            while True:
+                for frame in self._frames:
+                    if frame.get("id") == id and "method" not in frame:
+                        return frame
+                data = await self._reader.read(65536)
+                if not data:
+                    return None
+                self._frames.extend(self._framing.feed(data))
+
+    async def call(self, id: int, method: str, **params: Any) -> Any:
+        await self.send(id=id, method=method, params=params)
+        return await self.answer(id)
+
+    async def close(self) -> None:
+        self._writer.close()
+        await self._writer.wait_closed()
+
+
+async def start(world: World, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(
+        *SERVER, "lsp", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=world.environ | environ, cwd=world.project
+    )
+
+
+def raw(process: asyncio.subprocess.Process) -> Raw:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return Raw(process.stdout, process.stdin)
+
+
+async def finish(process: asyncio.subprocess.Process) -> int:
+    code = await asyncio.wait_for(process.wait(), 10)
+    process._transport.close()  # type: ignore[attr-defined]  # the process object has no public way to close its pipes
+    return code
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> World:
+    return make_world(tmp_path / "world")
+
+
+async def test_the_life_of_a_connection(offline: World) -> None:
+    process = await start(offline)
+    client = raw(process)
+    assert (await client.call(1, "textDocument/hover"))["error"]["code"] == -32002
+    result = (await client.call(2, "initialize", capabilities={}, processId=os.getpid()))["result"]
+    assert result["serverInfo"]["name"] == "north"
+    assert "experimental" not in result["capabilities"]
+    await client.send(method="initialized", params={})
+    assert (await client.call(3, "initialize", capabilities={}))["error"]["code"] == -32600
+    assert (await client.call(4, "textDocument/hover"))["error"]["code"] in (-32601, -32602)
+    assert (await client.call(5, "session/new", cwd="/"))["error"]["code"] == -32601
+    unknown = await client.call(6, "workspace/executeCommand", command="north.nothing")
+    assert unknown["error"]["code"] == -32602
+    no_folder = await client.call(7, "workspace/executeCommand", command="north.ask", arguments=["hello"])
+    assert "open" in no_folder["error"]["message"]
+    assert (await client.call(8, "shutdown"))["result"] is None
+    assert (await client.call(9, "workspace/executeCommand", command="north.cancel"))["error"]["code"] == -32600
+    await client.send(method="exit")
+    assert await finish(process) == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["interrupt", "terminate"]
+)
+async def test_a_signal_ends_it_at_once(offline: World, number: signal.Signals, code: int) -> None:
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=None)
+    await client.call(2, "workspace/executeCommand", command="north.cancel")
+    process.send_signal(number)
+    assert await finish(process) == code
+
+
+async def test_exit_without_shutdown_is_an_error(offline: World) -> None:
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=None)
+    await client.send(method="exit")
+    assert await finish(process) == 1
+
+
+async def test_it_ends_with_the_process_that_it_belongs_to(offline: World) -> None:
+    parent = await asyncio.create_subprocess_exec("sleep", "60")
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=parent.pid)
+    parent.kill()
+    await parent.wait()
+    assert await finish(process) == 1
+
+
+async def test_a_closed_output_ends_it(offline: World) -> None:
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=None)
+    await client.call(2, "workspace/executeCommand", command="north.cancel")
+    process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # the reading end
+    await client.send(id=3, method="workspace/executeCommand", params={"command": "north.cancel"})
+    assert await finish(process) == 0
+
+
+async def listening(world: World, **environ: str) -> tuple[asyncio.subprocess.Process, int, str]:
+    process = await start(world, "--tcp", "127.0.0.1:0", **environ)
+    assert process.stderr is not None
+    words = (await asyncio.wait_for(process.stderr.readline(), 10)).decode().split()
+    return process, int(words[3].rpartition(":")[2]), words[-1]
+
+
+async def connect(port: int) -> Raw:
+    return Raw(*await asyncio.open_connection("127.0.0.1", port))
+
+
+async def test_tcp_demands_the_token_and_serves_one_client(offline: World) -> None:
+    process, port, token = await listening(offline)
+    refused_options: list[dict[str, Any]] = [{}, {"north": {}}, {"north": {"token": "x"}}, {"north": {"token": 5}}]
+    for wrong in refused_options:
+        intruder = await connect(port)
+        refused = await intruder.call(1, "initialize", capabilities={}, initializationOptions=wrong)
+        assert refused["error"]["code"] == -32600
+        assert (await intruder.call(2, "workspace/executeCommand", command="north.ask"))["error"]["code"] == -32002
+        await intruder.close()
+    client = await connect(port)
+    options = {"north": {"token": token, "acp": True}}
+    result = (await client.call(1, "initialize", capabilities={}, initializationOptions=options))["result"]
+    assert result["capabilities"]["experimental"]["north"]["protocolVersion"] == 1
+    session = (await client.call(2, "session/new", cwd=str(offline.project), mcpServers=[]))["result"]["sessionId"]
+    blocks = [{"type": "text", "text": "find loads"}]
+    answer = await client.call(3, "session/prompt", sessionId=session, prompt=blocks)
+    assert answer["result"]["stopReason"] == "end_turn"
+    await client.close()
+    assert await finish(process) == 0
+
+
+async def test_the_token_of_the_environment_is_not_printed_and_not_inherited(offline: World) -> None:
+    process, port, last = await listening(offline, NORTH_TCP_TOKEN="secret-token")
+    assert last.startswith("127.0.0.1:")
+    client = await connect(port)
+    options = {"north": {"token": "secret-token"}}
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    await client.call(1, "initialize", capabilities={}, initializationOptions=options, workspaceFolders=folder)
+    await client.send(method="exit")
+    assert await finish(process) == 1
+    await client.close()
+
+
+async def test_a_question_about_a_selection_quotes_it(offline: World) -> None:
+    process = await start(offline)
+    client = raw(process)
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
+    path = offline.project / "own.py"
+    path.write_text("one = 1\n\ndef shout(text):\n    return text.upper()\n")
+    place = {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}}
+    given = {"prompt": "explain this", "uri": path.as_uri(), "range": place}
+    answer = await client.call(2, "workspace/executeCommand", command="north.ask", arguments=[given])
+    assert "shout" in answer["result"]["text"]
+    assert "one = 1" not in answer["result"]["text"]
+    await client.call(3, "shutdown")
+    await client.send(method="exit")
+    assert await finish(process) == 0
+
+
+async def test_messages_that_make_no_sense_are_answered(offline: World) -> None:
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=None)
+    await client.send(method="textDocument/didOpen", params={"nonsense": 1})
+    bad = await client.call(2, "textDocument/completion", nonsense=1)
+    assert bad["error"]["code"] in (-32601, -32602)
+    await client.send(method="textDocument/didChange", params={"textDocument": {"uri": "file:///x", "version": 1}})
+    assert (await client.call(3, "shutdown"))["result"] is None
+    await client.send(method="exit")
+    assert await finish(process) == 0
