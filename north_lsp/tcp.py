@@ -49,11 +49,12 @@ async def _listen(address: tuple[str, int], options: Options) -> int:
     sys.stderr.write(f"north-lsp: listening on {host}:{bound}{shown}\n")
     sys.stderr.flush()
     results: list[int] = []
+    serving = anyio.Event()
     async with listener, anyio.create_task_group() as tasks:
 
         async def serve(stream: anyio.abc.SocketStream) -> None:
             async with stream:
-                code = await _serve_client(stream, token, options)
+                code = await _serve_client(stream, token, options, serving)
             if code is not None:
                 results.append(code)
                 tasks.cancel_scope.cancel()
@@ -62,8 +63,10 @@ async def _listen(address: tuple[str, int], options: Options) -> int:
     return results[0]
 
 
-async def _serve_client(stream: anyio.abc.SocketStream, token: str, options: Options) -> int | None:
-    """The exit code; None for a client that did not get through the opening."""
+async def _serve_client(
+    stream: anyio.abc.SocketStream, token: str, options: Options, serving: anyio.Event
+) -> int | None:
+    """The exit code; None for a client that did not get through the opening, or came second."""
     peer = stream.extra(anyio.abc.SocketAttribute.remote_address)
     if not ipaddress.ip_address(str(peer[0]).partition("%")[0]).is_loopback:
         return None
@@ -80,4 +83,7 @@ async def _serve_client(stream: anyio.abc.SocketStream, token: str, options: Opt
                     await pipe.send(reply)
             except ConnectionEnded:
                 return None
-    return await serve_lsp(opening, pipe, options) if opening.done else None
+    if not opening.done or serving.is_set():
+        return None
+    serving.set()
+    return await serve_lsp(opening, pipe, options)
