@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROUNDS = 20
+ROUNDS = 10
 
 
 class Server:

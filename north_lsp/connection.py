@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOSE_SECONDS = 0.2
+_SWITCH_SECONDS = 0.0005
 
 
 @functools.cache
@@ -150,6 +151,9 @@ _SERVERS = {"acp": serve_acp, "lsp": serve_lsp}
 
 def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int, options: Options) -> int:
     """Serve an opened connection on two descriptors; returns the exit code."""
+
+    # While a thread imports, the event loop would otherwise wait 5 ms for the interpreter at every turn of its own.
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
     async def run() -> int:
         return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options)

@@ -41,9 +41,7 @@ class PyglsBridge:
 
     async def run(self, initialize: dict[str, Any]) -> None:
         """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled."""
-        from north_lsp.lsp.features import make_server
-
-        self._server = server = await anyio.to_thread.run_sync(make_server, self._write, self._on_failure)
+        self._server = server = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         self._muted.add(initialize["id"])
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._send_answers)
@@ -56,6 +54,12 @@ class PyglsBridge:
                     self._changed.set()
                     self._changed = anyio.Event()
             tasks.cancel_scope.cancel()
+
+    def _load(self) -> "LanguageServer":
+        """Importing pygls takes a third of a second: never on the loop."""
+        from north_lsp.lsp.features import make_server
+
+        return make_server(self._write, self._on_failure)
 
     async def _advance(self, count: int) -> None:
         async with self._progress:
