@@ -190,8 +190,7 @@ class AcpAgent:
         return AcpEditor(self._peer, session_id, self._client, documents, partial(self._options, session_id))
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
-        session = self._sessions[session_id]
-        return v1.config_options(session.mode, session.model.selector, self._environment.catalog)
+        return v1.config_options(self._sessions[session_id], self._environment.catalog)
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -200,8 +199,9 @@ class AcpAgent:
         async def announce() -> None:
             update = {"sessionUpdate": "available_commands_update", "availableCommands": []}
             await self._peer.notify("session/update", {"sessionId": session.id, "update": update})
-            if params.get("mcpServers"):
-                await self._editor(session.id).show(Notice("warning", _MCP_NOTICE))
+            notices = [_MCP_NOTICE] if params.get("mcpServers") else []
+            for text in [*notices, *session.load_warnings]:
+                await self._editor(session.id).show(Notice("warning", text))
 
         call.after = announce
 
@@ -283,8 +283,12 @@ class AcpAgent:
                 except UnknownModel as error:
                     raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
                 await session.set_model(model)
+            case "_edits":
+                await session.set_edits_auto_accepted(_is_auto(params))
+            case "_shell":
+                await session.set_commands_auto_approved(_is_auto(params))
             case id:
-                raise invalid_params("configId", f"has to be mode or model, not {id!r}")
+                raise invalid_params("configId", f"has to be mode, model, _edits or _shell, not {id!r}")
         return {"configOptions": self._options(session.id)}
 
 
@@ -297,6 +301,13 @@ def _mode(text: str, field: str) -> Mode:
         return find_mode(text)
     except ValueError as error:
         raise RpcError(-32602, f"invalid params: {error}", {"field": field}) from None
+
+
+def _is_auto(params: Params) -> bool:
+    value = read.text(params, "value")
+    if value not in ("review", "auto"):
+        raise invalid_params("value", f"has to be review or auto, not {value!r}")
+    return value == "auto"
 
 
 def _write_cursor(start: int) -> str:

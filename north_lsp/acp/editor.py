@@ -9,7 +9,7 @@ import anyio
 from north_lsp.acp import v1
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
-from north_lsp.agent.events import Event, ModeChanged, ModelChanged
+from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
@@ -37,7 +37,7 @@ class AcpEditor:
         self._options = options
 
     async def show(self, event: Event) -> None:
-        options = self._options() if isinstance(event, ModeChanged | ModelChanged) else []
+        options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in v1.updates(event, self._client, options):
             await self._peer.notify("session/update", {"sessionId": self._session_id, "update": update})
 

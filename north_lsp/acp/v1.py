@@ -8,6 +8,7 @@ from north_lsp.acp.initialize import Client
 from north_lsp.agent.editor import CommandReview, EditReview
 from north_lsp.agent.events import (
     AnswerDelta,
+    ApprovalsChanged,
     CallEnded,
     CallNamed,
     CallProposes,
@@ -23,6 +24,7 @@ from north_lsp.agent.events import (
     UserSaid,
 )
 from north_lsp.agent.modes import MODES
+from north_lsp.agent.session import Session
 from north_lsp.display import visible
 from north_lsp.providers.catalog import Catalog
 from north_lsp.tools.base import Location, Mode
@@ -115,7 +117,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
         case ModeChanged(mode):
             current = {"sessionUpdate": "current_mode_update", "currentModeId": mode}
             return [current, {"sessionUpdate": "config_option_update", "configOptions": options}]
-        case ModelChanged():
+        case ModelChanged() | ApprovalsChanged():
             return [{"sessionUpdate": "config_option_update", "configOptions": options}]
         case TitleChanged(title, updated_at):
             return [{"sessionUpdate": "session_info_update", "title": title, "updatedAt": updated_at}]
@@ -147,30 +149,31 @@ def mode_state(mode: Mode) -> dict[str, Any]:
     return {"currentModeId": mode, "availableModes": modes}
 
 
-def config_options(mode: Mode, model: str, catalog: Catalog) -> list[dict[str, Any]]:
+def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     """All options with their current values, in their fixed order."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
     models = [{"value": known.selector, "name": known.title} for known in catalog.models]
-    return [
-        {
-            "id": "mode",
-            "name": "Mode",
-            "description": "What North may do",
-            "category": "mode",
-            "type": "select",
-            "currentValue": mode,
-            "options": modes,
-        },
-        {
-            "id": "model",
-            "name": "Model",
-            "description": "Which model answers",
-            "category": "model",
-            "type": "select",
-            "currentValue": model,
-            "options": models,
-        },
+    edits = [
+        {"value": "review", "name": "Review", "description": "Every edit is reviewed before it is written"},
+        {"value": "auto", "name": "Accept", "description": "Edits are applied; protected files still ask"},
     ]
+    shell = [
+        {"value": "review", "name": "Review", "description": "Every command asks, but for those allowed before"},
+        {"value": "auto", "name": "Run", "description": "Commands run; dangerous ones still ask"},
+    ]
+    return [
+        _select("mode", "Mode", "mode", session.mode, modes),
+        _select("model", "Model", "model", session.model.selector, models),
+        _select("_edits", "Edits in this project", None, "auto" if session.edits_auto_accepted else "review", edits),
+        _select(
+            "_shell", "Commands in this project", None, "auto" if session.commands_auto_approved else "review", shell
+        ),
+    ]
+
+
+def _select(id: str, name: str, category: str | None, value: str, options: list[dict[str, str]]) -> dict[str, Any]:
+    option = {"id": id, "name": name, "type": "select", "currentValue": value, "options": options}
+    return option if category is None else option | {"category": category}
 
 
 def _options(rows: Sequence[tuple[str, str, str]], may_remember: bool) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from north_lsp.agent.applying import apply_proposal
 from north_lsp.agent.editor import CommandReview, EditReview
-from north_lsp.agent.events import CallEnded, CallProposes, CallRunning
+from north_lsp.agent.events import ApprovalsChanged, CallEnded, CallProposes, CallRunning, Notice
 from north_lsp.agent.results import failed, ok
 from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line, visible
@@ -195,7 +195,7 @@ class Calls:
             statuses = {"accept": "accepted", "always": "always", "reject": "rejected", "stop": "cancelled"}
             status, comment = statuses[decision.kind], decision.comment
         if status == "always":
-            await anyio.to_thread.run_sync(self._state.approvals.enable_edits_auto_accept)
+            await self._remember(self._state.approvals.enable_edits_auto_accept)
         if status in ("rejected", "cancelled"):
             self._decide(review["id"], status, comment)
             if status == "cancelled":
@@ -223,6 +223,14 @@ class Calls:
     def _edit_title(self, tool: Tool, call: ToolCall, files: Sequence[FileChange]) -> str:
         added, removed = sum(file.lines_added for file in files), sum(file.lines_removed for file in files)
         return one_line(f"{tool.title(dict(call.arguments))} (+{added}/-{removed})")
+
+    async def _remember(self, store: Callable[[], None]) -> None:
+        """Keep an "always"; say so if it cannot be kept."""
+        await anyio.to_thread.run_sync(store)
+        if (error := self._state.approvals.write_error) is not None:
+            text = f"this answer could not be stored and holds for this conversation only: {error.strerror}"
+            await self._state.editor.show(Notice("warning", text))
+        await self._state.editor.show(ApprovalsChanged())
 
     def _decide(self, entry_id: str, status: str, comment: str | None) -> None:
         decision = {"kind": status} | ({"comment": comment} if comment else {})
@@ -267,9 +275,9 @@ class Calls:
             statuses = {"run": "ran", "always": "always", "all": "auto", "deny": "denied", "stop": "cancelled"}
             status, comment = statuses[decision.kind], decision.comment
             if decision.kind == "always" and verdict.may_remember:
-                await anyio.to_thread.run_sync(partial(state.approvals.allow_command, command.command))
+                await self._remember(partial(state.approvals.allow_command, command.command))
             elif decision.kind == "all" and verdict.may_remember:
-                await anyio.to_thread.run_sync(state.approvals.enable_shell_auto_approve)
+                await self._remember(state.approvals.enable_shell_auto_approve)
         self._decide(review["id"], status, comment)
         if status == "cancelled":
             raise StopTurn

@@ -91,6 +91,11 @@ class ModelChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalsChanged:
+    """What runs or is applied unasked in this project is another than before."""
+
+
+@dataclass(frozen=True, slots=True)
 class TitleChanged:
     title: str
     updated_at: str
@@ -124,6 +129,7 @@ Event = (
     | CallEnded
     | ModeChanged
     | ModelChanged
+    | ApprovalsChanged
     | TitleChanged
     | UsageChanged
     | Notice

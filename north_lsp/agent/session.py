@@ -13,7 +13,7 @@ import anyio.to_thread
 from north_lsp.agent.context import system_text
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
-from north_lsp.agent.events import Event, ModeChanged, ModelChanged, Notice, TitleChanged
+from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.replay import events_of
 from north_lsp.agent.state import ProjectApprovals, TurnState
@@ -92,6 +92,12 @@ class Session:
     @property
     def read_only_reason(self) -> str | None:
         return self._conversation.read_only_reason
+
+    @property
+    def load_warnings(self) -> list[str]:
+        """What was wrong with the stored conversation, for the user to know."""
+        reason = self.read_only_reason
+        return [*self._conversation.warnings, *([f"read only: {reason}"] if reason is not None else [])]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
 
@@ -194,6 +200,28 @@ class Session:
             self._conversation.append("model_change", model=model.selector, reason="user")
             self.model = model
             await self._editor.show(ModelChanged(model.selector))
+
+    @property
+    def edits_auto_accepted(self) -> bool:
+        return self._approvals.edits_auto_accepted()
+
+    @property
+    def commands_auto_approved(self) -> bool:
+        return self._approvals.shell_auto_approved()
+
+    async def set_edits_auto_accepted(self, value: bool) -> None:
+        """For this project, from the next edit on."""
+        approvals = self._approvals
+        change = approvals.enable_edits_auto_accept if value else approvals.disable_edits_auto_accept
+        await anyio.to_thread.run_sync(change)
+        await self._editor.show(ApprovalsChanged())
+
+    async def set_commands_auto_approved(self, value: bool) -> None:
+        """For this project, from the next command on."""
+        approvals = self._approvals
+        change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
+        await anyio.to_thread.run_sync(change)
+        await self._editor.show(ApprovalsChanged())
 
     async def replay(self) -> list[Event]:
         """The whole conversation as it was shown."""

@@ -27,7 +27,16 @@ class ProjectApprovals(CommandApprovals, Protocol):
 
     def enable_edits_auto_accept(self) -> None: ...
 
+    def disable_edits_auto_accept(self) -> None: ...
+
     def enable_shell_auto_approve(self) -> None: ...
+
+    def disable_shell_auto_approve(self) -> None: ...
+
+    @property
+    def write_error(self) -> OSError | None:
+        """Why the last answer could not be stored; it then holds for this session only."""
+        ...
 
 
 @dataclass(frozen=True)

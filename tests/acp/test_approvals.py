@@ -70,6 +70,27 @@ async def test_an_allowed_command_is_not_asked_again_but_only_as_it_stands(world
         assert asked.questions == []
 
 
+async def test_what_was_switched_on_can_be_switched_off_again(world: World, server: ModelServer) -> None:
+    async with session(world, "all") as (client, asked, id):
+        await turn(client, id, server, call("shell_run", command="echo one"))
+        told = await client.wait_update(lambda update: update["sessionUpdate"] == "config_option_update")
+        assert [(option["id"], option["currentValue"]) for option in told["configOptions"][2:]] == [
+            ("_edits", "review"),
+            ("_shell", "auto"),
+        ]
+        for option in ("_shell", "_edits"):
+            await client.request("session/set_config_option", {"sessionId": id, "configId": option, "value": "auto"})
+        results = await turn(client, id, server, call("edit_create_file", path="a.txt", content="a"))
+        assert results[0]["data"]["applied"]
+        assert len(asked.questions) == 1
+        asked.choice = "deny"
+        for option in ("_shell", "_edits"):
+            await client.request("session/set_config_option", {"sessionId": id, "configId": option, "value": "review"})
+        await turn(client, id, server, call("shell_run", command="echo two"))
+        await turn(client, id, server, call("edit_create_file", path="b.txt", content="b"))
+        assert len(asked.questions) == 3
+
+
 async def test_an_allowlist_that_came_with_the_project_allows_nothing(world: World, server: ModelServer) -> None:
     (world.project / ".north").mkdir()
     (world.project / ".north/allowlist.json").write_text('{"allowedCommands": ["touch made"]}')
