@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.to_thread
 
 from north_lsp import __version__
@@ -254,9 +255,10 @@ class AcpAgent:
     async def _prompt(self, params: Params, call: Call) -> object:
         session = self._session(params)
         parts = read.prompt_parts(params)
-        call.on_cancel = session.cancel
+        scope = anyio.CancelScope()
+        call.on_cancel = scope.cancel
         try:
-            return {"stopReason": await session.prompt(parts)}
+            return {"stopReason": await session.prompt(parts, scope)}
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:

@@ -40,11 +40,13 @@ class DeltaMerger:
         async with self._lock:
             if not self._parts:
                 return
-            text = "".join(self._parts)
-            self._parts.clear()
-            self._size = 0
+            count = len(self._parts)
+            text = "".join(self._parts[:count])
             event = ThoughtDelta if self._thinking else AnswerDelta
             await self._show(event(self._message_id, text))
+            # Only now, so that a cancelled wait for the editor loses nothing.
+            del self._parts[:count]
+            self._size -= len(text)
             self._last = time.monotonic()
 
     async def run(self) -> None:

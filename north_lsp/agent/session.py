@@ -101,8 +101,9 @@ class Session:
 
     # -- a prompt --------------------------------------------------------------------------------------------------
 
-    async def prompt(self, parts: tuple[Part, ...]) -> Stopped:
-        """Run a turn for what the user sent; a prompt during a turn waits for its end.
+    async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope) -> Stopped:
+        """Run a turn for what the user sent; a prompt during a turn waits for its end. Cancelling `scope` gives up this
+        prompt alone.
 
         Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
         """
@@ -112,7 +113,6 @@ class Session:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
-        scope = anyio.CancelScope()
         self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
         stopped: Stopped = "cancelled"
         try:

@@ -64,7 +64,6 @@ class LspService:
         self._mode: Mode = mode
         self._diagnostics = diagnostics
         self._session: Session | None = None
-        self._running: Call | None = None
         self._asking = anyio.Lock()
         self._tokens = 0
         self._shut_down = False
@@ -142,13 +141,12 @@ class LspService:
             raise invalid_params("arguments[0].prompt", "has to be a text")
         parts: tuple[Part, ...] = (Words(text), *_selection(given))
         session = self._session or await self._start()
-        call.on_cancel = session.cancel
-        async with self._asking:
-            if call.cancelled:
-                return {"conversationId": session.id, "stopReason": "cancelled", "text": ""}
+        async with self._asking:  # a cancel while it waits is the peer's to answer
+            scope = anyio.CancelScope()
+            call.on_cancel = scope.cancel
             self._editor.take_answer()
             async with self._progress(params, text):
-                stopped = await _run(session, parts)
+                stopped = await _run(session, parts, scope)
             return {"conversationId": session.id, "stopReason": stopped, "text": self._editor.take_answer()}
 
     def _stop(self) -> None:
@@ -273,9 +271,9 @@ def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
     return (FileLink(uri, (first, max(first, last))),)
 
 
-async def _run(session: Session, parts: tuple[Part, ...]) -> str:
+async def _run(session: Session, parts: tuple[Part, ...], scope: anyio.CancelScope) -> str:
     try:
-        return await session.prompt(parts)
+        return await session.prompt(parts, scope)
     except MissingCredential as error:
         raise RpcError(AUTH_REQUIRED, str(error)) from None
     except ModelFailed:

@@ -160,7 +160,7 @@ class Peer:
         on_end: Callable[[], Any] | None = None,
     ) -> int:
         """Read until the end and return the exit code. `first` are messages that came in with the opening; `on_end` is
-        awaited (for less than a second) once nothing more is read."""
+        awaited once nothing more is read; what it still sends is given up after less than a second."""
         self._services = services
         self._foreign = foreign
         async with AsyncExitStack() as stack:
@@ -173,12 +173,20 @@ class Peer:
             # From here on nobody reads answers: what waits for one has to give up before anything else is wound up.
             for answered, _ in self._pending.values():
                 answered.set()
-            with anyio.move_on_after(_SHUTDOWN_SECONDS, shield=True):
-                if on_end is not None:
-                    await on_end()
+            if on_end is not None:
+                with anyio.CancelScope(shield=True):
+                    async with anyio.create_task_group() as ending:
+                        ending.start_soon(self._abort_later)
+                        await on_end()
+                        ending.cancel_scope.cancel()
             self._pipe.abort()
             tasks.cancel_scope.cancel()
         return self._exit_code
+
+    async def _abort_later(self) -> None:
+        """Free whoever still waits for a client that does not read any more."""
+        await anyio.sleep(_SHUTDOWN_SECONDS)
+        self._pipe.abort()
 
     async def _watch_signals(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

@@ -1,7 +1,11 @@
 """What the protocol asks of an agent, against the real process; the official schema checks every message."""
 
+import array
 import asyncio
+import fcntl
 import json
+import subprocess
+import termios
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -507,3 +511,54 @@ async def test_nothing_is_said_on_standard_error(world: World) -> None:
         await client.close_stdin()
         await client.wait_exit()
     assert client.stderr == ""
+
+
+async def test_cancelling_a_waiting_prompt_leaves_the_running_one_alone(world: World) -> None:
+    async with agent(world) as client:
+        asked, release = asyncio.Event(), asyncio.Event()
+
+        async def later(params: dict[str, Any]) -> dict[str, Any]:
+            asked.set()
+            await release.wait()
+            return {"outcome": {"outcome": "selected", "optionId": "run"}}
+
+        client.handlers["session/request_permission"] = later
+        session = await new_session(client, world)
+        first = {"sessionId": session, "prompt": [{"type": "text", "text": "run `echo done`"}]}
+        running = await client.start_request("session/prompt", first)
+        await asked.wait()
+        waiting = await client.start_request("session/prompt", first)
+        await client.request("session/list")
+        await client.notify("$/cancel_request", {"requestId": waiting})
+        assert (await client.answer(waiting))["stopReason"] == "cancelled"
+        release.set()
+        assert (await client.answer(running))["stopReason"] == "end_turn"
+        assert "done" in json.dumps(client.updates)
+
+
+def test_a_client_that_stops_reading_does_not_keep_the_process(world: World) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*SERVER, "acp"], stdin=pipe, stdout=pipe, env=world.environ, cwd=world.project) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def send(id: int, method: str, **params: Any) -> None:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+
+        send(1, "initialize", protocolVersion=1)
+        process.stdout.readline()
+        send(2, "session/new", cwd=str(world.project), mcpServers=[])
+        session = json.loads(process.stdout.readline())["result"]["sessionId"]
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        for id in range(3, 103):
+            send(id, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "hello"}])
+        waiting = array.array("i", [0])
+        deadline = time.monotonic() + 20
+        while waiting[0] < 1_500:  # of a page: the messages that follow do not fit any more
+            assert time.monotonic() < deadline
+            fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+        process.stdin.close()
+        assert process.wait(5) == 0
