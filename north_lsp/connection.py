@@ -17,11 +17,12 @@ import anyio.to_thread
 
 from north_lsp import __version__
 from north_lsp.acp import initialize as acp_initialize
-from north_lsp.acp.agent import AcpAgent, Defaults
+from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.editor import ClientFiles
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.session import Environment
+from north_lsp.agent.sessions import Defaults
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.documents import OpenDocuments
@@ -107,7 +108,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
             client,
             lambda session_id: ClientFiles(peer, session_id, client),
             core.defaults,
-            core.diagnostics,
+            core.diagnostics.log,
         )
         return await peer.serve([agent], first=opening.rest, on_end=lambda: agent.close("exit"))
 
@@ -123,13 +124,11 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):
             defaults = replace(defaults, mode=find_mode(client.mode))
-        service = LspService(
-            peer, core.environment, client, documents, options.path, defaults.model, defaults.mode, core.diagnostics
-        )
+        service = LspService(peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log)
         services: list[Service] = [service]
         closers = [service.close]
         if client.acp is not None:
-            agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics)
+            agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics.log)
             services.append(agent)
             closers.append(agent.close)
 

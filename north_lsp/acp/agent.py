@@ -2,9 +2,8 @@
 
 import base64
 import binascii
-import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,17 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp import __version__
 from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Documents
 from north_lsp.agent.events import Notice
-from north_lsp.agent.modes import DEFAULT_MODE, find_mode
-from north_lsp.agent.session import Environment, Session, bind
+from north_lsp.agent.modes import find_mode
+from north_lsp.agent.session import Environment, Session
+from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.turn import ModelFailed
-from north_lsp.providers.catalog import MissingCredential, Model, UnknownModel
+from north_lsp.providers.catalog import MissingCredential, UnknownModel
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,
@@ -34,24 +32,15 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.approvals import Approvals
-from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.tools.base import Mode
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.root import project_hash
 
 _PAGE = 50
 _MCP_NOTICE = "MCP servers are not supported yet; the ones that this editor passes on are not started."
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """What a new session starts with."""
-
-    model: Model
-    mode: Mode
 
 
 class AcpAgent:
@@ -64,14 +53,14 @@ class AcpAgent:
         client: Client,
         documents_for: Callable[[str], Documents],
         defaults: Defaults,
-        diagnostics: Diagnostics,
+        log: DiagnosticsLog,
     ) -> None:
         self._peer = peer
         self._environment = environment
         self._client = client
         self._documents_for = documents_for
-        self._defaults = defaults
-        self._diagnostics = diagnostics
+        named = {"name": client.name, "version": client.version} if client.name else None
+        self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
         self._sessions: dict[str, Session] = {}
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
             "initialize": self._initialize_again,
@@ -124,21 +113,8 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
-        roots = Roots.of(*read.folders(params))
-        hash = project_hash(roots.main)
-        client = {"name": self._client.name, "version": self._client.version} if self._client.name else None
-        conversation = Conversation.create(
-            self._environment.locations,
-            repo_root=roots.main,
-            repo_hash=hash,
-            cwd=roots.main,
-            model=self._defaults.model.selector,
-            client=client,
-            north_version=__version__,
-        )
-        if self._defaults.mode != DEFAULT_MODE:
-            conversation.append("mode_change", mode=self._defaults.mode)
-        session = self._bind(conversation, roots, hash)
+        session = self._factory.new(Roots.of(*read.folders(params)))
+        self._sessions[session.id] = session
         self._announce_after(session, params, call)
         return {"sessionId": session.id, **self._state(session)}
 
@@ -158,32 +134,15 @@ class AcpAgent:
     async def _open(self, params: Params) -> Session:
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
-        hash = project_hash(roots.main)
         if (session := self._sessions.get(id)) is not None:
             return session
-        if not valid_conversation_id(id):
-            raise _unknown(id)
         try:
-            conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+            session = await self._factory.open(id, roots)
         except UnknownConversation:
             raise _unknown(id) from None
-        stored = conversation.header
-        if stored.get("repoHash") not in (None, hash):
-            conversation.close()
-            raise invalid_params("cwd", f"is not the project of this conversation, which is {stored.get('repoRoot')}")
-        with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
-            conversation.resolve_pending()
-        return self._bind(conversation, roots, hash)
-
-    def _bind(self, conversation: Conversation, roots: Roots, hash: str) -> Session:
-        approvals = Approvals(self._environment.locations, hash, roots.main)
-        diagnostics = Diagnostics(self._diagnostics.log, conversation.id)
-        editor = self._editor(conversation.id)
-        defaults = self._defaults
-        session = bind(
-            conversation, roots, editor, self._environment, approvals, diagnostics, defaults.model, defaults.mode
-        )
-        self._sessions[session.id] = session
+        except OtherProject as other:
+            raise invalid_params("cwd", f"is not the project of this conversation, which is {other.root}") from None
+        self._sessions[id] = session
         return session
 
     def _editor(self, session_id: str) -> AcpEditor:

@@ -25,9 +25,7 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.runner import CommandRunner, command_environment
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
-from north_lsp.tools.base import Mode, Seen, Workspace
-from north_lsp.workspace.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
+from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -49,7 +47,7 @@ class Environment:
 
 
 class Session:
-    """One conversation, live. `Session.bind` makes one; prompts are answered one after the other."""
+    """One conversation, live; made by `sessions.py`. Prompts are answered one after the other."""
 
     def __init__(
         self,
@@ -244,27 +242,3 @@ class Session:
                 self._conversation.end(reason)
                 await self._sync()
                 self._conversation.close()
-
-
-def bind(
-    conversation: Conversation,
-    roots: Roots,
-    editor: Editor,
-    environment: Environment,
-    approvals: ProjectApprovals,
-    diagnostics: Diagnostics,
-    model: Model,
-    mode: Mode,
-) -> Session:
-    """A session for a conversation, new or opened. Mode and model of a stored one win over the given ones."""
-    stored = [conversation.header.get("model")]
-    for entry in conversation.active_path():
-        if entry["type"] == "mode_change":
-            mode = "ask" if entry.get("mode") == "ask" else "agent"
-        elif entry["type"] == "model_change":
-            stored.append(entry.get("model"))
-    model = next((known for known in environment.catalog.models if known.selector == stored[-1]), model)
-    private = (environment.locations.config, environment.locations.data, environment.locations.state)
-    rules = {root: IgnoreRules.of(root) for root in roots.roots}
-    workspace = Workspace(roots, rules, editor.read_unsaved, editor.open_paths, Seen(), private)
-    return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode)

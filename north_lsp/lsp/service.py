@@ -1,6 +1,5 @@
 """LSP's life cycle, and North's commands for clients that did not opt in to the chat on their connection."""
 
-import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,16 +10,15 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp import __version__
-from north_lsp.agent.diagnostics import Diagnostics
-from north_lsp.agent.modes import DEFAULT_MODE, find_mode
+from north_lsp.agent.modes import find_mode
 from north_lsp.agent.prompt import FileLink, Part, Words
-from north_lsp.agent.session import Environment, Session, bind
+from north_lsp.agent.session import Environment, Session
+from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.turn import ModelFailed
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient
-from north_lsp.providers.catalog import MissingCredential, Model
+from north_lsp.providers.catalog import MissingCredential
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,
@@ -30,11 +28,9 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.approvals import Approvals
-from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
-from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.listing import list_conversations
-from north_lsp.tools.base import Mode
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.root import project_hash
 
@@ -51,18 +47,16 @@ class LspService:
         client: LspClient,
         documents: OpenDocuments,
         folder: Path | None,
-        model: Model,
-        mode: Mode,
-        diagnostics: Diagnostics,
+        defaults: Defaults,
+        log: DiagnosticsLog,
     ) -> None:
         self._peer = peer
         self._environment = environment
         self._client = client
         self._editor = PlainEditor(peer, documents)
         self._folder = folder
-        self._model = model
-        self._mode: Mode = mode
-        self._diagnostics = diagnostics
+        self._mode = defaults.mode
+        self._factory = SessionFactory(environment, defaults, log, lambda _: self._editor)
         self._session: Session | None = None
         self._asking = anyio.Lock()
         self._tokens = 0
@@ -140,7 +134,7 @@ class LspService:
         if not isinstance(text, str) or not text.strip():
             raise invalid_params("arguments[0].prompt", "has to be a text")
         parts: tuple[Part, ...] = (Words(text), *_selection(given))
-        session = self._session or await self._start()
+        session = self._session or self._start()
         async with self._asking:  # a cancel while it waits is the peer's to answer
             scope = anyio.CancelScope()
             call.on_cancel = scope.cancel
@@ -159,7 +153,7 @@ class LspService:
 
     async def _new(self, given: dict[str, Any], params: Params, call: Call) -> object:
         await self.close("exit")
-        return {"conversationId": (await self._start()).id}
+        return {"conversationId": self._start().id}
 
     async def _set_mode(self, given: dict[str, Any], params: Params, call: Call) -> object:
         try:
@@ -180,21 +174,18 @@ class LspService:
     async def _load(self, given: dict[str, Any], params: Params, call: Call) -> object:
         """`{conversationId}` or the bare id → `{conversationId, text}`; the conversation goes on from there."""
         id = given.get("conversationId", given.get("value"))
-        if not isinstance(id, str) or not valid_conversation_id(id):
+        if not isinstance(id, str):
             raise invalid_params("arguments[0].conversationId", "has to be a conversation's id")
         roots = self._roots()
         if self._session is None or self._session.id != id:
             try:
-                conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+                session = await self._factory.open(id, roots)
             except UnknownConversation:
                 raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
-            if conversation.header.get("repoHash") != project_hash(roots.main):
-                conversation.close()
-                raise RpcError(INVALID_REQUEST, f"{id} belongs to {conversation.header.get('repoRoot')}")
-            with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
-                conversation.resolve_pending()
+            except OtherProject as other:
+                raise RpcError(INVALID_REQUEST, str(other)) from None
             await self.close("exit")
-            self._session = self._bind(conversation, roots)
+            self._session = session
         self._editor.take_answer()
         for event in await self._session.replay():
             await self._editor.show(event)
@@ -209,28 +200,9 @@ class LspService:
             raise RpcError(INVALID_REQUEST, "no folder is open: open the project's folder in the editor first")
         return Roots.of(*existing)
 
-    async def _start(self) -> Session:
-        roots = self._roots()
-        conversation = Conversation.create(
-            self._environment.locations,
-            repo_root=roots.main,
-            repo_hash=project_hash(roots.main),
-            cwd=roots.main,
-            model=self._model.selector,
-            client=None,
-            north_version=__version__,
-        )
-        if self._mode != DEFAULT_MODE:
-            conversation.append("mode_change", mode=self._mode)
-        self._session = self._bind(conversation, roots)
+    def _start(self) -> Session:
+        self._session = self._factory.new(self._roots(), self._mode)
         return self._session
-
-    def _bind(self, conversation: Conversation, roots: Roots) -> Session:
-        approvals = Approvals(self._environment.locations, project_hash(roots.main), roots.main)
-        diagnostics = Diagnostics(self._diagnostics.log, conversation.id)
-        return bind(
-            conversation, roots, self._editor, self._environment, approvals, diagnostics, self._model, self._mode
-        )
 
     @asynccontextmanager
     async def _progress(self, params: Params, prompt: str) -> AsyncIterator[None]:

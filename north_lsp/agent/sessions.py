@@ -1,0 +1,99 @@
+"""Making sessions: new ones, and ones from a stored conversation. An adapter says only which editor each one gets."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from north_lsp import __version__
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.editor import Editor
+from north_lsp.agent.modes import DEFAULT_MODE
+from north_lsp.agent.session import Environment, Session
+from north_lsp.providers.catalog import Model
+from north_lsp.storage.approvals import Approvals
+from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.tools.base import Mode, Seen, Workspace
+from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.root import project_hash
+
+
+class OtherProject(ValueError):
+    """A conversation about another project than the one that is open; `root` is that project's."""
+
+    def __init__(self, id: str, root: str) -> None:
+        super().__init__(f"the conversation {id} is about {root}: open that folder")
+        self.root = root
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a new session starts with; `client` names the editor."""
+
+    model: Model
+    mode: Mode
+    client: dict[str, str | None] | None = None
+
+
+class SessionFactory:
+    """`editor_for` gives the editor of a session, by the session's id."""
+
+    def __init__(
+        self, environment: Environment, defaults: Defaults, log: DiagnosticsLog, editor_for: Callable[[str], Editor]
+    ) -> None:
+        self._environment = environment
+        self._defaults = defaults
+        self._log = log
+        self._editor_for = editor_for
+
+    def new(self, roots: Roots, mode: Mode | None = None) -> Session:
+        """A session of its own; nothing is written until its first prompt."""
+        conversation = Conversation.create(
+            self._environment.locations,
+            repo_root=roots.main,
+            repo_hash=project_hash(roots.main),
+            cwd=roots.main,
+            model=self._defaults.model.selector,
+            client=self._defaults.client,
+            north_version=__version__,
+        )
+        first = mode or self._defaults.mode
+        if first != DEFAULT_MODE:
+            conversation.append("mode_change", mode=first)
+        return self._bind(conversation, roots)
+
+    async def open(self, id: str, roots: Roots) -> Session:
+        """A stored conversation. Raises UnknownConversation, OtherProject."""
+        if not valid_conversation_id(id):
+            raise UnknownConversation(id)
+        conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+        header = conversation.header
+        if header.get("repoHash") not in (None, project_hash(roots.main)):
+            conversation.close()
+            raise OtherProject(id, str(header.get("repoRoot")))
+        with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
+            conversation.resolve_pending()
+        return self._bind(conversation, roots)
+
+    def _bind(self, conversation: Conversation, roots: Roots) -> Session:
+        """Mode and model of a stored conversation win over the defaults."""
+        environment = self._environment
+        mode, selector = DEFAULT_MODE, conversation.header.get("model")
+        for entry in conversation.active_path():
+            if entry["type"] == "mode_change":
+                mode = "ask" if entry.get("mode") == "ask" else "agent"
+            elif entry["type"] == "model_change":
+                selector = entry.get("model")
+        known = environment.catalog.models
+        model = next((model for model in known if model.selector == selector), self._defaults.model)
+        editor = self._editor_for(conversation.id)
+        private = (environment.locations.config, environment.locations.data, environment.locations.state)
+        rules = {root: IgnoreRules.of(root) for root in roots.roots}
+        workspace = Workspace(roots, rules, editor.read_unsaved, editor.open_paths, Seen(), private)
+        approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
+        diagnostics = Diagnostics(self._log, conversation.id)
+        return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode)
