@@ -29,7 +29,7 @@ from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
 from north_lsp.options import Options
-from north_lsp.providers.catalog import MissingCredential, catalog
+from north_lsp.providers.catalog import catalog
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
@@ -93,7 +93,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
 async def _warm_up(defaults: Defaults, providers: ProviderPool) -> None:
     """Load on a thread what the first prompt needs."""
     await anyio.to_thread.run_sync(load_tools, abandon_on_cancel=True)
-    with contextlib.suppress(MissingCredential):
+    with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
 
 
@@ -119,7 +119,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     acp_client = acp_initialize.read_client(client.acp or {})
     async with _core(options, "lsp", _label(acp_client)) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
-        bridge = PyglsBridge(peer, core.diagnostics.failure)
+        bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
         documents = OpenDocuments(peer, bridge, client)
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):

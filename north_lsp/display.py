@@ -5,10 +5,9 @@ import re
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, clipboard
-    r"|\x1b[PX^_].*?\x1b\\"  # device control and other strings
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
     r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]",
-    re.DOTALL,
 )
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z")
 _EMOJI = "[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f]"

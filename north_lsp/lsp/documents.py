@@ -11,6 +11,7 @@ import anyio
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.initialize import LspClient, path_of_uri
+from north_lsp.lsp.texts import OpenText, units
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange
@@ -18,7 +19,6 @@ from north_lsp.workspace.text import split_lines, to_newlines
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0
-_UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
 class OpenDocuments:
@@ -28,41 +28,44 @@ class OpenDocuments:
         self._peer = peer
         self._bridge = bridge
         self._client = client
-        self._known: frozenset[Path] = frozenset()
 
     def open_paths(self) -> frozenset[Path]:
-        return self._known
+        return frozenset(self._open())
 
-    async def _open(self) -> dict[Path, tuple[str, str]]:
-        """URI and text by real path."""
-        found: dict[Path, tuple[str, str]] = {}
-        for uri, text in (await self._bridge.documents()).items():
-            path = path_of_uri(uri)
+    def _open(self) -> dict[Path, OpenText]:
+        """By real path. Without an await, so that a text and its version belong together."""
+        found = {}
+        for text in self._bridge.texts.all():
+            path = path_of_uri(text.uri)
             if path is not None:
-                found[Path(os.path.realpath(path))] = (uri, text)
-        self._known = frozenset(found)
+                found[Path(os.path.realpath(path))] = text
         return found
 
     async def read_unsaved(self, path: Path) -> str | None:
-        opened = (await self._open()).get(path)
-        return None if opened is None else opened[1]
+        opened = self._open().get(path)
+        return None if opened is None else opened.text
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        opened = await self._open()
+        opened = self._open()
         mine = [change for change in changes if change.path in opened]
         if not mine:
             return ()
-        edits: dict[str, list[dict[str, Any]]] = {}
+        edits: list[tuple[OpenText, list[dict[str, Any]]]] = []
         for change in mine:
-            uri, text = opened[change.path]
-            edits[uri] = text_edits(text, _in_ends_of(text, change.new_text), self._client.encoding)
+            current = opened[change.path]
+            if to_newlines(current.text, "\n") != to_newlines(change.old_text or "", "\n"):
+                raise ToolError("STALE", f"{change.relative} has changed; nothing was written", "read the place again")
+            new = _in_ends_of(current.text, change.new_text)
+            edits.append((current, text_edits(current.text, new, self._client.encoding)))
         label = f"North: {', '.join(change.relative for change in mine)}"
-        params = {"label": label, "edit": await self._workspace_edit(edits)}
+        params = {"label": label, "edit": self._workspace_edit(edits)}
         try:
             with anyio.fail_after(_APPLY_SECONDS):
                 answer = await self._peer.request("workspace/applyEdit", params)
         except (RpcError, TimeoutError) as error:
-            raise ToolError("IO_ERROR", f"the editor did not apply the edit: {error}", "nothing was written") from None
+            raise ToolError(
+                "IO_ERROR", f"the editor did not confirm the edit: {error}", "read the file again"
+            ) from None
         if not (isinstance(answer, dict) and answer.get("applied") is True):
             reason = answer.get("failureReason") if isinstance(answer, dict) else None
             raise ToolError(
@@ -72,13 +75,10 @@ class OpenDocuments:
             await self._wait_for(change)
         return mine
 
-    async def _workspace_edit(self, edits: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    def _workspace_edit(self, edits: Sequence[tuple[OpenText, list[dict[str, Any]]]]) -> dict[str, Any]:
         if not self._client.versioned_edits:
-            return {"changes": edits}
-        changes = [
-            {"textDocument": {"uri": uri, "version": await self._bridge.version(uri)}, "edits": rows}
-            for uri, rows in edits.items()
-        ]
+            return {"changes": {text.uri: rows for text, rows in edits}}
+        changes = [{"textDocument": {"uri": text.uri, "version": text.version}, "edits": rows} for text, rows in edits]
         return {"documentChanges": changes}
 
     async def _wait_for(self, change: FileChange) -> None:
@@ -138,5 +138,4 @@ def _line_start(lines: Sequence[str], index: int, encoding: str) -> dict[str, in
     """Where line `index` begins; behind a last line without a line end, that is the end of that line."""
     if index < len(lines) or not lines or lines[-1].endswith("\n"):
         return _position(index)
-    codec, size = _UNITS[encoding]
-    return _position(len(lines) - 1, len(lines[-1].encode(codec, "surrogatepass")) // size)
+    return _position(len(lines) - 1, units(lines[-1], encoding))

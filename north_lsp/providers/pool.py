@@ -7,7 +7,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.providers.base import Provider
-from north_lsp.providers.catalog import Model, make_provider
+from north_lsp.providers.catalog import MissingCredential, Model, make_provider
 
 
 class ProviderPool:
@@ -24,7 +24,13 @@ class ProviderPool:
             provider = self._providers.get(model)
             if provider is None:
                 make = partial(make_provider, model, self._environ)
-                provider = self._providers[model] = await anyio.to_thread.run_sync(make, abandon_on_cancel=True)
+                try:
+                    provider = await anyio.to_thread.run_sync(make, abandon_on_cancel=True)
+                except MissingCredential:
+                    raise
+                except Exception as error:  # an SDK may refuse a proxy, an address, a certificate …
+                    raise MissingCredential(f"{model.title} cannot be used: {error}") from error
+                self._providers[model] = provider
             return provider
 
     async def aclose(self) -> None:

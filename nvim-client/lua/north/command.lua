@@ -1,0 +1,91 @@
+---`:North` and its subcommands.
+local conversation = require("north.conversation")
+
+local M = {}
+
+local MODES = { "ask", "agent" }
+
+---The lines of a range, or exactly what was selected when the range is the last visual selection.
+---@param arguments table
+---@return north.Selection?
+local function selection_of(arguments)
+  if arguments.range == 0 then
+    return nil
+  end
+  local first, last = arguments.line1, arguments.line2
+  local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  local lines
+  if vim.fn.visualmode() ~= "" and from[2] == first and to[2] == last then
+    lines = vim.fn.getregion(from, to, { type = vim.fn.visualmode() })
+  else
+    lines = vim.api.nvim_buf_get_lines(0, first - 1, last, false)
+  end
+  local name = vim.api.nvim_buf_get_name(0)
+  local place = first == last and tostring(first) or ("%d-%d"):format(first, last)
+  local shown = name ~= "" and vim.fn.fnamemodify(name, ":t") or "unnamed"
+  return {
+    uri = name ~= "" and vim.uri_from_bufnr(0) or "untitled:unnamed",
+    text = table.concat(lines, "\n") .. "\n",
+    label = ("%s:%s"):format(shown, place),
+  }
+end
+
+---@type table<string, fun(words: string, arguments: table)>
+local subcommands = {
+  ask = function(words, arguments)
+    conversation.ask(words, selection_of(arguments))
+  end,
+  mode = function(words)
+    if vim.list_contains(MODES, words) then
+      conversation.set_mode(words)
+    else
+      vim.notify("North: :North mode ask|agent", vim.log.levels.ERROR)
+    end
+  end,
+  new = function()
+    conversation.new()
+  end,
+  review = function()
+    conversation.review()
+  end,
+  stop = function()
+    conversation.stop()
+  end,
+}
+
+---@param arguments table what |nvim_create_user_command()| passes
+function M.run(arguments)
+  local name, words = arguments.args:match("^(%S*)%s*(.-)%s*$")
+  if name == "" then
+    conversation.open(true)
+    return
+  end
+  local subcommand = subcommands[name]
+  if not subcommand then
+    local known = vim.tbl_keys(subcommands)
+    table.sort(known)
+    vim.notify(("North: there is no :North %s, only %s"):format(name, table.concat(known, ", ")), vim.log.levels.ERROR)
+    return
+  end
+  subcommand(words, arguments)
+end
+
+---@param lead string
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  local before = line:match("North%s+(.*)$") or ""
+  local first = before:match("^(%S+)%s")
+  local candidates = {}
+  if first == nil then
+    candidates = vim.tbl_keys(subcommands)
+    table.sort(candidates)
+  elseif first == "mode" then
+    candidates = MODES
+  end
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
+end
+
+return M

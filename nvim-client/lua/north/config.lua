@@ -1,0 +1,54 @@
+---What the user can set, with its defaults.
+local M = {}
+
+---@class north.Keys
+---@field accept string accepts a proposed edit
+---@field always string accepts it and asks no more, where that is offered
+---@field reject string rejects a proposed edit
+---@field next string the next file of a proposal
+---@field previous string the previous file of a proposal
+---@field details string in the chat: what the tool call under the cursor said
+
+---@class north.Config
+---@field cmd? string[] the server's whole command, such as { "north-lsp", "lsp" }
+---@field env? table<string, string> added to the server's environment
+---@field width number the chat's width: columns, or a share of the screen when below 1
+---@field prompt_height integer the height of the window one types in
+---@field keys north.Keys
+
+---@type north.Config
+local defaults = {
+  width = 0.4,
+  prompt_height = 4,
+  keys = { accept = "ga", always = "gA", reject = "gr", next = "]f", previous = "[f", details = "K" },
+}
+
+---@type north.Config
+M.current = vim.deepcopy(defaults)
+
+---@param given? table
+function M.set(given)
+  vim.validate("options", given, "table", true)
+  given = given or {}
+  for name in pairs(given) do
+    if defaults[name] == nil and name ~= "cmd" and name ~= "env" then
+      error(("north: unknown option %q"):format(name), 0)
+    end
+  end
+  vim.validate("options.cmd", given.cmd, function(cmd)
+    return cmd == nil or (vim.islist(cmd) and #cmd > 0)
+  end, "a list such as { 'north-lsp', 'lsp' }")
+  vim.validate("options.env", given.env, "table", true)
+  vim.validate("options.width", given.width, "number", true)
+  vim.validate("options.prompt_height", given.prompt_height, "number", true)
+  vim.validate("options.keys", given.keys, "table", true)
+  for name, key in pairs(given.keys or {}) do
+    if defaults.keys[name] == nil then
+      error(("north: unknown key %q"):format(name), 0)
+    end
+    vim.validate("options.keys." .. name, key, "string")
+  end
+  M.current = vim.tbl_deep_extend("force", defaults, given)
+end
+
+return M

@@ -1,0 +1,92 @@
+---`:checkhealth north`
+local server = require("north.server")
+
+local M = {}
+
+local WAIT_MS = 10000
+
+---@param cmd string[]
+local function check_version(cmd)
+  local ok, result = pcall(function()
+    return vim.system(server.version_cmd(cmd), { text = true }):wait(WAIT_MS)
+  end)
+  if ok and result.code == 0 then
+    vim.health.ok("version: " .. vim.trim(result.stdout))
+  else
+    local said = ok and vim.trim(result.stderr or "") or tostring(result)
+    vim.health.error("the server does not tell its version: " .. said, "Run `north-lsp doctor` in a terminal.")
+  end
+end
+
+---A server of its own: the one that may be running is left alone.
+---@param cmd string[]
+---@param root string
+local function check_initialize(cmd, root)
+  local answer, problem, ended
+  local ok, rpc = pcall(vim.lsp.rpc.start, cmd, {
+    on_exit = function(code)
+      ended = code
+    end,
+  }, { cwd = root, env = require("north.config").current.env })
+  if not ok then
+    vim.health.error("the server does not start: " .. tostring(rpc))
+    return
+  end
+  local params = {
+    processId = vim.uv.os_getpid(),
+    rootUri = vim.uri_from_fname(root),
+    capabilities = vim.empty_dict(),
+    initializationOptions = server.init_options(),
+  }
+  rpc.request("initialize", params, function(err, result)
+    answer, problem = result, err
+  end)
+  vim.wait(WAIT_MS, function()
+    return answer ~= nil or problem ~= nil or ended ~= nil
+  end, 10)
+  if answer then
+    local north = vim.tbl_get(answer, "capabilities", "experimental", "north")
+    if north then
+      local words = "initialize is answered by %s %s, the chat speaks protocol version %d"
+      local info = answer.serverInfo or {}
+      vim.health.ok(words:format(info.name or "?", info.version or "?", north.protocolVersion))
+    else
+      vim.health.error("the server answers initialize, but does not offer the chat", "Update north-lsp.")
+    end
+    rpc.request("shutdown", nil, function()
+      rpc.notify("exit")
+    end)
+    vim.wait(2000, function()
+      return ended ~= nil
+    end, 10)
+  else
+    local said = problem and problem.message or ended and ("it ended with exit code %d"):format(ended) or "no answer"
+    vim.health.error("initialize failed: " .. said, {
+      "Run `north-lsp doctor` in a terminal.",
+      "What it said stands in " .. vim.lsp.log.get_filename(),
+    })
+  end
+  if ended == nil then
+    rpc.terminate()
+  end
+end
+
+function M.check()
+  vim.health.start("North")
+  if vim.fn.has("nvim-0.11") == 1 then
+    vim.health.ok("Neovim " .. tostring(vim.version()))
+  else
+    vim.health.error("Neovim is older than 0.11", "Update Neovim.")
+  end
+  local root = server.root()
+  local found, problem = server.find(root)
+  if not found then
+    vim.health.error("no server", problem)
+    return
+  end
+  vim.health.ok(("server: %s (from %s)"):format(table.concat(found.cmd, " "), found.source))
+  check_version(found.cmd)
+  check_initialize(found.cmd, root)
+end
+
+return M

@@ -1,0 +1,151 @@
+---Finding and starting `north-lsp lsp`, and keeping the project's buffers attached to it.
+local config = require("north.config")
+
+local M = {}
+
+---@class north.Server
+---@field cmd string[] the whole command
+---@field source string where it was found, for people
+
+---The project's folder: that of the current file's repository, else the current directory.
+---@return string
+function M.root()
+  local name = vim.api.nvim_buf_get_name(0)
+  local is_file = vim.bo.buftype == "" and name ~= ""
+  local found = vim.fs.root(is_file and 0 or vim.fn.getcwd(), ".git")
+  return vim.fs.normalize(found or vim.fn.getcwd())
+end
+
+---The server: what was set up, the project's own virtual environment, then PATH.
+---@param root string
+---@return north.Server?
+---@return string? problem what to do about it
+function M.find(root)
+  vim.validate("root", root, "string")
+  local cmd = config.current.cmd
+  if cmd then
+    if vim.fn.executable(cmd[1]) == 1 then
+      return { cmd = cmd, source = "setup()" }
+    end
+    return nil, ("setup({ cmd = … }) names %s, which cannot be run; correct it or leave it out"):format(cmd[1])
+  end
+  local own = vim.fs.joinpath(root, ".venv", "bin", "north-lsp")
+  if vim.fn.executable(own) == 1 then
+    return { cmd = { own, "lsp" }, source = "the project's .venv" }
+  end
+  local path = vim.fn.exepath("north-lsp")
+  if path ~= "" then
+    return { cmd = { path, "lsp" }, source = "PATH" }
+  end
+  return nil,
+    "north-lsp was not found. Install it (`pipx install north-lsp`, or `pip install north-lsp` in the "
+      .. "project's .venv), or name it: require('north').setup({ cmd = { '/path/to/north-lsp', 'lsp' } })"
+end
+
+---The command that prints the server's version.
+---@param cmd string[]
+---@return string[]
+function M.version_cmd(cmd)
+  local words = {}
+  for _, word in ipairs(cmd) do
+    if word == "lsp" then
+      break
+    end
+    words[#words + 1] = word
+  end
+  words[#words + 1] = "--version"
+  return words
+end
+
+---What opts in to the chat on the language server's connection.
+---@return table
+function M.init_options()
+  return { north = { acp = true, clientCapabilities = { session = { notices = vim.empty_dict() } } } }
+end
+
+---@param buffer integer
+---@param root string
+---@return boolean
+local function belongs(buffer, root)
+  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= "" then
+    return false
+  end
+  local name = vim.api.nvim_buf_get_name(buffer)
+  if name == "" or name:find("^%a[%w+.-]*://") then
+    return false
+  end
+  local real_root = vim.uv.fs_realpath(root) or root
+  local real = vim.uv.fs_realpath(name) or name
+  return vim.fs.relpath(root, name) ~= nil or vim.fs.relpath(real_root, real) ~= nil
+end
+
+---Open documents are read from their buffers, so every file of the project has to be attached.
+---@param client_id integer
+---@param root string
+local function attach_files(client_id, root)
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    if belongs(buffer, root) then
+      vim.lsp.buf_attach_client(buffer, client_id)
+    end
+  end
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufWritePost", "BufFilePost" }, {
+    group = vim.api.nvim_create_augroup("north.attach", { clear = true }),
+    desc = "North sees the files that are open",
+    callback = function(event)
+      if vim.lsp.get_client_by_id(client_id) == nil then
+        return true
+      end
+      if belongs(event.buf, root) then
+        vim.lsp.buf_attach_client(event.buf, client_id)
+      end
+    end,
+  })
+end
+
+---@class north.StartOptions
+---@field root string
+---@field handlers table<string, function>
+---@field on_ready fun(client: vim.lsp.Client)
+---@field on_exit fun(client_id: integer, code: integer, signal: integer) not called while Neovim itself is leaving
+
+---Start the server.
+---@param options north.StartOptions
+---@return integer? client_id nil when it could not be started; the user has been told why
+function M.start(options)
+  vim.validate("options.root", options.root, "string")
+  vim.validate("options.handlers", options.handlers, "table")
+  vim.validate("options.on_ready", options.on_ready, "function")
+  vim.validate("options.on_exit", options.on_exit, "function")
+  local server, problem = M.find(options.root)
+  if not server then
+    vim.notify("North: " .. problem, vim.log.levels.ERROR)
+    return nil
+  end
+  return vim.lsp.start({
+    name = "north",
+    cmd = server.cmd,
+    cmd_cwd = options.root,
+    cmd_env = config.current.env,
+    root_dir = options.root,
+    init_options = M.init_options(),
+    handlers = options.handlers,
+    on_init = function(client)
+      attach_files(client.id, options.root)
+      options.on_ready(client)
+    end,
+    on_exit = function(code, signal, client_id)
+      vim.schedule(function()
+        if vim.v.exiting == vim.NIL then
+          options.on_exit(client_id, code, signal)
+        end
+      end)
+    end,
+  }, {
+    attach = false,
+    reuse_client = function()
+      return false
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,15 @@
+if vim.g.loaded_north then
+  return
+end
+vim.g.loaded_north = true
+
+vim.api.nvim_create_user_command("North", function(arguments)
+  require("north.command").run(arguments)
+end, {
+  nargs = "*",
+  range = true,
+  desc = "Talk to North",
+  complete = function(lead, line)
+    return require("north.command").complete(lead, line)
+  end,
+})

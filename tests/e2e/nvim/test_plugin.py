@@ -1,0 +1,555 @@
+"""The Neovim plugin and the plain `vim.lsp` configuration, in a real Neovim with the real server and offline model."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import north_lsp
+from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.screen import Screen, nvim_screen
+
+PLUGIN = Path(__file__).parents[3] / "nvim-client"
+SAMPLE = Path(north_lsp.__file__).parent / "demo" / "sample"
+FILE = "hello/greeting.py"
+REPLACE = 'replace "Hello" by "Good morning" in hello/greeting.py'
+OLD, NEW = 'SALUTATION = "Hello"', 'SALUTATION = "Good morning"'
+REVIEW_IS_OPEN = "#vim.api.nvim_list_tabpages() == 2"
+REVIEW_IS_CLOSED = "#vim.api.nvim_list_tabpages() == 1"
+
+HELPERS = """
+local M = {}
+function M.text(name)
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(buffer) == name then
+      return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, true), "\\n")
+    end
+  end
+  return ""
+end
+function M.chat_has(text)
+  return M.text("north://chat"):find(text, 1, true) ~= nil
+end
+function M.idle()
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(window)) == "north://chat" then
+      return vim.wo[window].winbar:match("^ North · %l+$") ~= nil
+    end
+  end
+  return false
+end
+function M.file()
+  return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr("hello/greeting.py"), 0, -1, true), "\\n")
+end
+-- What a picker would show is kept; `choices` are the titles to take, in order, "" for closing it.
+function M.replace_select(choices)
+  M.asked = {}
+  vim.ui.select = function(items, options, choose)
+    local names = vim.tbl_map(options.format_item, items)
+    table.insert(M.asked, { prompt = options.prompt, names = names })
+    local wanted = table.remove(choices, 1)
+    for index, name in ipairs(names) do
+      if name == wanted then
+        return choose(items[index], index)
+      end
+    end
+    choose(nil, nil)
+  end
+end
+return M
+"""
+
+
+def in_chat(text: str) -> str:
+    return f"require('helpers').chat_has([==[{text}]==])"
+
+
+IDLE = "require('helpers').idle()"
+
+
+@dataclass
+class Bed:
+    """A project, folders of North's own for it, and what starts Neovim there."""
+
+    folder: Path
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    @property
+    def file(self) -> Path:
+        return self.project / FILE
+
+    def environ(self, extra: dict[str, str]) -> dict[str, str]:
+        folders = {f"NORTH_{name}_DIR": str(self.folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        return folders | {"NORTH_MODEL": "offline", "NORTH_OFFLINE_DELAY_MS": "", "PATH": path} | extra
+
+    def init(self, configuration: str) -> Path:
+        """A configuration as a user would have it, with the helpers of these tests beside it."""
+        helpers = self.folder / "helpers" / "lua" / "helpers.lua"
+        helpers.parent.mkdir(parents=True, exist_ok=True)
+        helpers.write_text(HELPERS)
+        init = self.folder / "init.lua"
+        init.write_text(f"vim.opt.runtimepath:prepend([[{self.folder / 'helpers'}]])\n{configuration}\n")
+        return init
+
+    def nvim(self, *arguments: str, init: str | None = None, **env: str) -> Nvim:
+        configuration = init if init is not None else f"vim.opt.runtimepath:prepend([[{PLUGIN}]])"
+        return Nvim(*(arguments or (FILE,)), init=self.init(configuration), cwd=self.project, env=self.environ(env))
+
+    def screen(self, columns: int = 110, rows: int = 30, **env: str) -> Screen:
+        init = self.init(f"vim.opt.runtimepath:prepend([[{PLUGIN}]])")
+        return nvim_screen(FILE, init=init, columns=columns, rows=rows, cwd=self.project, env=self.environ(env))
+
+
+@pytest.fixture
+def bed(tmp_path: Path) -> Bed:
+    folder = tmp_path.resolve()
+    shutil.copytree(SAMPLE, folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
+    return Bed(folder)
+
+
+def chat(nvim: Nvim) -> str:
+    return str(nvim.lua("return require('helpers').text('north://chat')"))
+
+
+def text_of(nvim: Nvim) -> str:
+    return str(nvim.lua("return require('helpers').file()"))
+
+
+def ask(nvim: Nvim, text: str) -> None:
+    nvim.command(f"North ask {text}")
+
+
+def open_review(nvim: Nvim) -> None:
+    ask(nvim, REPLACE)
+    nvim.until(REVIEW_IS_OPEN)
+
+
+def replace_select(nvim: Nvim, *choices: str) -> None:
+    nvim.lua("require('helpers').replace_select(...)", list(choices))
+
+
+def asked(nvim: Nvim) -> list[dict[str, object]]:
+    return cast(list[dict[str, object]], nvim.lua("return require('helpers').asked"))
+
+
+# -- chat ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_chat_opens_and_streams(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="20") as nvim:
+        nvim.command("North")
+        assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == "north://prompt"
+        assert nvim.lua("return vim.bo[vim.fn.winbufnr(vim.fn.winnr('k'))].filetype") == "markdown"
+        nvim.keys("iexplain greet<CR>")
+        nvim.until(in_chat("## You\n\nexplain greet\n\nI will look"))
+        assert not nvim.lua(f"return {in_chat('is defined in')}")
+        assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
+        nvim.until(in_chat('\n- ✓ Searching "greet" - 17 matches\n'))
+        nvim.until(IDLE)
+        assert "`greet` is defined in `hello/greeting.py`, line 9:\n\n```python\ndef greet" in chat(nvim)
+        assert chat(nvim).count("Searching") == 1
+        assert nvim.lua("return require('helpers').text('north://prompt')") == ""
+
+
+def test_a_second_prompt_waits_for_the_first(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="15") as nvim:
+        ask(nvim, "explain greet")
+        ask(nvim, "list files")
+        nvim.until(in_chat("is defined in"))
+        nvim.until(f"{in_chat('## You')} and {IDLE}")
+        shown = chat(nvim)
+        assert shown.index("explain greet") < shown.index("is defined in") < shown.index("## You\n\nlist files")
+
+
+def test_a_selection_goes_along_as_a_resource(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.keys("5GVj:North ask explain greet<CR>")
+        nvim.until(in_chat("explain greet\n\n[greeting.py:5-6]"))
+        nvim.until(IDLE)
+    (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
+    assert r"SALUTATION = \"Hello\"\nSTRANGER = \"stranger\"\n" in log.read_text()
+    assert bed.file.as_uri() in log.read_text()
+
+
+def test_stop(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+        ask(nvim, "explain greet")
+        ask(nvim, "list files")
+        nvim.until(in_chat("I will look"))
+        nvim.command("North stop")
+        nvim.until(in_chat("Stopped."))
+        nvim.until(in_chat("Given up: list files"))
+        nvim.until(IDLE)
+        assert "is defined in" not in chat(nvim)
+
+
+def winbar_is(text: str) -> str:
+    return f"vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.wo[w].winbar == ' {text}' end)"
+
+
+def test_modes_and_new(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North mode ask")
+        nvim.until(winbar_is("North · ask"))
+        ask(nvim, REPLACE)
+        nvim.until(IDLE)
+        assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
+        assert OLD in text_of(nvim)
+        nvim.command("North new")
+        nvim.until("require('helpers').text('north://chat') == ''")
+        nvim.until(winbar_is("North · agent"))
+
+
+def test_completion(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        complete = "return vim.fn.getcompletion(..., 'cmdline')"
+        assert nvim.lua(complete, "North ") == ["ask", "mode", "new", "review", "stop"]
+        assert nvim.lua(complete, "North m") == ["mode"]
+        assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
+
+
+# -- edits -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_accepted_edit_is_one_undo_step(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        before = text_of(nvim)
+        open_review(nvim)
+        sides = "return vim.tbl_map(function(w) return {vim.wo[w].diff, vim.bo[vim.fn.winbufnr(w)].modifiable}"
+        assert nvim.lua(f"{sides} end, vim.api.nvim_tabpage_list_wins(0))") == [
+            [False, False],
+            [True, False],
+            [True, False],
+        ]
+        texts = "return vim.tbl_map(function(w) return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(w), 4, 5, false)[1]"
+        assert nvim.lua(f"{texts} or '' end, vim.api.nvim_tabpage_list_wins(0))") == ["", OLD, NEW]
+        nvim.keys("ga")
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        assert "- ✓ Editing greeting.py (+1/-1)\n" in chat(nvim)
+        assert text_of(nvim) == before.replace(OLD, NEW)
+        assert OLD in bed.file.read_text(), "an open file is left for the user to write"
+        nvim.command("undo")
+        assert text_of(nvim) == before
+
+
+def test_an_edit_of_a_file_that_is_not_open_is_read_again(bed: Bed) -> None:
+    with bed.nvim("README.md") as nvim:
+        open_review(nvim)
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        assert NEW in bed.file.read_text()
+
+
+def test_a_file_that_a_command_changed_is_read_again(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        replace_select(nvim, "Run")
+        ask(nvim, f"run `sed -i s/Hello/Hi/ {FILE}`")
+        nvim.until(f"{in_chat('I ran')} and {IDLE}")
+        nvim.until("require('helpers').file():find('\"Hi\"', 1, true)")
+
+
+def test_a_rejected_edit_changes_nothing(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        before = text_of(nvim)
+        open_review(nvim)
+        nvim.keys("gr")
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(in_chat("- ✗ Editing greeting.py (+1/-1) — Rejected; nothing was written."))
+        nvim.until(IDLE)
+        assert text_of(nvim) == before
+        assert OLD in bed.file.read_text()
+
+
+def test_only_the_keys_decide(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        open_review(nvim)
+        nvim.keys("<CR><Esc>y<Space>")
+        nvim.keys(":tabclose<CR>")
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(in_chat("asks you (:North review)"))
+        nvim.command("North review")
+        nvim.until(REVIEW_IS_OPEN)
+        nvim.keys(":quit<CR>")
+        nvim.until(REVIEW_IS_CLOSED)
+        assert "Rejected" not in chat(nvim)
+        assert OLD in text_of(nvim)
+        nvim.command("North review")
+        nvim.until(REVIEW_IS_OPEN)
+        nvim.keys("gr")
+        nvim.until(in_chat("Rejected; nothing was written."))
+
+
+def test_a_review_waits_while_the_user_types(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        nvim.keys(f"i{REPLACE}<CR>")
+        nvim.until("vim.api.nvim_get_mode().mode == 'n'")
+        nvim.keys("iga")
+        nvim.until(in_chat("asks you"))
+        nvim.keys("gr")
+        nvim.until("require('helpers').text('north://prompt') == 'gagr'")
+        assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
+        nvim.keys("<Esc>")
+        nvim.until(REVIEW_IS_OPEN)
+        assert OLD in text_of(nvim)
+
+
+def test_always_accept_is_asked_once(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        open_review(nvim)
+        nvim.keys("gA")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        ask(nvim, 'replace "stranger" by "friend" in hello/greeting.py')
+        nvim.until(f"{in_chat('by `friend` in')} and {IDLE}")
+        assert 'STRANGER = "friend"' in text_of(nvim)
+
+
+def test_what_was_not_offered_has_no_key(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        (bed.project / ".vscode").mkdir()
+        (bed.project / ".vscode" / "settings.json").write_text('{"a": "old"}\n')
+        ask(nvim, 'replace "old" by "new" in .vscode/settings.json')
+        nvim.until(REVIEW_IS_OPEN)
+        maps = "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
+        assert sorted(cast(list[str], nvim.lua(maps))) == ["ga", "gr"]
+        header = "return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, true)[2]"
+        assert "protected file" in str(nvim.lua(header))
+
+
+def test_stopping_withdraws_the_review(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        open_review(nvim)
+        nvim.command("North stop")
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(f"{in_chat('Stopped.')} and {IDLE}")
+        assert OLD in text_of(nvim)
+        ask(nvim, "list files")
+        nvim.until(f"{in_chat('README.md')} and {IDLE}")
+
+
+SEVERAL_FILES = """
+local function diff(name) return { path = name, oldText = "old " .. name, newText = "new " .. name } end
+require("north.review").open({
+  title = "Two files",
+  notes = {},
+  diffs = { diff("one.py"), diff("two.py") },
+  options = {
+    { optionId = "a", name = "Yes", kind = "allow_once" },
+    { optionId = "b", name = "Other yes", kind = "allow_once" },
+    { optionId = "c", name = "No", kind = "reject_once" },
+  },
+}, function(option) vim.g.chosen = option.optionId end)
+"""
+
+
+def test_several_files_and_options_of_one_kind(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.lua(SEVERAL_FILES)
+        assert nvim.lines() == ["new one.py"]
+        nvim.keys("]f")
+        nvim.until("vim.api.nvim_get_current_line() == 'new two.py'")
+        assert "file 2 of 2" in str(nvim.lua("return vim.wo[vim.fn.win_getid(1)].winbar"))
+        nvim.keys("]f")
+        nvim.until("vim.api.nvim_get_current_line() == 'new one.py'")
+        nvim.keys("g2")
+        assert nvim.until("vim.g.chosen") == "b"
+
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+
+def test_a_command_is_approved(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        replace_select(nvim, "Run")
+        ask(nvim, "run `echo one > made.txt && echo it-is-made`")
+        nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
+        assert (bed.project / "made.txt").read_text() == "one\n"
+        (question,) = asked(nvim)
+        assert "\necho one > made.txt && echo it-is-made\n" in str(question["prompt"])
+        assert str(bed.project) in str(question["prompt"])
+        assert question["names"] == ["Deny", "Run", "Always run this command", "Run all commands"]
+        nvim.command("North")
+        nvim.keys("<C-w>k/✓ Running<CR>K")
+        nvim.until("vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.fn.win_gettype(w) == 'popup' end)")
+        popup = "vim.api.nvim_buf_get_lines(vim.fn.winbufnr(vim.fn.win_getid(vim.fn.winnr('$'))), 0, -1, true)"
+        assert nvim.lua(f"return {popup}") == ["it-is-made"]
+
+
+@pytest.mark.parametrize("choice", ["Deny", ""], ids=["denied", "dismissed"])
+def test_a_command_is_denied(bed: Bed, choice: str) -> None:
+    with bed.nvim() as nvim:
+        replace_select(nvim, choice)
+        ask(nvim, "run `touch made.txt`")
+        nvim.until(f"{in_chat('Denied; the command was not run.')} and {IDLE}")
+        assert not (bed.project / "made.txt").exists()
+
+
+# -- the server ------------------------------------------------------------------------------------------------------
+
+KILL_THE_SERVER = """
+local children = vim.api.nvim_get_proc_children(vim.fn.getpid())
+assert(#children == 1, vim.inspect(children))
+vim.uv.kill(children[1], "sigkill")
+"""
+
+
+def test_a_killed_server_brings_the_conversation_back(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="30") as nvim:
+        ask(nvim, "list files")
+        nvim.until(f"{in_chat('README.md')} and {IDLE}")
+        ask(nvim, "explain greet")
+        ask(nvim, "find tidy")
+        nvim.until(in_chat("I will look"))
+        nvim.lua(KILL_THE_SERVER)
+        nvim.until(in_chat("(signal 9) and was started again."))
+        nvim.until(IDLE)
+        shown = chat(nvim)
+        assert shown.startswith("## You\n\nlist files\n")
+        assert shown.count("## You") == 2
+        assert "## You\n\nexplain greet" in shown
+        assert "Not sent: find tidy" in shown
+        ask(nvim, "find tidy")
+        nvim.until(f"{in_chat('names.py')} and {IDLE}")
+
+
+def test_a_server_killed_during_a_review_asks_no_more(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        open_review(nvim)
+        nvim.lua(KILL_THE_SERVER)
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(f"{in_chat('was started again.')} and {IDLE}")
+        open_review(nvim)
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        assert NEW in text_of(nvim)
+
+
+def test_a_server_that_is_missing_is_told_with_what_to_do(bed: Bed) -> None:
+    with bed.nvim(PATH="/usr/bin:/bin") as nvim:
+        nvim.keys(":North ask list files<CR>")
+        nvim.until("vim.fn.execute('messages'):find('north%-lsp was not found. Install it')")
+        nvim.command("checkhealth north")
+        assert any("north-lsp was not found" in line for line in nvim.lines())
+
+
+def test_a_server_that_ends_at_once_is_not_started_again(bed: Bed) -> None:
+    init = f"vim.opt.runtimepath:prepend([[{PLUGIN}]])\nrequire('north').setup({{ cmd = {{ 'false' }} }})"
+    with bed.nvim(init=init) as nvim:
+        ask(nvim, "list files")
+        nvim.until(in_chat("the server ended before it was ready (exit code 1)"))
+        nvim.until(in_chat("Not sent: list files"))
+
+
+@pytest.mark.parametrize("source", ["PATH", "the project's .venv", "setup()"])
+def test_health(bed: Bed, source: str) -> None:
+    configuration = f"vim.opt.runtimepath:prepend([[{PLUGIN}]])"
+    if source == "setup()":
+        command = f"{{ [[{sys.executable}]], '-m', 'north_lsp', 'lsp' }}"
+        configuration += f"\nrequire('north').setup({{ cmd = {command} }})"
+    elif source != "PATH":
+        (bed.project / ".venv" / "bin").mkdir(parents=True)
+        (bed.project / ".venv" / "bin" / "north-lsp").symlink_to(Path(sys.executable).parent / "north-lsp")
+    with bed.nvim(init=configuration) as nvim:
+        nvim.command("checkhealth north")
+        report = "\n".join(nvim.lines())
+        assert f"(from {source})" in report
+        assert f"version: north-lsp {north_lsp.__version__}" in report
+        assert f"initialize is answered by north {north_lsp.__version__}" in report
+        assert "ERROR" not in report
+
+
+# -- Neovim alone ----------------------------------------------------------------------------------------------------
+
+
+def bare_configuration() -> str:
+    """The configuration that the README shows."""
+    found = re.search(r"## Without the plugin.*?```lua\n(.*?)```", (PLUGIN / "README.md").read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+def ask_about_line_5(nvim: Nvim, text: str, *choices: str) -> None:
+    nvim.until("#vim.lsp.get_clients({ name = 'north', bufnr = 0 }) == 1 and vim.lsp.get_clients()[1].initialized")
+    replace_select(nvim, *choices)
+    nvim.lua("local text = ... vim.ui.input = function(_, done) done(text) end", text)
+    nvim.keys("5GV\\n")
+
+
+def test_neovim_alone_asks_about_the_selection(bed: Bed) -> None:
+    with bed.nvim(init=bare_configuration()) as nvim:
+        ask_about_line_5(nvim, "explain greet")
+        nvim.until("vim.fn.execute('messages'):find('is defined in', 1, true)")
+    (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
+    assert r"SALUTATION = \"Hello\"\n" in log.read_text()
+
+
+def test_neovim_alone_reviews_and_undoes_an_edit(bed: Bed) -> None:
+    with bed.nvim(init=bare_configuration()) as nvim:
+        before = text_of(nvim)
+        ask_about_line_5(nvim, REPLACE, "Accept")
+        nvim.until("vim.fn.execute('messages'):find('I replaced', 1, true)")
+        (question,) = asked(nvim)
+        assert f"-{OLD}\n+{NEW}" in str(question["prompt"])
+        assert text_of(nvim) == before.replace(OLD, NEW)
+        nvim.keys("<Esc>")
+        nvim.command("undo")
+        assert text_of(nvim) == before
+
+
+def test_neovim_alone_refuses_an_edit_when_the_question_is_closed(bed: Bed) -> None:
+    with bed.nvim(init=bare_configuration()) as nvim:
+        before = text_of(nvim)
+        ask_about_line_5(nvim, REPLACE, "")
+        nvim.until("#(require('helpers').asked or {}) == 1")
+        nvim.until("vim.fn.execute('messages'):find('reject', 1, true)")
+        assert text_of(nvim) == before
+
+
+# -- on screen -------------------------------------------------------------------------------------------------------
+
+
+def test_chat_and_review_on_screen(bed: Bed, record: Callable[[str, str], None]) -> None:
+    with bed.screen() as screen:
+        screen.wait_for("SALUTATION")
+        screen.write(":North")
+        screen.keys("Enter")
+        screen.wait_for("Enter send · C-j new line · :North stop")
+        screen.keys("i")
+        screen.wait_for("-- INSERT --")
+        screen.write(REPLACE)
+        screen.keys("Enter")
+        screen.wait_for(r"ga Accept │ gA Always accept in this project │ gr Reject")
+        screen.wait_for(r"before: hello/greeting\.py .*proposed: hello/greeting\.py")
+        screen.wait_for(r'SALUTATION = "Hello" .*SALUTATION = "Good morning"')
+        record("review", screen.text())
+        screen.keys("Enter")
+        screen.write("ga")
+        screen.wait_for("✓ Editing greeting.py")
+        screen.wait_for("I replaced")
+        screen.wait_for(r"North · agent\s*$")
+        record("chat", screen.text())
+        screen.wait_until_gone("gA Always")
+
+
+@pytest.fixture
+def record() -> Callable[[str, str], None]:
+    """Keep what the screen showed, for people to look at."""
+    folder = Path(__file__).parents[1] / "artifacts" / "nvim"
+
+    def keep(name: str, text: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.txt").write_text(text)
+
+    return keep
