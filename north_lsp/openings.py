@@ -26,14 +26,15 @@ def open_connection(protocol: Protocol, token: str | None = None) -> Opening:
 
 def _initialize_lsp(params: Params, token: str | None) -> dict[str, Any]:
     from north_lsp.acp.initialize import initialize_result as acp_result
-    from north_lsp.lsp.initialize import initialize_result, read_client
+    from north_lsp.lsp.initialize import initialize_result, read_client, read_token
 
-    client = read_client(params)
     if token is not None:
         import hmac
 
-        if client.token is None or not hmac.compare_digest(client.token.encode(), token.encode()):
+        given = read_token(params) or ""
+        if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode()):
             raise RpcError(INVALID_REQUEST, "initializationOptions.north.token is not the one that the server printed")
+    client = read_client(params)
     return initialize_result(params, acp_result(client.acp) if client.acp is not None else None)
 
 

@@ -25,6 +25,7 @@ from north_lsp.workspace.protected import WriteRule, write_rule_on_disk
 
 _MAX_PARALLEL = 8
 _REGION_LINES = 40
+_MAX_EDIT_CHARACTERS = 12_000_000
 
 
 class StopTurn(Exception):
@@ -77,8 +78,9 @@ class Calls:
             while unstored and (result := self._results.get(unstored[0].id)) is not None:
                 call = unstored.pop(0)
                 if not self._has_result(call):
-                    self._store(call, result)
-                    await self._state.editor.show(result.ended)
+                    with anyio.CancelScope(shield=True):  # what is stored is shown, also when it is cancelled just now
+                        self._store(call, result)
+                        await self._state.editor.show(result.ended)
 
     def _has_result(self, call: ToolCall) -> bool:
         path = reversed(self._state.conversation.active_path())
@@ -173,6 +175,11 @@ class Calls:
             return Result(
                 reason, False, CallEnded(call.id, self.title(call), True, "No change: the text is already so.")
             )
+        size = sum(len(change.old_text or "") + len(change.new_text) for change in files)
+        if size > _MAX_EDIT_CHARACTERS:
+            raise ToolError(
+                "TOO_LARGE", f"the edit shows {size} characters; at most {_MAX_EDIT_CHARACTERS} can be reviewed"
+            )
         warnings: list[str] = []
         for change in files:
             rule = await anyio.to_thread.run_sync(self._write_rule, change, str(call.arguments.get("path", "")))
@@ -181,12 +188,12 @@ class Calls:
             if rule == "ask":
                 warnings.append(f"{change.relative} is a protected file: it asks every time")
         proposal = EditProposal(new_entry_id(()), call.id, files, title, tuple(warnings))
-        await self._state.editor.show(CallProposes(call.id, title, files))
         automatic = not warnings and self._state.approvals.edits_auto_accepted()
         request = {"title": title, "files": [_change_to_log(change) for change in files]}
         review = self._state.conversation.append(
             "review", reviewId=proposal.id, kind="write", toolCallId=call.id, request=request, status="pending"
         )
+        await self._state.editor.show(CallProposes(call.id, title, files))
         if automatic:
             status, comment = "applied_auto", None
         else:
@@ -205,16 +212,19 @@ class Calls:
             )
             ended = CallEnded(call.id, title, False, "Rejected; nothing was written.", files)
             return Result(ok(data), False, ended)
-        try:
-            await self._state.editor.show(CallRunning(call.id))
-            await apply_proposal(proposal, self._state.workspace, self._state.editor)
-        except ToolError:
-            self._decide(review["id"], "failed", comment)
-            raise
-        self._decide(review["id"], status, comment)
-        data = {"applied": True, "files": [await self._applied(change) for change in files]}
-        places = tuple(Location(change.path, change.hunks[0].new_start if change.hunks else 1) for change in files)
-        return Result(ok(data), False, CallEnded(call.id, title, True, "", files, places))
+        await self._state.editor.show(CallRunning(call.id))
+        with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
+            try:
+                await apply_proposal(proposal, self._state.workspace, self._state.editor)
+            except ToolError:
+                self._decide(review["id"], "failed", comment)
+                raise
+            self._decide(review["id"], status, comment)
+            data = {"applied": True, "files": [await self._applied(change) for change in files]}
+            places = tuple(Location(change.path, change.hunks[0].new_start if change.hunks else 1) for change in files)
+            result = Result(ok(data), False, CallEnded(call.id, title, True, "", files, places))
+            self._results[call.id] = result
+        return result
 
     def _write_rule(self, change: FileChange, spelled: str) -> WriteRule:
         root = next(root for root in self._state.workspace.roots.roots if change.path.is_relative_to(root))

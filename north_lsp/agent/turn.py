@@ -118,6 +118,9 @@ class Turn:
                 await merger.flush()
                 await self._keep_cancelled(streamed, entry_id)
             raise
+        except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
+            state.on_failure("model stream", error)
+            end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
         duration = round((time.monotonic() - started) * 1000)
         match end:
             case Done(_, message):
@@ -148,10 +151,10 @@ class Turn:
             case CallStart(index, id, name):
                 await merger.flush()
                 call = ToolCall(id, name, {}, _NOT_COMPLETE)
-                blocks[index] = call
                 tool = self._state.tools.find(name)
                 kind = tool.kind if tool is not None else "other"
                 await self._state.editor.show(CallNamed(id, one_line(name), kind, self._calls.title(call)))
+                blocks[index] = call
             case BlockEnd(index, block):
                 blocks[index] = block
                 if isinstance(block, ToolCall):

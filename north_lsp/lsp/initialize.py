@@ -31,7 +31,6 @@ class LspClient:
     progress: bool
     process_id: int | None
     mode: str | None
-    token: str | None
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -45,6 +44,12 @@ def _announced(params: Params, *path: str) -> bool:
     return value is True
 
 
+def read_token(params: Params) -> str | None:
+    """The secret that a client over TCP presents."""
+    token = _mapping(_mapping(params.get("initializationOptions")).get("north")).get("token")
+    return token if isinstance(token, str) else None
+
+
 def read_client(params: Params) -> LspClient:
     """Capabilities and options; what is missing or malformed counts as absent."""
     options = _mapping(_mapping(params.get("initializationOptions")).get("north"))
@@ -53,16 +58,15 @@ def read_client(params: Params) -> LspClient:
         info = {"clientInfo": params["clientInfo"]} if isinstance(params.get("clientInfo"), dict) else {}
         wanted = options.get("protocolVersion", 1)
         acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
-    process_id, mode, token = params.get("processId"), options.get("mode"), options.get("token")
+    process_id, mode = params.get("processId"), options.get("mode")
     return LspClient(
         choose_encoding(params),
         _folders(params),
         acp,
         _announced(params, "workspace", "workspaceEdit", "documentChanges"),
         _announced(params, "window", "workDoneProgress"),
-        process_id if isinstance(process_id, int) else None,
+        process_id if isinstance(process_id, int) and 0 < process_id < 2**31 else None,
         mode if isinstance(mode, str) else None,
-        token if isinstance(token, str) else None,
     )
 
 
@@ -77,10 +81,14 @@ def path_of_uri(uri: object) -> Path | None:
     """The local path of a `file:` URI."""
     if not isinstance(uri, str):
         return None
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
-    return Path(unquote(parts.path))
+    path = unquote(parts.path)
+    return None if "\0" in path else Path(path)
 
 
 def _folders(params: Params) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""The texts that a client has open, kept by its own changes, with LSP's idea of lines. Pure; knows neither pygls nor the wire.
+"""The texts that a client has open, kept by its own changes, with LSP's idea of lines. Knows no pygls and no wire.
 
 pygls keeps texts too, but it also ends lines at form feeds and Unicode separators, and then no position fits any more.
 """
@@ -52,7 +52,7 @@ class OpenTexts:
         return list(self._texts.values())
 
     def follow(self, method: str, params: dict[str, Any]) -> bool:
-        """Whether the message changed a text. One that makes no sense changes nothing (its sender is told elsewhere)."""
+        """Whether the message changed a text. One that makes no sense changes nothing; pygls complains of it."""
         try:
             document = params["textDocument"]
             uri = str(document["uri"])

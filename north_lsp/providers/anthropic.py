@@ -206,12 +206,18 @@ def _number(value: int | None, before: int) -> int:
     return before if value is None else max(value, 0)
 
 
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON value")
+
+
 def parse_call(id: str, name: str, text: str) -> ToolCall:
     """A complete call; `problem` says where its arguments stop being a JSON object."""
     try:
-        arguments = json.loads(text or "{}")
+        arguments = json.loads(text or "{}", parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         return ToolCall(id, name, {}, f"the arguments are not valid JSON: {error.msg} at character {error.pos}")
+    except (ValueError, RecursionError) as error:
+        return ToolCall(id, name, {}, f"the arguments are not valid JSON: {error}")
     if not isinstance(arguments, dict):
         return ToolCall(id, name, {}, "the arguments are not a JSON object")
     return ToolCall(id, name, arguments)

@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, Protocol
 
+_SEGMENT_END = re.compile(r"[\n;|&]")
+
 
 class CommandApprovals(Protocol):
     """What the user has allowed in this project."""
@@ -26,15 +28,34 @@ class Verdict:
     may_remember: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    patterns: tuple[re.Pattern[str], ...]
+    whole: bool
+    reason: str
+
+    def holds(self, command: str, segments: list[str]) -> bool:
+        texts = [command] if self.whole else segments
+        return any(all(pattern.search(text) for pattern in self.patterns) for text in texts)
+
+
 @cache
-def _always_ask() -> tuple[tuple[re.Pattern[str], str], ...]:
-    rows = tomllib.loads(files(__package__).joinpath("always_ask.toml").read_text("utf-8"))["patterns"]
-    return tuple((re.compile(row["pattern"], re.IGNORECASE), row["reason"]) for row in rows)
+def _always_ask() -> tuple[_Rule, ...]:
+    rows = tomllib.loads(files(__package__).joinpath("always_ask.toml").read_text("utf-8"))["rules"]
+    return tuple(
+        _Rule(
+            tuple(re.compile(pattern, re.IGNORECASE) for pattern in row["all"]),
+            row.get("scope") == "command",
+            row["reason"],
+        )
+        for row in rows
+    )
 
 
 def judge(command: str, *, in_root: bool, approvals: CommandApprovals) -> Verdict:
     """Decide on a command. A remembered command counts only where it was meant: in the workspace root."""
-    warnings = tuple(reason for pattern, reason in _always_ask() if pattern.search(command))
+    segments = _SEGMENT_END.split(command)
+    warnings = tuple(rule.reason for rule in _always_ask() if rule.holds(command, segments))
     if warnings:
         return Verdict(None, warnings, may_remember=False)
     if approvals.shell_auto_approved():

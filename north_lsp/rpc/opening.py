@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from north_lsp.rpc.framing import Framing
 from north_lsp.rpc.messages import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     Invalid,
     Message,
@@ -69,6 +70,8 @@ class Opening:
                     result = self.initialize(params)
                 except RpcError as error:
                     return error_reply(id, error)
+                except Exception:  # noqa: BLE001 - params that nobody thought of: the connection stays unopened
+                    return error_reply(id, RpcError(INTERNAL_ERROR, "initialize has params that North cannot read"))
                 self.params = params
                 self.request = message
                 return result_reply(id, result)
