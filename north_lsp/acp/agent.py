@@ -62,6 +62,7 @@ class AcpAgent:
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
         self._sessions: dict[str, Session] = {}
+        self._opening = anyio.Lock()
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
             "initialize": self._initialize_again,
             "authenticate": self._authenticate,
@@ -134,16 +135,20 @@ class AcpAgent:
     async def _open(self, params: Params) -> Session:
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
-        if (session := self._sessions.get(id)) is not None:
+        async with self._opening:  # two loads of one conversation are one session
+            session = self._sessions.get(id)
+            if session is not None and session.roots != roots.roots:
+                raise RpcError(INVALID_REQUEST, f"the session {id} is open with other folders: close it first")
+            if session is not None and not session.is_closed:
+                return session
+            try:
+                session = await self._factory.open(id, roots)
+            except UnknownConversation:
+                raise _unknown(id) from None
+            except OtherProject as other:
+                raise invalid_params("cwd", f"is not the project of this conversation: {other.root}") from None
+            self._sessions[id] = session
             return session
-        try:
-            session = await self._factory.open(id, roots)
-        except UnknownConversation:
-            raise _unknown(id) from None
-        except OtherProject as other:
-            raise invalid_params("cwd", f"is not the project of this conversation, which is {other.root}") from None
-        self._sessions[id] = session
-        return session
 
     def _editor(self, session_id: str) -> AcpEditor:
         documents = self._documents_for(session_id)
@@ -188,8 +193,9 @@ class AcpAgent:
 
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
-        await session.close("exit")
-        self._sessions.pop(session.id, None)
+        async with self._opening:
+            await session.close("exit")
+            self._sessions.pop(session.id, None)
         return {}
 
     async def _delete(self, params: Params, call: Call) -> object:

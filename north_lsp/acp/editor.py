@@ -1,6 +1,6 @@
 """The Editor port in ACP's words: updates, permission requests, and the client's files where it offers them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelCh
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import to_newlines
 
 _FILE_SECONDS = 2.0
@@ -72,8 +72,8 @@ class AcpEditor:
         offered = [option["optionId"] for option in params["options"]]
         return chosen if outcome.get("outcome") == "selected" and chosen in offered else None
 
-    def open_paths(self) -> frozenset[Path]:
-        return self._documents.open_paths()
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._documents.unsaved_texts()
 
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._documents.read_unsaved(path)
@@ -91,9 +91,18 @@ class ClientFiles:
         self._client = client
         self._known: set[Path] = set()
 
-    def open_paths(self) -> frozenset[Path]:
+    async def unsaved_texts(self) -> Mapping[Path, str]:
         """ACP does not tell which files are open: the ones that this session has touched stand in for them."""
-        return frozenset(self._known)
+        found: dict[Path, str] = {}
+
+        async def read(path: Path) -> None:
+            if (text := await self.read_unsaved(path)) is not None:
+                found[path] = text
+
+        async with anyio.create_task_group() as tasks:
+            for path in list(self._known):
+                tasks.start_soon(read, path)
+        return found
 
     async def read_unsaved(self, path: Path) -> str | None:
         """The client's text; None if it offers none, has none, or does not answer in time."""
@@ -117,12 +126,16 @@ class ClientFiles:
             return ()
         written: list[FileChange] = []
         for change in changes:
+            if change.form != TextForm() or change.make_executable:
+                continue  # `fs/write_text_file` knows neither other encodings nor modes: the disk keeps both
             params = {"sessionId": self._session_id, "path": str(change.path), "content": change.new_text}
             try:
                 with anyio.fail_after(10):
                     await self._peer.request("fs/write_text_file", params)
             except (RpcError, TimeoutError) as error:
-                raise ToolError("IO_ERROR", f"the editor did not write {change.relative}: {error}") from None
+                raise ToolError(
+                    "IO_ERROR", f"the editor did not confirm {change.relative}: {error}", "read it again"
+                ) from None
             await self._verify(change)
             written.append(change)
         return written

@@ -25,6 +25,12 @@ async def apply_proposal(proposal: EditProposal, workspace: Workspace, documents
 
 
 async def _check_fresh(change: FileChange, workspace: Workspace) -> None:
+    """The text is the one that was reviewed, and its path leads where it did: a command may have swapped a link."""
+    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, str(change.path))
+    if resolved.path != change.path:
+        raise ToolError(
+            "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
+        )
     try:
         current: str | None = (await text_of(change.path, workspace))[0].text
     except ToolError as error:

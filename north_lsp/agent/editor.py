@@ -1,6 +1,6 @@
 """The one port through which the core talks to an editor. Adapters implement it with what their client can do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -61,8 +61,8 @@ class Surface(Protocol):
 class Documents(Protocol):
     """The editor's open texts."""
 
-    def open_paths(self) -> frozenset[Path]:
-        """Files whose text in the editor may differ from the disk's."""
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        """Texts in the editor that may differ from the disk's, as far as the editor tells which those are."""
         ...
 
     async def read_unsaved(self, path: Path) -> str | None:

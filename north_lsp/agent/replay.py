@@ -15,7 +15,6 @@ from north_lsp.agent.events import (
     ThoughtDelta,
     UserSaid,
 )
-from north_lsp.agent.modes import find_mode
 from north_lsp.agent.transcript import Entry, blocks_of, text_of
 from north_lsp.agent.turn import error_text
 from north_lsp.display import one_line
@@ -52,7 +51,7 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
                 proposals[call_id] = (str(request.get("title", "")), files)
                 yield CallProposes(call_id, proposals[call_id][0], files)
             case "mode_change":
-                yield ModeChanged(find_mode(entry["mode"]))
+                yield ModeChanged("ask" if entry.get("mode") == "ask" else "agent")
             case _:
                 pass
     yield from _unfinished(open_calls)

@@ -88,6 +88,10 @@ class Session:
         return self._workspace.roots.roots
 
     @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    @property
     def read_only_reason(self) -> str | None:
         return self._conversation.read_only_reason
 
@@ -211,20 +215,25 @@ class Session:
         """For this project, from the next edit on."""
         approvals = self._approvals
         change = approvals.enable_edits_auto_accept if value else approvals.disable_edits_auto_accept
-        await anyio.to_thread.run_sync(change)
-        await self._editor.show(ApprovalsChanged())
+        await self._switch(change)
 
     async def set_commands_auto_approved(self, value: bool) -> None:
         """For this project, from the next command on."""
         approvals = self._approvals
         change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
+        await self._switch(change)
+
+    async def _switch(self, change: Callable[[], None]) -> None:
         await anyio.to_thread.run_sync(change)
+        if (error := self._approvals.write_error) is not None:
+            await self._editor.show(Notice("error", f"the switch could not be stored: {error.strerror}"))
         await self._editor.show(ApprovalsChanged())
 
     async def replay(self) -> list[Event]:
         """The whole conversation as it was shown."""
         path = self._conversation.active_path()
-        events = list(events_of(path, await self._tools()))
+        tools = await self._tools()
+        events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
         usage = usage_of(path, self.model.window)

@@ -93,7 +93,7 @@ class SessionFactory:
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         rules = {root: IgnoreRules.of(root) for root in roots.roots}
-        workspace = Workspace(roots, rules, editor.read_unsaved, editor.open_paths, Seen(), private)
+        workspace = Workspace(roots, rules, editor.read_unsaved, editor.unsaved_texts, Seen(), private)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
         return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode)

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ class OpenDocuments:
         self._bridge = bridge
         self._client = client
 
-    def open_paths(self) -> frozenset[Path]:
-        return frozenset(self._open())
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return {path: opened.text for path, opened in self._open().items()}
 
     def _open(self) -> dict[Path, OpenText]:
         """By real path. Without an await, so that a text and its version belong together."""

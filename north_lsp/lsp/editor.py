@@ -1,6 +1,6 @@
 """The Editor port for clients that speak nothing but LSP: message requests, progress and the client's log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,8 @@ class PlainEditor:
             return None
         return offered.get(str(answer.get("title"))) if isinstance(answer, dict) else None
 
-    def open_paths(self) -> frozenset[Path]:
-        return self._documents.open_paths()
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._documents.unsaved_texts()
 
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._documents.read_unsaved(path)

@@ -35,6 +35,7 @@ from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.root import project_hash
 
 _PARENT_SECONDS = 2.0
+_PROGRESS_SECONDS = 2.0
 
 
 class LspService:
@@ -59,6 +60,7 @@ class LspService:
         self._factory = SessionFactory(environment, defaults, log, lambda _: self._editor)
         self._session: Session | None = None
         self._asking = anyio.Lock()
+        self._waiting: list[anyio.CancelScope] = []  # of asks that have not begun
         self._tokens = 0
         self._shut_down = False
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
@@ -135,15 +137,27 @@ class LspService:
             raise invalid_params("arguments[0].prompt", "has to be a text")
         parts: tuple[Part, ...] = (Words(text), *_selection(given))
         session = self._session or self._start()
-        async with self._asking:  # a cancel while it waits is the peer's to answer
-            scope = anyio.CancelScope()
-            call.on_cancel = scope.cancel
-            self._editor.take_answer()
-            async with self._progress(params, text):
-                stopped = await _run(session, parts, scope)
-            return {"conversationId": session.id, "stopReason": stopped, "text": self._editor.take_answer()}
+        stopped, answer = "cancelled", ""
+        waiting, running = anyio.CancelScope(), anyio.CancelScope()
+        call.on_cancel = waiting.cancel
+        self._waiting.append(waiting)
+        try:
+            with waiting:
+                async with self._asking:
+                    self._editor.take_answer()
+                    async with self._progress(params, text):
+                        call.on_cancel = running.cancel
+                        self._waiting.remove(waiting)
+                        stopped = await _run(session, parts, running)
+                    answer = self._editor.take_answer()
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+        return {"conversationId": session.id, "stopReason": stopped, "text": answer}
 
     def _stop(self) -> None:
+        for scope in self._waiting:
+            scope.cancel()
         if self._session is not None:
             self._session.cancel()
 
@@ -212,8 +226,9 @@ class LspService:
             self._tokens += 1
             token = f"north-{self._tokens}"
             try:
-                await self._peer.request("window/workDoneProgress/create", {"token": token})
-            except RpcError:
+                with anyio.fail_after(_PROGRESS_SECONDS):
+                    await self._peer.request("window/workDoneProgress/create", {"token": token})
+            except (RpcError, TimeoutError):
                 token = None
         if token is None:
             yield

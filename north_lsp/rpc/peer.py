@@ -103,6 +103,7 @@ class Peer:
         self._calls: dict[Id, Call] = {}
         self._next_id = 0
         self._waiting_replies = 0
+        self._ended = False
         self._scope = anyio.CancelScope()
         self._exit_code = 0
 
@@ -124,6 +125,8 @@ class Peer:
     async def request(self, method: str, params: object, *, cancellable: bool = False) -> Any:
         """Ask and wait. Raises RpcError with the other side's error. A wait that is cancelled tells the other side,
         where it is `cancellable`, and drops a late answer."""
+        if self._ended:
+            raise RpcError(INTERNAL_ERROR, "the connection has ended")
         self._next_id += 1
         id = f"n{self._next_id}"
         answered, box = anyio.Event(), list[Response]()
@@ -171,6 +174,7 @@ class Peer:
                     await self._dispatch(message, tasks)
                 await self._read(tasks)
             # From here on nobody reads answers: what waits for one has to give up before anything else is wound up.
+            self._ended = True
             for answered, _ in self._pending.values():
                 answered.set()
             if on_end is not None:
@@ -286,7 +290,10 @@ class Peer:
         if reply is not None:
             await self._answer(reply, message.method)
         if call.after is not None:
-            await call.after()
+            try:
+                await call.after()
+            except Exception as error:  # noqa: BLE001 - the outermost frame of the task
+                self._on_failure(f"after {message.method}", error)
 
     async def _answer(self, reply: dict[str, Any], method: str) -> None:
         try:

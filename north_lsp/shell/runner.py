@@ -111,18 +111,17 @@ class CommandRunner:
                 _interrupt(process)
                 await end_tree(find)
                 await self._drain(process, sink)
+            code = await process.wait()
+            left = tuple(await anyio.to_thread.run_sync(find))
         except BaseException:
             # The turn is being cancelled: its answer must not wait for a grace period.
             _interrupt(process)
-            self._background.start_soon(self._clean_up, process, find)
+            self._background.start_soon(self._clean_up, process, find, mark)
             raise
-        code = await process.wait()
-        left = tuple(await anyio.to_thread.run_sync(find))
-        if not left:
-            self._marks.discard(mark)
         if left:
             self._background.start_soon(self._discard, process)
         else:
+            self._marks.discard(mark)
             await process.aclose()
         duration = round((time.monotonic() - started) * 1000)
         return Ran(code, sink.finish(), timed_out, duration, left)
@@ -130,12 +129,14 @@ class CommandRunner:
     async def end_all(self, grace: float) -> None:
         """End whatever earlier commands left running."""
         marks, self._marks = self._marks, set()
-        for mark in marks:
-            await end_tree(partial(find_tree, None, mark), grace)
+        async with anyio.create_task_group() as tasks:
+            for mark in marks:
+                tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
 
-    async def _clean_up(self, process: anyio.abc.Process, find: Callable[[], list[int]]) -> None:
+    async def _clean_up(self, process: anyio.abc.Process, find: Callable[[], list[int]], mark: str) -> None:
         with anyio.CancelScope(shield=True):
             await end_tree(find)
+            self._marks.discard(mark)
             await process.aclose()
 
     async def _follow(

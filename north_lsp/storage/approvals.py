@@ -121,6 +121,7 @@ class Approvals:
             self._unsaved_switches[switch] = on
 
     def _save(self, steps: "list[_Step]") -> bool:
+        self.write_error = None
         try:
             with short_lock(self._locations, self._lock_name):
                 for path, is_valid, change in steps:

@@ -66,7 +66,7 @@ class Workspace:
     roots: Roots
     ignore: Mapping[Path, IgnoreRules]
     read_unsaved: Callable[[Path], Awaitable[str | None]]
-    open_paths: Callable[[], frozenset[Path]]
+    unsaved_texts: Callable[[], Awaitable[Mapping[Path, str]]]
     seen: Seen
     private: tuple[Path, ...] = ()
 

@@ -36,7 +36,7 @@ class SearchText(ReadTool):
         if args.path is not None:
             await resolve_open(args.path, workspace)
         stopped = threading.Event()
-        texts = {path: await workspace.read_unsaved(path) for path in workspace.open_paths()}
+        texts = await workspace.unsaved_texts()
         work = partial(
             search,
             workspace.roots,
@@ -67,5 +67,5 @@ class SearchText(ReadTool):
         }
         if found.notices:
             data["notices"] = list(found.notices)
-        places = tuple(Location(workspace.roots.main / hit.path, hit.line) for hit in found.matches[:20])
+        places = tuple(Location(workspace.roots.resolve(hit.path).path, hit.line) for hit in found.matches[:20])
         return Output(f"{self.title({'query': args.query})} - {found.total_matches} matches", data, locations=places)

@@ -9,7 +9,8 @@ import anyio.to_thread
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.text import Text, read_text, to_newlines
+from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.text import Text, encode, read_text, to_newlines
 
 Source = Literal["editor", "disk"]
 
@@ -47,16 +48,23 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
         if error.code != "NOT_FOUND":
             raise
         return _as_text(unsaved, None), "editor"
-    if to_newlines(disk.text, "\n") == to_newlines(unsaved, "\n"):
+    unsaved = unsaved.removeprefix("\ufeff")
+    as_client = to_newlines(_as_utf8(disk), "\n")
+    if to_newlines(unsaved, "\n") in (to_newlines(disk.text, "\n"), as_client):
         return disk, "disk"
     if disk.newline == "crlf" and "\r\n" not in unsaved:
         unsaved = to_newlines(unsaved, "\r\n")
     return _as_text(unsaved, disk), "editor"
 
 
-def _as_text(text: str, disk: Text | None) -> Text:
-    from north_lsp.workspace.proposal import TextForm
+def _as_utf8(disk: Text) -> str:
+    """What a client that takes every file for UTF-8 makes of one."""
+    if disk.form == TextForm():
+        return disk.text
+    return encode(disk.text, disk.form).decode("utf-8", "replace").removeprefix("\ufeff")
 
+
+def _as_text(text: str, disk: Text | None) -> Text:
     data = text.encode("utf-8", "replace")
     crlf, lf = text.count("\r\n"), text.count("\n")
     newline: Literal["lf", "crlf", "mixed", "none"] = (

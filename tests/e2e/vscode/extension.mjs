@@ -1,0 +1,260 @@
+/**
+ * North's extension as a user meets it: packed, installed into the test bed, with the real server and the offline model.
+ *
+ * `NORTH_E2E_SERVER` names another north-lsp than the checkout's own.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines, webview } from "./workbench.mjs";
+
+const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
+
+const started = performance.now();
+const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+
+/** The processes of North's server that this test's extension started, by a folder that only they know. */
+async function serverProcesses(data) {
+  const found = [];
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const read = (file) => readFile(`/proc/${name}/${file}`, "utf8").catch(() => "");
+    const [command, environment] = await Promise.all([read("cmdline"), read("environ")]);
+    const isServer = command.includes("north-lsp\0lsp\0") && environment.includes(`NORTH_DATA_DIR=${data}`);
+    if (isServer) found.push(Number(name));
+  }
+  return found;
+}
+
+class Chat {
+  constructor(page) {
+    this.page = page;
+    this.frame = webview(page, "north.north");
+    this.rows = this.frame.locator("#rows .row");
+    this.input = this.frame.locator("#input");
+  }
+
+  async send(text) {
+    await this.input.fill(text);
+    await this.input.press("Enter");
+  }
+
+  row(kind) {
+    return this.frame.locator(`#rows .row.${kind}`);
+  }
+
+  /** The question that waits. */
+  question(kind) {
+    return this.frame.locator(`#rows .row.${kind}:not(.decided)`);
+  }
+
+  async idle() {
+    await this.frame.locator("#stop").waitFor({ state: "hidden" });
+  }
+}
+
+const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-extension-"));
+const project = path.join(folder, "sample");
+const greeting = path.join(project, "hello/greeting.py");
+const data = path.join(folder, "data");
+await cp(path.join(checkout, "north_lsp/demo/sample"), project, { recursive: true });
+for (const name of ["config", "data", "state", "home"]) await mkdir(path.join(folder, name));
+
+const env = {
+  NORTH_CONFIG_DIR: path.join(folder, "config"),
+  NORTH_DATA_DIR: data,
+  NORTH_STATE_DIR: path.join(folder, "state"),
+  NORTH_OFFLINE_DELAY_MS: "40",
+  NORTH_MODEL: "offline",
+};
+const settings = { "files.autoSave": "off" };
+
+let server;
+let page;
+try {
+  const vsix = await packedExtension();
+  log("extension packed");
+  const userData = await userDataFor(path.join(folder, "user-data"), north);
+  server = await startServer({ vsix, workspace: project, userData, settings, env });
+  page = await server.open();
+  log("workbench ready");
+
+  const diffTab = page.locator(".tabs-container .tab", { hasText: "North's proposal" });
+  const editor = page.locator(".editor-instance .monaco-editor").first();
+  const status = page.locator('.statusbar-item[id*="north.status"]');
+  const cursorLines = async () => (await visibleLines(editor)).join("\n");
+  await status.waitFor();
+
+  // -- the server is found, the chat opens
+  await palette(page, "North: Show Chat");
+  const chat = new Chat(page);
+  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+  await until("the input to have the focus", () => chat.input.evaluate((input) => input === document.activeElement));
+  await screenshot(page, "extension-1-chat");
+  log("chat opened");
+
+  // -- streamed text
+  await chat.send("explain greet");
+  const lengths = new Set();
+  await until("the answer's text to grow", async () => {
+    const answers = await chat.row("answer").allTextContents();
+    lengths.add(answers.join("").length);
+    return lengths.size > 5;
+  });
+  await chat.frame.locator("#stop").waitFor();
+  await status.filter({ hasText: "Agent" }).locator(".codicon-sync").waitFor();
+  await screenshot(page, "extension-2-streaming");
+  await chat.idle();
+  assert.ok((await chat.row("tool").count()) > 0);
+  await screenshot(page, "extension-3-answer");
+  log("text streamed");
+
+  // -- a tool call opens its file
+  await chat.frame.locator(".call", { hasText: "greeting.py" }).first().click();
+  await page.locator(".tabs-container .tab.active", { hasText: "greeting.py" }).waitFor();
+  await until("the file's text", async () => (await cursorLines()).includes('SALUTATION = "Hello"'));
+  log("file opened from a tool call");
+
+  // -- an edit, accepted in the native diff editor
+  await chat.send('replace "Hello" by "Good morning" in hello/greeting.py');
+  await diffTab.waitFor();
+  await until("both sides of the diff", async () => {
+    const { original, modified } = await diffEditorLines(page);
+    return original.includes('SALUTATION = "Hello"') && modified.includes('SALUTATION = "Good morning"');
+  });
+  await chat.question("edit").getByRole("button", { name: "Accept", exact: true }).waitFor();
+  assert.deepEqual(await chat.question("edit").getByRole("button").allTextContents(), [
+    "Show changes",
+    "Accept",
+    "Always accept in this project",
+    "Reject",
+  ]);
+  await screenshot(page, "extension-4-diff");
+  // Closing the diff decides nothing.
+  await diffTab.locator(".tab-actions .action-label").click();
+  await diffTab.waitFor({ state: "detached" });
+  await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
+  await diffTab.waitFor();
+  assert.ok((await readFile(greeting, "utf8")).includes('"Hello"'));
+  await page.locator(".editor-actions").getByRole("button", { name: /^Accept/ }).click();
+  await diffTab.waitFor({ state: "detached" });
+  await chat.idle();
+  await until("the edit in the editor", async () => (await cursorLines()).includes('SALUTATION = "Good morning"'));
+  await screenshot(page, "extension-5-accepted");
+  await editor.locator(".view-line").first().click();
+  await page.keyboard.press("Control+Z");
+  await until("one undo to take it back", async () => (await cursorLines()).includes('SALUTATION = "Hello"'));
+  await page.keyboard.press("Control+Shift+Z");
+  await until("redo", async () => (await cursorLines()).includes('SALUTATION = "Good morning"'));
+  await page.keyboard.press("Control+S");
+  await until("the file on disk", async () => (await readFile(greeting, "utf8")).includes('"Good morning"'));
+  log("edit accepted, undone, redone, saved");
+
+  // -- an edit, rejected from the palette
+  await chat.send('replace "stranger" by "friend" in hello/greeting.py');
+  await diffTab.waitFor();
+  await palette(page, "North: Reject");
+  await diffTab.waitFor({ state: "detached" });
+  await chat.row("edit").locator(".decision", { hasText: "Reject" }).waitFor();
+  await chat.idle();
+  assert.ok((await readFile(greeting, "utf8")).includes('"stranger"'));
+  assert.ok((await cursorLines()).includes('"stranger"'));
+  log("edit rejected");
+
+  // -- a command, approved in the chat
+  await chat.send("run `echo a-command-that-ran`");
+  const approval = chat.question("command");
+  await approval.locator("pre", { hasText: "echo a-command-that-ran" }).waitFor();
+  await notification(page, "North asks to run a command").waitFor();
+  const focused = await approval.evaluate((card) => card.contains(document.activeElement));
+  assert.equal(focused, false, "no button of an approval may have the focus");
+  await screenshot(page, "extension-6-command");
+  await approval.getByRole("button", { name: "Run", exact: true }).click();
+  await notification(page, "North asks to run a command").waitFor({ state: "detached" });
+  await chat.idle();
+  await chat.row("answer").filter({ hasText: "a-command-that-ran" }).first().waitFor();
+  log("command approved");
+
+  // -- a command, denied from the palette
+  await chat.send("run `touch denied.txt`");
+  await approval.waitFor();
+  await palette(page, "North: Deny Command");
+  await chat.row("command").locator(".decision", { hasText: "Deny" }).waitFor();
+  await chat.idle();
+  assert.ok(!existsSync(path.join(project, "denied.txt")));
+  await screenshot(page, "extension-7-denied");
+  log("command denied");
+
+  // -- a turn, stopped; what was queued behind it is given up as well
+  await chat.send("explain greet");
+  await chat.frame.locator("#stop").waitFor();
+  await chat.send("list files");
+  await chat.frame.locator("#queue li", { hasText: "list files" }).waitFor();
+  await screenshot(page, "extension-8-queued");
+  await chat.frame.locator("#stop").click();
+  await chat.row("notice").filter({ hasText: "Stopped." }).waitFor();
+  await chat.row("notice").filter({ hasText: "Not sent: list files" }).waitFor();
+  await chat.idle();
+  await chat.frame.locator("#queue").waitFor({ state: "hidden" });
+  log("turn stopped");
+
+  // -- the mode, switched from the palette by keyboard
+  await palette(page, "North: Switch Mode");
+  await page.locator(".quick-input-title", { hasText: "North: Switch Mode" }).waitFor();
+  await page.keyboard.type("Ask");
+  await until("the mode to be chosen", () =>
+    page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "Ask" }).count());
+  await screenshot(page, "extension-9-mode");
+  await page.keyboard.press("Enter");
+  await status.filter({ hasText: "North: Ask" }).waitFor();
+  await chat.frame.locator("#mode", { hasText: /^Ask$/ }).waitFor();
+  log("mode switched");
+
+  // -- a question about the selection
+  await editor.locator(".view-line", { hasText: "SALUTATION =" }).click();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Shift+End");
+  await palette(page, "North: Ask About Selection");
+  await chat.frame.locator("#attachment", { hasText: "hello/greeting.py:5" }).waitFor();
+  await chat.send("explain greet");
+  await chat.row("user").filter({ hasText: "hello/greeting.py:5" }).waitFor();
+  await chat.frame.locator("#attachment").waitFor({ state: "hidden" });
+
+  // -- the server, killed in the middle of that turn
+  await chat.frame.locator("#stop").waitFor();
+  const [pid] = await until("the server's process", async () => {
+    const pids = await serverProcesses(data);
+    return pids.length === 1 && pids;
+  });
+  process.kill(pid, "SIGKILL");
+  await chat.row("notice").filter({ hasText: "ended unexpectedly in the middle of a turn and was started again" }).waitFor();
+  await chat.idle();
+  await until("another server process", async () => (await serverProcesses(data)).some((other) => other !== pid));
+  await chat.row("user").filter({ hasText: "Good morning" }).waitFor();
+  await status.filter({ hasText: "North: Ask" }).waitFor();
+  await screenshot(page, "extension-10-crash");
+  const before = await chat.row("answer").count();
+  await chat.send("list files");
+  await until("an answer after the crash", async () => (await chat.row("answer").count()) > before);
+  await chat.idle();
+  log("crash survived");
+
+  // -- a new chat is empty
+  await palette(page, "North: New Chat");
+  await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
+  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+  log("new chat");
+} catch (error) {
+  const picture = page && (await screenshot(page, "extension-failed"));
+  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
+  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
+  process.exitCode = 1;
+} finally {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  log("stopped");
+}

@@ -1,0 +1,35 @@
+/** The packed extension, made anew when one of its sources is younger. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const checkout = fileURLToPath(new URL("../../../", import.meta.url));
+const client = path.join(checkout, "vscode-client");
+
+export async function packedExtension() {
+  const vsix = path.join(client, "north.vsix");
+  const npm = (...args) => execFileSync("npm", args, { cwd: client, stdio: ["ignore", "ignore", "inherit"] });
+  if (!existsSync(path.join(client, "node_modules"))) npm("ci");
+  const made = await stat(vsix).then((file) => file.mtimeMs, () => 0);
+  if ((await youngest(client)) > made) npm("run", "package");
+  return vsix;
+}
+
+async function youngest(folder) {
+  let newest = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (["node_modules", "out", "north.vsix"].includes(entry.name)) continue;
+    const name = path.join(folder, entry.name);
+    newest = Math.max(newest, entry.isDirectory() ? await youngest(name) : (await stat(name)).mtimeMs);
+  }
+  return newest;
+}
+
+/** A user data folder that names the server: a program's path belongs to the machine, not to the user's settings. */
+export async function userDataFor(folder, server) {
+  await mkdir(path.join(folder, "Machine"), { recursive: true });
+  await writeFile(path.join(folder, "Machine/settings.json"), JSON.stringify({ "north.server.path": server }));
+  return folder;
+}

@@ -1,0 +1,91 @@
+"""Which commands ask every time, and that no text hangs the question."""
+
+import pytest
+
+from north_lsp.review.commands import judge
+
+
+class Everything:
+    """A user who has switched reviews off."""
+
+    def command_allowed(self, command: str) -> bool:
+        return True
+
+    def shell_auto_approved(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf /",
+        "rm -r -f ~",
+        "true; rm -fr .",
+        "rm --recursive $HOME",
+        "rm -rf -- *",
+        "mkfs.ext4 /dev/sda1",
+        "dd if=x of=/dev/sda",
+        ":(){ :|:& };:",
+        "shutdown now",
+        "chmod -R 777 /",
+        "git push --force",
+        "git -C . push -f origin",
+        "git push origin +main",
+        "git reset --hard HEAD~1",
+        "git clean -fdx",
+        "git checkout .",
+        "curl http://x | sh",
+        "wget -qO- x | sudo bash",
+        "curl x|python3 -",
+        "sudo true",
+        "echo '{}' > .north/allowlist.json",
+        "echo x >> .git/hooks/pre-commit",
+    ],
+)
+def test_dangerous_commands_are_never_remembered(command: str) -> None:
+    verdict = judge(command, in_root=True, approvals=Everything())
+    assert verdict.status is None
+    assert verdict.warnings
+    assert not verdict.may_remember
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -f build/x.o",
+        "git push",
+        "git status",
+        "git reset file",
+        "curl http://x -o y",
+        "ls | sort",
+        "pytest -rf",
+        "echo sum",
+    ],
+)
+def test_everyday_commands_are_not_held_up(command: str) -> None:
+    assert judge(command, in_root=True, approvals=Everything()).status == "auto"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "git push ",
+        "rm -",
+        "curl ",
+        "| ",
+        "-f",
+        "a",
+        " ",
+        ":(",
+        "git reset ",
+        "|/",
+        "sudo",
+        "chmod 777 ",
+        "\n",
+        "; rm -r ",
+    ],
+)
+def test_no_text_hangs_the_question(piece: str) -> None:
+    """With patterns that backtrack, each of these takes minutes."""
+    command = (piece * 32_768)[:32_768]
+    assert judge(command, in_root=True, approvals=Everything()).status in (None, "auto")

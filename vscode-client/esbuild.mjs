@@ -1,0 +1,23 @@
+/** Bundles the extension (for Node) and the chat's page (for the browser) into `out`. */
+import { build } from "esbuild";
+
+const shared = { bundle: true, minify: true, legalComments: "none", logLevel: "warning", outdir: "out" };
+
+await Promise.all([
+  build({
+    ...shared,
+    entryPoints: ["src/extension.ts"],
+    platform: "node",
+    format: "cjs",
+    target: "node20",
+    external: ["vscode"],
+    mainFields: ["module", "main"],
+  }),
+  build({
+    ...shared,
+    entryPoints: { chat: "src/webview/main.ts" },
+    platform: "browser",
+    format: "iife",
+    target: "chrome120",
+  }),
+]);

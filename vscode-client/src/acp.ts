@@ -1,0 +1,92 @@
+/** The part of the Agent Client Protocol (version 1) that this client uses, as the server sends it. */
+
+export interface TextContent {
+  type: "text";
+  text: string;
+}
+
+export interface ResourceContent {
+  type: "resource";
+  resource: { uri: string; text: string };
+}
+
+export type PromptBlock = TextContent | ResourceContent;
+
+export interface Diff {
+  type: "diff";
+  path: string;
+  oldText?: string | null;
+  newText: string;
+}
+
+export type ToolContent = { type: "content"; content: { type: string; text?: string } } | Diff;
+
+export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
+
+export interface ToolCall {
+  toolCallId: string;
+  title?: string | null;
+  kind?: string | null;
+  status?: ToolStatus | null;
+  content?: ToolContent[] | null;
+  locations?: { path: string; line?: number | null }[] | null;
+}
+
+export type Update =
+  | {
+      sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk";
+      content: { type: string; text?: string };
+      messageId?: string;
+    }
+  | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
+  | { sessionUpdate: "current_mode_update"; currentModeId: string }
+  | { sessionUpdate: "session_info_update"; title?: string | null }
+  | { sessionUpdate: "notice"; severity: string; title: string };
+
+export interface UpdateParams {
+  sessionId: string;
+  update: Update;
+}
+
+export interface PermissionOption {
+  optionId: string;
+  name: string;
+  kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
+}
+
+export interface PermissionParams {
+  sessionId: string;
+  toolCall: ToolCall;
+  options: PermissionOption[];
+}
+
+export interface PermissionResult {
+  outcome: { outcome: "cancelled" } | { outcome: "selected"; optionId: string };
+}
+
+export interface Mode {
+  id: string;
+  name: string;
+  description?: string | null;
+}
+
+export interface SessionState {
+  modes?: { currentModeId: string; availableModes: Mode[] } | null;
+}
+
+export interface PromptResult {
+  stopReason: string;
+}
+
+export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };
+
+export function diffsOf(call: ToolCall): Diff[] {
+  return (call.content ?? []).filter((content) => content.type === "diff");
+}
+
+/** The Markdown of a tool call's texts. */
+export function textOf(call: ToolCall): string {
+  return (call.content ?? [])
+    .flatMap((content) => (content.type === "content" && content.content.text !== undefined ? [content.content.text] : []))
+    .join("\n\n");
+}

@@ -1,0 +1,167 @@
+/** The chat's page in the side bar: shows the transcript, and passes on what the user does there. */
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+
+import type { FromPage, ToPage } from "../messages";
+import type { Proposals } from "../review/proposals";
+import type { Questions } from "../review/questions";
+import { openFile, openLink } from "./opening";
+import type { Attachment, Session } from "./session";
+import type { Transcript } from "./transcript";
+
+export const VIEW = "north.chat";
+
+export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
+  private view: vscode.WebviewView | undefined;
+  private attachment: Attachment | undefined;
+  /** The page is there and listens. */
+  private ready = false;
+  private wantsFocus = false;
+  private readonly listeners: vscode.Disposable[];
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly session: Session,
+    private readonly transcript: Transcript,
+    private readonly questions: Questions,
+    private readonly proposals: Proposals,
+  ) {
+    this.listeners = [
+      vscode.window.registerWebviewViewProvider(VIEW, this),
+      transcript.onChange((message) => this.post(message)),
+      session.onState(() => this.postState()),
+      session.onTitle((title) => {
+        if (this.view !== undefined) this.view.title = title || "Chat";
+      }),
+    ];
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.listeners).dispose();
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.ready = false;
+    view.title = this.session.title || "Chat";
+    const { webview } = view;
+    webview.options = { enableScripts: true, enableForms: false, localResourceRoots: [this.extension] };
+    webview.onDidReceiveMessage((message: FromPage) => this.receive(message));
+    view.onDidDispose(() => {
+      if (this.view === view) this.view = undefined;
+    });
+    webview.html = this.page(webview);
+  }
+
+  /** Shows the chat; without `preserveFocus` the cursor goes to its input. */
+  async show(preserveFocus: boolean): Promise<void> {
+    if (preserveFocus && this.view !== undefined) return this.view.show(true);
+    this.wantsFocus = true;
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    this.giveFocus();
+  }
+
+  async attach(attachment: Attachment): Promise<void> {
+    this.attachment = attachment;
+    this.postState();
+    await this.show(false);
+  }
+
+  private async receive(message: FromPage): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        this.post({ type: "all", items: this.transcript.all() });
+        this.postState();
+        this.ready = true;
+        this.giveFocus();
+        await this.session.open().catch(() => undefined); // the page shows the problem
+        return;
+      case "send":
+        return this.send(message.text);
+      case "stop":
+        return this.session.stop();
+      case "detach":
+        this.attachment = undefined;
+        return this.postState();
+      case "open":
+        return openFile(message.file, message.line);
+      case "link":
+        return openLink(message.address);
+      case "decide": {
+        const question = this.questions.open.find((open) => open.id === message.id);
+        if (question !== undefined) this.questions.choose(question, message.option);
+        return;
+      }
+      case "review": {
+        const question = this.questions.open.find((open) => open.id === message.id);
+        if (question !== undefined) await this.proposals.show(question);
+        return;
+      }
+      case "run":
+        await vscode.commands.executeCommand(message.command);
+    }
+  }
+
+  private async send(text: string): Promise<void> {
+    const { attachment } = this;
+    try {
+      await this.session.open();
+    } catch {
+      return this.post({ type: "draft", text });
+    }
+    this.attachment = undefined;
+    await this.session.send(text, attachment);
+  }
+
+  /** As soon as the page can take it. */
+  private giveFocus(): void {
+    if (!this.ready || !this.wantsFocus) return;
+    this.wantsFocus = false;
+    this.post({ type: "focus" });
+  }
+
+  private post(message: ToPage): void {
+    void this.view?.webview.postMessage(message);
+  }
+
+  private postState(): void {
+    const { problem, modeName, busy, queued } = this.session;
+    const attachment = this.attachment?.label ?? "";
+    this.post({ type: "state", state: { problem, mode: modeName, busy, queued, attachment } });
+  }
+
+  private page(webview: vscode.Webview): string {
+    const nonce = randomBytes(16).toString("base64");
+    const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
+    const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; form-action 'none'`;
+    return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="${address("media", "chat.css")}">
+<title>North</title>
+</head>
+<body>
+<main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
+<footer>
+<section id="problem" role="alert" hidden></section>
+<ul id="queue" aria-label="Waiting to be sent" hidden></ul>
+<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
+<div id="entry">
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<div id="controls">
+<button type="button" id="mode" class="plain" title="Switch mode"></button>
+<span id="activity" role="status"></span>
+<button type="button" id="stop" class="secondary" hidden>Stop</button>
+<button type="button" id="send">Send</button>
+</div>
+</div>
+</footer>
+<script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
+</body>
+</html>`;
+  }
+}

@@ -1,0 +1,95 @@
+/** The palette's commands, and the context keys that tell when they can be used. */
+
+import * as vscode from "vscode";
+
+import type { Panel } from "../chat/panel";
+import type { Session } from "../chat/session";
+import type { Proposals } from "../review/proposals";
+import type { OpenQuestion, Questions } from "../review/questions";
+import { reason } from "./logger";
+import { openSetting } from "./settings";
+
+interface Parts {
+  session: Session;
+  panel: Panel;
+  questions: Questions;
+  proposals: Proposals;
+  log: vscode.LogOutputChannel;
+}
+
+type Wanted = "allow_once" | "allow_always" | "reject_once";
+
+export function registerCommands({ session, panel, questions, proposals, log }: Parts): vscode.Disposable {
+  /** Only an option that the server offers can be chosen. */
+  const decide = (question: OpenQuestion | undefined, wanted: Wanted): void => {
+    const option = question?.options.find((offered) => offered.kind === wanted);
+    if (question !== undefined && option !== undefined) questions.choose(question, option.optionId);
+  };
+  const commands: Record<string, () => unknown> = {
+    newChat: async () => {
+      await panel.show(false);
+      await session.renew();
+    },
+    showChat: () => panel.show(false),
+    askSelection: () => attachSelection(panel),
+    accept: () => decide(proposals.current(), "allow_once"),
+    alwaysAccept: () => decide(proposals.current(), "allow_always"),
+    reject: () => decide(proposals.current(), "reject_once"),
+    runCommand: () => decide(questions.of("command")[0], "allow_once"),
+    denyCommand: () => decide(questions.of("command")[0], "reject_once"),
+    stop: () => session.stop(),
+    switchMode: () => switchMode(session),
+    openSetting,
+    restartServer: () => session.restart(),
+    showLog: () => log.show(),
+  };
+  const registered = Object.entries(commands).map(([name, run]) =>
+    vscode.commands.registerCommand(`north.${name}`, async () => {
+      try {
+        await run();
+      } catch (error) {
+        log.error(`north.${name}: ${reason(error)}`);
+        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+      }
+    }),
+  );
+  return vscode.Disposable.from(...registered, keepContext(session, questions, proposals));
+}
+
+function keepContext(session: Session, questions: Questions, proposals: Proposals): vscode.Disposable {
+  const set = (key: string, value: boolean) => void vscode.commands.executeCommand("setContext", `north.${key}`, value);
+  const update = () => {
+    const edit = proposals.current();
+    set("busy", session.busy);
+    set("editPending", edit !== undefined);
+    set("editMayBeRemembered", edit?.options.some((option) => option.kind === "allow_always") ?? false);
+    set("commandPending", questions.of("command").length > 0);
+  };
+  update();
+  return vscode.Disposable.from(session.onState(update), vscode.window.tabGroups.onDidChangeTabs(update));
+}
+
+async function attachSelection(panel: Panel): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || editor.selection.isEmpty) {
+    void vscode.window.showInformationMessage("North: select the text to ask about first.");
+    return;
+  }
+  const { document, selection } = editor;
+  const [first, last] = [selection.start.line + 1, selection.end.line + 1];
+  const label = `${vscode.workspace.asRelativePath(document.uri)}:${first}${last === first ? "" : `-${last}`}`;
+  const uri = document.uri.with({ fragment: `L${first}-L${last}` }).toString();
+  await panel.attach({ label, block: { type: "resource", resource: { uri, text: document.getText(selection) } } });
+}
+
+async function switchMode(session: Session): Promise<void> {
+  await session.open();
+  const items = session.modes.map((mode) => ({
+    label: mode.name,
+    description: mode.id === session.modeId ? "current" : "",
+    detail: mode.description ?? "",
+    id: mode.id,
+  }));
+  const chosen = await vscode.window.showQuickPick(items, { title: "North: Switch Mode", placeHolder: "What North may do" });
+  if (chosen !== undefined) await session.setMode(chosen.id);
+}

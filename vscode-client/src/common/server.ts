@@ -1,0 +1,159 @@
+/** Finding `north-lsp`, starting it, and noticing when it ends by itself. */
+
+import { access, constants, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/node";
+
+import { reason } from "./logger";
+import { chosenServer, mainFolder, SERVER_PATH } from "./settings";
+
+const PROGRAM = process.platform === "win32" ? "north-lsp.exe" : "north-lsp";
+const SCRIPTS = process.platform === "win32" ? "Scripts" : "bin";
+/** So many ends within so many milliseconds, and the server is left alone. */
+const MANY_CRASHES = 4;
+const SHORT_TIME = 3 * 60_000;
+
+/** Why there is no server, for the user to read. */
+export class NoServer extends Error {}
+
+export async function findServer(): Promise<string> {
+  const folder = mainFolder()?.uri.fsPath;
+  const chosen = chosenServer(homedir(), folder);
+  if (chosen !== "") {
+    if (await isProgram(chosen)) return chosen;
+    throw new NoServer(`The setting ${SERVER_PATH} names no program: ${chosen}`);
+  }
+  const places = (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
+  if (folder !== undefined) places.unshift(path.join(folder, ".venv", SCRIPTS));
+  for (const place of places) {
+    const program = path.join(place, PROGRAM);
+    if (await isProgram(program)) return program;
+  }
+  throw new NoServer(
+    `North's server north-lsp was not found: neither in the open folder's .venv nor on PATH. Install it, or name it in the setting ${SERVER_PATH}.`,
+  );
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The running server. When it ends by itself, whoever uses it connects again. */
+export class Server implements vscode.Disposable {
+  private client: LanguageClient | undefined;
+  private starting: Promise<LanguageClient> | undefined;
+  private crashes: number[] = [];
+  private readonly crashed = new vscode.EventEmitter<boolean>();
+
+  /** The server ended by itself; the value tells whether to connect again. */
+  readonly onCrash = this.crashed.event;
+
+  constructor(
+    private readonly log: vscode.LogOutputChannel,
+    private readonly prepare: (client: LanguageClient) => void,
+  ) {}
+
+  /** The client, started at the first call. Throws NoServer. */
+  connect(): Promise<LanguageClient> {
+    this.starting ??= this.start().catch((error: unknown) => {
+      this.starting = undefined;
+      throw error;
+    });
+    return this.starting;
+  }
+
+  /** The client while there is a server behind it. */
+  get running(): LanguageClient | undefined {
+    return this.client;
+  }
+
+  async stop(): Promise<void> {
+    const client = this.client;
+    this.client = this.starting = undefined;
+    if (client !== undefined) await this.end(client);
+  }
+
+  dispose(): Promise<void> {
+    this.crashed.dispose();
+    return this.stop();
+  }
+
+  private async start(): Promise<LanguageClient> {
+    const program = await findServer();
+    this.log.info(`Starting ${program} lsp`);
+    const client = this.createClient(program);
+    this.prepare(client);
+    try {
+      await client.start();
+    } catch (error) {
+      await this.end(client);
+      throw new NoServer(`${program} could not be started: ${reason(error)}`);
+    }
+    const about = client.initializeResult?.serverInfo;
+    const name = `${about?.name ?? "unknown"} ${about?.version ?? ""}`.trim();
+    if (!speaksChat(client)) {
+      await this.end(client);
+      throw new NoServer(
+        `${program} (${name}) cannot chat with this extension: it is too old, or not North's server. Install a newer north-lsp.`,
+      );
+    }
+    this.log.info(`Connected to ${name}`);
+    this.client = client;
+    return client;
+  }
+
+  private createClient(program: string): LanguageClient {
+    const client: LanguageClient = new LanguageClient(
+      "north",
+      "North",
+      { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
+      {
+        documentSelector: [{ scheme: "file" }],
+        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} } } } },
+        outputChannel: this.log,
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue, handled: true }),
+          closed: () => {
+            this.closed(client);
+            return { action: CloseAction.DoNotRestart, handled: true };
+          },
+        },
+        initializationFailedHandler: () => false,
+      },
+    );
+    return client;
+  }
+
+  private closed(client: LanguageClient): void {
+    if (client !== this.client) return;
+    this.client = this.starting = undefined;
+    const now = Date.now();
+    this.crashes = [...this.crashes.filter((time) => now - time < SHORT_TIME), now];
+    const again = this.crashes.length < MANY_CRASHES;
+    if (!again) this.crashes = [];
+    this.log.error(`The server ended unexpectedly${again ? "; it is started again" : ", once too often"}.`);
+    this.crashed.fire(again);
+  }
+
+  private async end(client: LanguageClient): Promise<void> {
+    try {
+      await client.dispose(2_000);
+    } catch (error) {
+      this.log.debug(`Stopping: ${reason(error)}`);
+    }
+  }
+}
+
+function speaksChat(client: LanguageClient): boolean {
+  const experimental: unknown = client.initializeResult?.capabilities.experimental;
+  if (typeof experimental !== "object" || experimental === null || !("north" in experimental)) return false;
+  const north = experimental.north;
+  return typeof north === "object" && north !== null && "protocolVersion" in north && north.protocolVersion === 1;
+}

@@ -1,0 +1,54 @@
+/** What the extension and the chat's page say to each other. */
+
+import type { ToolStatus } from "./acp";
+
+export interface Option {
+  id: string;
+  name: string;
+}
+
+/** A row of the conversation. A later one with the same `id` takes the place of the earlier one. */
+export type Item =
+  | { kind: "user"; id: string; text: string; attachment?: string }
+  | { kind: "answer" | "thought"; id: string; markdown: string }
+  | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number }
+  | { kind: "notice"; id: string; severity: string; text: string }
+  | Question;
+
+/** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
+export interface Question {
+  kind: "edit" | "command";
+  id: string;
+  title: string;
+  markdown: string;
+  options: Option[];
+  decision?: string;
+}
+
+export interface State {
+  /** What the user cannot do now, and why; empty when everything is fine. */
+  problem: string;
+  mode: string;
+  busy: boolean;
+  queued: string[];
+  attachment: string;
+}
+
+export type ToPage =
+  | { type: "all"; items: Item[] }
+  | { type: "item"; item: Item }
+  | { type: "append"; id: string; markdown: string }
+  | { type: "state"; state: State }
+  | { type: "draft"; text: string }
+  | { type: "focus" };
+
+export type FromPage =
+  | { type: "ready" }
+  | { type: "send"; text: string }
+  | { type: "stop" }
+  | { type: "detach" }
+  | { type: "open"; file: string; line: number | null }
+  | { type: "link"; address: string }
+  | { type: "decide"; id: string; option: string }
+  | { type: "review"; id: string }
+  | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" };

@@ -1,0 +1,102 @@
+/** The server's permission requests: each waits until the user chooses one of the offered options. */
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+import {
+  CANCELLED,
+  type Diff,
+  diffsOf,
+  type PermissionOption,
+  type PermissionParams,
+  type PermissionResult,
+  textOf,
+} from "../acp";
+import type { Transcript } from "../chat/transcript";
+import type { Question } from "../messages";
+
+export interface OpenQuestion {
+  readonly id: string;
+  readonly title: string;
+  readonly diffs: Diff[];
+  readonly options: PermissionOption[];
+  readonly settle: (result: PermissionResult, decision: string) => void;
+  /** Ends when the question is decided, however. */
+  readonly done: Promise<void>;
+}
+
+export class Questions implements vscode.Disposable {
+  open: OpenQuestion[] = [];
+  private asked = 0;
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly asking = new vscode.EventEmitter<OpenQuestion>();
+
+  readonly onChange = this.changed.event;
+  readonly onAsk = this.asking.event;
+
+  constructor(private readonly transcript: Transcript) {}
+
+  dispose(): void {
+    this.cancelAll();
+    this.changed.dispose();
+    this.asking.dispose();
+  }
+
+  /** Answers a client's permission requests; those of another conversation are refused. */
+  listen(client: LanguageClient, isCurrent: (sessionId: string) => boolean): void {
+    client.onRequest("session/request_permission", (params: PermissionParams, token: vscode.CancellationToken) =>
+      isCurrent(params.sessionId) ? this.ask(params, token) : CANCELLED,
+    );
+  }
+
+  /** The edits or the commands that wait, oldest first. */
+  of(kind: Question["kind"]): OpenQuestion[] {
+    return this.open.filter((question) => kindOf(question) === kind);
+  }
+
+  choose(question: OpenQuestion, optionId: string): void {
+    const option = question.options.find((offered) => offered.optionId === optionId);
+    if (option !== undefined) question.settle({ outcome: { outcome: "selected", optionId } }, option.name);
+  }
+
+  cancelAll(): void {
+    for (const question of this.open) question.settle(CANCELLED, "Stop");
+  }
+
+  private ask({ toolCall, options }: PermissionParams, token: vscode.CancellationToken): Promise<PermissionResult> {
+    this.asked += 1;
+    const id = `question:${this.asked}`;
+    const title = toolCall.title ?? "";
+    const diffs = diffsOf(toolCall);
+    const row: Question = {
+      kind: diffs.length > 0 ? "edit" : "command",
+      id,
+      title,
+      markdown: textOf(toolCall),
+      options: options.map((option) => ({ id: option.optionId, name: option.name })),
+    };
+    return new Promise((resolve) => {
+      let finish = (): void => {};
+      const done = new Promise<void>((end) => (finish = end));
+      const settle = (result: PermissionResult, decision: string): void => {
+        if (!this.open.includes(question)) return;
+        this.open = this.open.filter((other) => other !== question);
+        cancelled.dispose();
+        if (this.transcript.get(id) !== undefined) this.transcript.put({ ...row, decision });
+        resolve(result);
+        finish();
+        this.changed.fire();
+      };
+      const question: OpenQuestion = { id, title, diffs, options, settle, done };
+      const cancelled = token.onCancellationRequested(() => settle(CANCELLED, "Stop"));
+      this.open.push(question);
+      this.transcript.put(row);
+      this.changed.fire();
+      this.asking.fire(question);
+    });
+  }
+}
+
+export function kindOf(question: OpenQuestion): Question["kind"] {
+  return question.diffs.length > 0 ? "edit" : "command";
+}
