@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from north_lsp.acp import v1
+from north_lsp.acp import questions, v1
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged
@@ -42,35 +42,31 @@ class AcpEditor:
             await self._peer.notify("session/update", {"sessionId": self._session_id, "update": update})
 
     async def review_edit(self, review: EditReview) -> EditDecision:
-        chosen = await self._ask(v1.edit_permission(self._session_id, review))
-        match chosen:
-            case "accept" | "always" | "stop":
-                return EditDecision(chosen)
-            case _:
-                return EditDecision("reject")
+        params = questions.edit_permission(self._session_id, review, self._client)
+        chosen, answer = await self._ask(params)
+        return questions.edit_decision(answer, chosen, review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
-        chosen = await self._ask(v1.command_permission(self._session_id, review))
-        match chosen:
-            case "run" | "always" | "all" | "stop":
-                return CommandDecision(chosen)
-            case _:
-                return CommandDecision("deny")
+        chosen, answer = await self._ask(questions.command_permission(self._session_id, review))
+        return questions.command_decision(answer, chosen)
 
-    async def _ask(self, params: dict[str, Any]) -> str | None:
-        """The option chosen among those offered; "stop" for a cancelled question, None for anything else."""
+    async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+        """The option chosen among those offered ("stop" for a cancelled question, None for anything else), and the
+        whole answer."""
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:
-            return None
-        outcome = answer.get("outcome") if isinstance(answer, dict) else None
+            return None, {}
+        if not isinstance(answer, dict):
+            return None, {}
+        outcome = answer.get("outcome")
         if not isinstance(outcome, dict):
-            return None
+            return None, answer
         if outcome.get("outcome") == "cancelled":
-            return "stop"
+            return "stop", answer
         chosen = outcome.get("optionId")
         offered = [option["optionId"] for option in params["options"]]
-        return chosen if outcome.get("outcome") == "selected" and chosen in offered else None
+        return (chosen if outcome.get("outcome") == "selected" and chosen in offered else None), answer
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return await self._documents.unsaved_texts()

@@ -19,6 +19,7 @@ class Client:
     reads_files: bool = False
     writes_files: bool = False
     shows_notices: bool = False
+    reviews_hunks: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def read_client(params: Params) -> Client:
         files.get("readTextFile") is True,
         files.get("writeTextFile") is True,
         isinstance(session.get("notices"), dict),
+        _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
     )
 
 

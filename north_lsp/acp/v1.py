@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.editor import CommandReview, EditReview
 from north_lsp.agent.events import (
     AnswerDelta,
     ApprovalsChanged,
@@ -32,24 +31,12 @@ from north_lsp.workspace.proposal import FileChange
 
 Update = dict[str, Any]
 
-EDIT_OPTIONS = (
-    ("accept", "Accept", "allow_once"),
-    ("always", "Always accept in this project", "allow_always"),
-    ("reject", "Reject", "reject_once"),
-)
-COMMAND_OPTIONS = (
-    ("run", "Run", "allow_once"),
-    ("always", "Always run this command", "allow_always"),
-    ("all", "Run all commands", "allow_always"),
-    ("deny", "Deny", "reject_once"),
-)
-
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _content(text: str) -> dict[str, Any]:
+def content(text: str) -> dict[str, Any]:
     return {"type": "content", "content": _text(text)}
 
 
@@ -61,7 +48,7 @@ def _call(call_id: str, **fields: object) -> Update:
     return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}
 
 
-def _diffs(files: Sequence[FileChange]) -> list[dict[str, Any]]:
+def diffs(files: Sequence[FileChange]) -> list[dict[str, Any]]:
     return [
         {"type": "diff", "path": str(change.path), "oldText": change.old_text, "newText": change.new_text}
         for change in files
@@ -76,7 +63,7 @@ def _locations(places: Sequence[Location]) -> list[dict[str, Any]]:
     return [_place(place.path, place.line) for place in places]
 
 
-def _changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
+def changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
     return [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files]
 
 
@@ -107,11 +94,11 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             located = {"locations": _locations(places)} if places else {}
             return [_call(call_id, title=title, rawInput=dict(arguments), **located)]
         case CallProposes(call_id, title, files):
-            return [_call(call_id, title=title, content=_diffs(files), locations=_changed_places(files))]
+            return [_call(call_id, title=title, content=diffs(files), locations=changed_places(files))]
         case CallRunning(call_id, None):
             return [_call(call_id, status="in_progress")]
         case CallRunning(call_id, output):
-            return [_call(call_id, status="in_progress", content=[_content(fenced(output or "", ""))])]
+            return [_call(call_id, status="in_progress", content=[content(fenced(output or "", ""))])]
         case CallEnded():
             return [_ended(event)]
         case ModeChanged(mode):
@@ -133,12 +120,12 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
 
 
 def _ended(event: CallEnded) -> Update:
-    content = _diffs(event.files)
+    shown = diffs(event.files)
     if event.text:
-        content.append(_content(fenced(event.text, "") if "\n" in event.text else event.text))
+        shown.append(content(fenced(event.text, "") if "\n" in event.text else event.text))
     fields: dict[str, object] = {"title": event.title, "status": "completed" if event.ok else "failed"}
-    if content:
-        fields["content"] = content
+    if shown:
+        fields["content"] = shown
     if event.locations:
         fields["locations"] = _locations(event.locations)
     return _call(event.call_id, **fields)
@@ -174,44 +161,3 @@ def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
 def _select(id: str, name: str, category: str | None, value: str, options: list[dict[str, str]]) -> dict[str, Any]:
     option = {"id": id, "name": name, "type": "select", "currentValue": value, "options": options}
     return option if category is None else option | {"category": category}
-
-
-def _options(rows: Sequence[tuple[str, str, str]], may_remember: bool) -> list[dict[str, Any]]:
-    return [
-        {"optionId": id, "name": name, "kind": kind}
-        for id, name, kind in rows
-        if may_remember or kind != "allow_always"
-    ]
-
-
-def edit_permission(session_id: str, review: EditReview) -> dict[str, Any]:
-    """`session/request_permission` for a proposal: its diffs, and the reasons why it asks where there are any."""
-    files = review.proposal.files
-    content = _diffs(files) + [_content(visible(warning)) for warning in review.warnings]
-    tool_call = {
-        "toolCallId": review.proposal.tool_call_id,
-        "title": review.title,
-        "kind": "edit",
-        "status": "pending",
-        "content": content,
-        "locations": _changed_places(files),
-    }
-    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(EDIT_OPTIONS, review.may_remember)}
-
-
-def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]:
-    """`session/request_permission` for a command: all of it, even in the title, since a client may show no more."""
-    command = visible(review.command.command)
-    details = [f"In {visible(str(review.command.cwd))}, at most {review.command.timeout:g} s."]
-    if review.command.description:
-        details.append(visible(review.command.description))
-    details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
-    tool_call = {
-        "toolCallId": review.call_id,
-        "title": f"Run `{' ⏎ '.join(command.split(chr(10)))}`",
-        "kind": "execute",
-        "status": "pending",
-        "content": [_content(fenced(command, "sh")), _content("\n\n".join(details))],
-        "rawInput": {"command": review.command.command, "cwd": str(review.command.cwd)},
-    }
-    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(COMMAND_OPTIONS, review.may_remember)}

@@ -1,8 +1,23 @@
-"""The one envelope in which every tool result reaches the model (text-first tools aside)."""
+"""What a tool call comes to, and the one envelope in which it reaches the model (text-first tools aside)."""
 
 import json
+from dataclasses import dataclass
 
+from north_lsp.agent.events import CallEnded
 from north_lsp.errors import ToolError
+
+
+class StopTurn(Exception):
+    """The user ended the turn from a review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call came to: the text for the model, and the event for people."""
+
+    text: str
+    is_error: bool
+    ended: CallEnded
 
 
 def _json(value: object) -> str:

@@ -7,10 +7,11 @@ from typing import Any, Literal, assert_never
 
 import anyio
 
-from north_lsp.agent.calls import Calls, StopTurn
+from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
 from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, UsageChanged
+from north_lsp.agent.results import StopTurn
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import block_to_log
 from north_lsp.display import one_line

@@ -1,0 +1,153 @@
+"""Permission requests in protocol version 1: the core's questions as params, the answers as decisions. Pure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from north_lsp.acp.initialize import Client
+from north_lsp.acp.v1 import changed_places, content, diffs, fenced
+from north_lsp.agent.editor import CommandDecision, CommandReview, EditDecision, EditReview
+from north_lsp.display import visible
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import to_newlines
+
+EDIT_OPTIONS = (
+    ("accept", "Accept", "allow_once"),
+    ("always", "Always accept in this project", "allow_always"),
+    ("reject", "Reject", "reject_once"),
+)
+COMMAND_OPTIONS = (
+    ("run", "Run", "allow_once"),
+    ("always", "Always run this command", "allow_always"),
+    ("all", "Run all commands", "allow_always"),
+    ("deny", "Deny", "reject_once"),
+)
+_MAX_COMMENT = 4000
+
+
+def _options(rows: Sequence[tuple[str, str, str]], may_remember: bool) -> list[dict[str, Any]]:
+    return [
+        {"optionId": id, "name": name, "kind": kind}
+        for id, name, kind in rows
+        if may_remember or kind != "allow_always"
+    ]
+
+
+def edit_permission(session_id: str, review: EditReview, client: Client) -> dict[str, Any]:
+    """`session/request_permission` for a proposal: its diffs, the reasons why it asks, and its hunks for a client that
+    decides on each."""
+    files = review.proposal.files
+    tool_call = {
+        "toolCallId": review.proposal.tool_call_id,
+        "title": review.title,
+        "kind": "edit",
+        "status": "pending",
+        "content": [*diffs(files), *(content(visible(warning)) for warning in review.warnings)],
+        "locations": changed_places(files),
+    }
+    params = {"sessionId": session_id, "toolCall": tool_call, "options": _options(EDIT_OPTIONS, review.may_remember)}
+    if client.reviews_hunks:
+        params["_meta"] = {"north": {"files": [_hunks(change) for change in files]}}
+    return params
+
+
+def _hunks(change: FileChange) -> dict[str, Any]:
+    hunks = [
+        {
+            "id": hunk.id,
+            "oldStart": hunk.old_start,
+            "oldLines": hunk.old_lines,
+            "newStart": hunk.new_start,
+            "newLines": hunk.new_lines,
+        }
+        for hunk in change.hunks
+    ]
+    return {"path": str(change.path), "hunks": hunks}
+
+
+def edit_decision(answer: dict[str, Any], chosen: str | None, review: EditReview) -> EditDecision:
+    """The user's decision on a proposal. What North's extension adds to the answer counts only with "accept", and only
+    as far as it names files of this proposal; an answer that is malformed there refuses the edit."""
+    extra = _extension(answer)
+    comment = _comment(extra)
+    match chosen:
+        case "always" | "stop":
+            return EditDecision(chosen, comment)
+        case "accept":
+            pass
+        case _:
+            return EditDecision("reject", comment)
+    files = {str(change.path): change for change in review.proposal.files}
+    try:
+        hunks = _hunk_ids(extra["hunks"], files) if "hunks" in extra else None
+        texts = _texts(extra.get("texts", {}), files)
+    except ValueError:
+        return EditDecision("reject", comment)
+    return EditDecision("accept", comment, hunks, texts)
+
+
+def _extension(answer: dict[str, Any]) -> dict[str, Any]:
+    meta = answer.get("_meta")
+    extra = meta.get("north") if isinstance(meta, dict) else None
+    return extra if isinstance(extra, dict) else {}
+
+
+def _comment(extra: dict[str, Any]) -> str | None:
+    comment = extra.get("comment")
+    return comment.strip()[:_MAX_COMMENT] or None if isinstance(comment, str) else None
+
+
+def _hunk_ids(value: object, files: dict[str, FileChange]) -> dict[Path, frozenset[str]]:
+    """Raises ValueError."""
+    accepted: dict[Path, frozenset[str]] = {}
+    for path, ids in _entries(value, files):
+        known = {hunk.id for hunk in files[path].hunks}
+        if not isinstance(ids, list) or not all(isinstance(id, str) and id in known for id in ids):
+            raise ValueError
+        accepted[files[path].path] = frozenset(ids)
+    return accepted
+
+
+def _texts(value: object, files: dict[str, FileChange]) -> dict[Path, str]:
+    """With the line endings of the proposed text, which a client's editor may have changed. Raises ValueError."""
+    texts: dict[Path, str] = {}
+    for path, text in _entries(value, files):
+        if not isinstance(text, str):
+            raise ValueError
+        change = files[path]
+        is_crlf = "\r\n" in change.new_text and "\r\n" not in text
+        texts[change.path] = to_newlines(text, "\r\n") if is_crlf else text
+    return texts
+
+
+def _entries(value: object, files: dict[str, FileChange]) -> list[tuple[str, object]]:
+    if not isinstance(value, dict) or not value.keys() <= files.keys():
+        raise ValueError
+    return list(value.items())
+
+
+def command_decision(answer: dict[str, Any], chosen: str | None) -> CommandDecision:
+    comment = _comment(_extension(answer))
+    match chosen:
+        case "run" | "always" | "all" | "stop":
+            return CommandDecision(chosen, comment)
+        case _:
+            return CommandDecision("deny", comment)
+
+
+def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]:
+    """`session/request_permission` for a command: all of it, even in the title, since a client may show no more."""
+    command = visible(review.command.command)
+    details = [f"In {visible(str(review.command.cwd))}, at most {review.command.timeout:g} s."]
+    if review.command.description:
+        details.append(visible(review.command.description))
+    details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
+    tool_call = {
+        "toolCallId": review.call_id,
+        "title": f"Run `{' ⏎ '.join(command.split(chr(10)))}`",
+        "kind": "execute",
+        "status": "pending",
+        "content": [content(fenced(command, "sh")), content("\n\n".join(details))],
+        "rawInput": {"command": review.command.command, "cwd": str(review.command.cwd)},
+    }
+    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(COMMAND_OPTIONS, review.may_remember)}
