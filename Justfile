@@ -8,9 +8,23 @@ setup:
     test -x {{bin}}/python || python3 -m venv .venv
     {{bin}}/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 
-# Lint, types, import contracts and every test: what CI runs.
-test: lint
+# Lint, types, import contracts and every test, those in real editors too: what CI runs.
+test: lint unit e2e
+
+# Every test of the server.
+unit:
     {{bin}}/python -m pytest -n auto
+
+# The clients in a real VS Code and a real Neovim. The editors are set up outside the checkout, once.
+e2e: vsix
+    {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py
+    tests/e2e/vscode/run tests/e2e/vscode/smoke.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-faults.mjs
+
+# Build the VS Code extension: vscode-client/north.vsix.
+vsix:
+    cd vscode-client && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm run --silent package
 
 # Formatting, lint, types and the dependency direction.
 lint:

@@ -54,14 +54,31 @@ export interface PermissionOption {
   kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
 }
 
+/** Where a hunk stands in the old and in the proposed text; lines count from 1. North's extension of the protocol. */
+export interface Hunk {
+  id: string;
+  oldStart: number;
+  oldLines: number;
+  newStart: number;
+  newLines: number;
+}
+
 export interface PermissionParams {
   sessionId: string;
   toolCall: ToolCall;
   options: PermissionOption[];
+  _meta?: { north?: { files?: { path: string; hunks: Hunk[] }[] } };
+}
+
+/** What goes with an accepted edit: for each file the hunks that stand, or the text that the user made of it. */
+export interface Parts {
+  hunks?: Record<string, string[]>;
+  texts?: Record<string, string>;
 }
 
 export interface PermissionResult {
   outcome: { outcome: "cancelled" } | { outcome: "selected"; optionId: string };
+  _meta?: { north: Parts };
 }
 
 export interface Mode {

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -62,6 +62,9 @@ const project = path.join(folder, "sample");
 const greeting = path.join(project, "hello/greeting.py");
 const data = path.join(folder, "data");
 await cp(path.join(checkout, "north_lsp/demo/sample"), project, { recursive: true });
+/** Three lines that stand far apart. */
+const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
+await writeFile(path.join(project, "hello/many.py"), manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
 for (const name of ["config", "data", "state", "home"]) await mkdir(path.join(folder, name));
 
 const env = {
@@ -140,7 +143,7 @@ try {
   await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
   await diffTab.waitFor();
   assert.ok((await readFile(greeting, "utf8")).includes('"Hello"'));
-  await page.locator(".editor-actions").getByRole("button", { name: /^Accept/ }).click();
+  await page.locator(".editor-actions").getByRole("button", { name: "Accept", exact: true }).click();
   await diffTab.waitFor({ state: "detached" });
   await chat.idle();
   await until("the edit in the editor", async () => (await cursorLines()).includes('SALUTATION = "Good morning"'));
@@ -164,6 +167,42 @@ try {
   assert.ok((await readFile(greeting, "utf8")).includes('"stranger"'));
   assert.ok((await cursorLines()).includes('"stranger"'));
   log("edit rejected");
+
+  // -- an edit of three hunks: one accepted, one rejected, the last one accepted, which decides the whole
+  await chat.send('replace "ITEM" by "ENTRY" in hello/many.py');
+  await diffTab.waitFor();
+  await until("the hunks of the diff", async () => {
+    const { modified } = await diffEditorLines(page);
+    return modified.some((line) => line.includes("ENTRY = 1"));
+  });
+  const right = page.locator(".editor.modified .monaco-editor");
+  await right.locator(".view-line", { hasText: "ENTRY = 1" }).click();
+  await palette(page, "North: Accept Hunk");
+  await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor(); // at the next hunk
+  await page.locator(".editor-actions").getByRole("button", { name: /^Reject Hunk/ }).click();
+  await until("the second hunk to be taken out", async () => {
+    const { modified } = await diffEditorLines(page);
+    return modified.some((line) => line.includes("ITEM = 2"));
+  });
+  await screenshot(page, "extension-5b-hunks");
+  await page.keyboard.press("Control+Alt+Y");
+  await diffTab.waitFor({ state: "detached" });
+  await chat.idle();
+  const many = path.join(project, "hello/many.py");
+  assert.equal(await readFile(many, "utf8"), manyItems("ENTRY = 1", "ITEM = 2", "ENTRY = 3"));
+  log("single hunks decided");
+
+  // -- an edit that the user changes before accepting it
+  await chat.send('replace "ENTRY = 1" by "FIRST = 1" in hello/many.py');
+  await diffTab.waitFor();
+  await right.locator(".view-line", { hasText: "FIRST = 1" }).click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("  # the user's own");
+  await palette(page, "North: Accept");
+  await diffTab.waitFor({ state: "detached" });
+  await chat.idle();
+  assert.equal(await readFile(many, "utf8"), manyItems("FIRST = 1  # the user's own", "ITEM = 2", "ENTRY = 3"));
+  log("a changed proposal accepted");
 
   // -- a command, approved in the chat
   await chat.send("run `echo a-command-that-ran`");

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 
 import type { FromPage, ToPage } from "../messages";
 import type { Proposals } from "../review/proposals";
-import type { Questions } from "../review/questions";
+import { kindOf, type OpenQuestion, type Questions } from "../review/questions";
 import { openFile, openLink } from "./opening";
 import type { Attachment, Session } from "./session";
 import type { Transcript } from "./transcript";
@@ -90,7 +90,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return openLink(message.address);
       case "decide": {
         const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) this.questions.choose(question, message.option);
+        if (question !== undefined) await this.decide(question, message.option);
         return;
       }
       case "review": {
@@ -112,6 +112,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
     this.attachment = undefined;
     await this.session.send(text, attachment);
+  }
+
+  /** An edit is taken as its diff shows it, wherever it is decided. */
+  private async decide(question: OpenQuestion, optionId: string): Promise<void> {
+    const kind = question.options.find((option) => option.optionId === optionId)?.kind;
+    if (kindOf(question) === "command" || kind === undefined) this.questions.choose(question, optionId);
+    else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
+    else await this.proposals.reject(question);
   }
 
   /** As soon as the page can take it. */

@@ -17,13 +17,14 @@ interface Parts {
   log: vscode.LogOutputChannel;
 }
 
-type Wanted = "allow_once" | "allow_always" | "reject_once";
-
 export function registerCommands({ session, panel, questions, proposals, log }: Parts): vscode.Disposable {
-  /** Only an option that the server offers can be chosen. */
-  const decide = (question: OpenQuestion | undefined, wanted: Wanted): void => {
-    const option = question?.options.find((offered) => offered.kind === wanted);
-    if (question !== undefined && option !== undefined) questions.choose(question, option.optionId);
+  const decide = (kind: "allow_once" | "reject_once"): void => {
+    const [question] = questions.of("command");
+    if (question !== undefined) questions.chooseKind(question, kind);
+  };
+  const onEdit = async (act: (question: OpenQuestion) => Promise<void>): Promise<void> => {
+    const question = proposals.current();
+    if (question !== undefined) await act(question);
   };
   const commands: Record<string, () => unknown> = {
     newChat: async () => {
@@ -32,11 +33,13 @@ export function registerCommands({ session, panel, questions, proposals, log }: 
     },
     showChat: () => panel.show(false),
     askSelection: () => attachSelection(panel),
-    accept: () => decide(proposals.current(), "allow_once"),
-    alwaysAccept: () => decide(proposals.current(), "allow_always"),
-    reject: () => decide(proposals.current(), "reject_once"),
-    runCommand: () => decide(questions.of("command")[0], "allow_once"),
-    denyCommand: () => decide(questions.of("command")[0], "reject_once"),
+    accept: () => onEdit((question) => proposals.accept(question)),
+    alwaysAccept: () => onEdit((question) => proposals.accept(question, "allow_always")),
+    reject: () => onEdit((question) => proposals.reject(question)),
+    acceptHunk: () => proposals.decideHunk("accepted"),
+    rejectHunk: () => proposals.decideHunk("rejected"),
+    runCommand: () => decide("allow_once"),
+    denyCommand: () => decide("reject_once"),
     stop: () => session.stop(),
     switchMode: () => switchMode(session),
     openSetting,
@@ -63,10 +66,16 @@ function keepContext(session: Session, questions: Questions, proposals: Proposal
     set("busy", session.busy);
     set("editPending", edit !== undefined);
     set("editMayBeRemembered", edit?.options.some((option) => option.kind === "allow_always") ?? false);
+    set("hunkPending", proposals.hasHunks);
     set("commandPending", questions.of("command").length > 0);
   };
   update();
-  return vscode.Disposable.from(session.onState(update), vscode.window.tabGroups.onDidChangeTabs(update));
+  return vscode.Disposable.from(
+    session.onState(update),
+    proposals.onChange(update),
+    vscode.window.tabGroups.onDidChangeTabs(update),
+    vscode.window.onDidChangeActiveTextEditor(update),
+  );
 }
 
 async function attachSelection(panel: Panel): Promise<void> {

@@ -116,7 +116,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} } } } },
+        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} }, _meta: { north: { hunks: true } } } } },
         outputChannel: this.log,
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -7,6 +7,8 @@ import {
   CANCELLED,
   type Diff,
   diffsOf,
+  type Hunk,
+  type Parts,
   type PermissionOption,
   type PermissionParams,
   type PermissionResult,
@@ -20,6 +22,8 @@ export interface OpenQuestion {
   readonly title: string;
   readonly diffs: Diff[];
   readonly options: PermissionOption[];
+  /** By file; empty when the server does not tell them. */
+  readonly hunks: ReadonlyMap<string, Hunk[]>;
   readonly settle: (result: PermissionResult, decision: string) => void;
   /** Ends when the question is decided, however. */
   readonly done: Promise<void>;
@@ -54,20 +58,30 @@ export class Questions implements vscode.Disposable {
     return this.open.filter((question) => kindOf(question) === kind);
   }
 
-  choose(question: OpenQuestion, optionId: string): void {
+  choose(question: OpenQuestion, optionId: string, parts?: Parts): void {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    if (option !== undefined) question.settle({ outcome: { outcome: "selected", optionId } }, option.name);
+    if (option === undefined) return;
+    const meta = parts === undefined ? {} : { _meta: { north: parts } };
+    const decision = parts === undefined ? option.name : `${option.name}, in part or changed`;
+    question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, decision);
+  }
+
+  /** Only an option that the server offers can be chosen. */
+  chooseKind(question: OpenQuestion, kind: PermissionOption["kind"], parts?: Parts): void {
+    const option = question.options.find((offered) => offered.kind === kind);
+    if (option !== undefined) this.choose(question, option.optionId, parts);
   }
 
   cancelAll(): void {
     for (const question of this.open) question.settle(CANCELLED, "Stop");
   }
 
-  private ask({ toolCall, options }: PermissionParams, token: vscode.CancellationToken): Promise<PermissionResult> {
+  private ask({ toolCall, options, _meta }: PermissionParams, token: vscode.CancellationToken): Promise<PermissionResult> {
     this.asked += 1;
     const id = `question:${this.asked}`;
     const title = toolCall.title ?? "";
     const diffs = diffsOf(toolCall);
+    const hunks = new Map((_meta?.north?.files ?? []).map((file) => [file.path, file.hunks]));
     const row: Question = {
       kind: diffs.length > 0 ? "edit" : "command",
       id,
@@ -87,7 +101,7 @@ export class Questions implements vscode.Disposable {
         finish();
         this.changed.fire();
       };
-      const question: OpenQuestion = { id, title, diffs, options, settle, done };
+      const question: OpenQuestion = { id, title, diffs, options, hunks, settle, done };
       const cancelled = token.onCancellationRequested(() => settle(CANCELLED, "Stop"));
       this.open.push(question);
       this.transcript.put(row);

@@ -1,0 +1,80 @@
+/** The two sides of a proposal as documents: the old text, which cannot be changed, and the proposed one, which can. */
+
+import * as vscode from "vscode";
+
+export const SCHEME = "north-proposal";
+
+export type Side = "before" | "after";
+
+export class ProposalTexts implements vscode.FileSystemProvider {
+  private readonly files = new Map<string, { data: Uint8Array; time: number }>();
+  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+
+  readonly onDidChangeFile = this.changed.event;
+
+  put(uri: vscode.Uri, text: string): void {
+    if (this.files.has(uri.toString())) return; // shown before, and perhaps changed since
+    this.files.set(uri.toString(), { data: new TextEncoder().encode(text), time: Date.now() });
+  }
+
+  forget(uri: vscode.Uri): void {
+    this.files.delete(uri.toString());
+  }
+
+  stat(uri: vscode.Uri): vscode.FileStat {
+    const { data, time } = this.file(uri);
+    const stat = { type: vscode.FileType.File, ctime: time, mtime: time, size: data.length };
+    return sideOf(uri) === "before" ? { ...stat, permissions: vscode.FilePermission.Readonly } : stat;
+  }
+
+  readFile(uri: vscode.Uri): Uint8Array {
+    return this.file(uri).data;
+  }
+
+  writeFile(uri: vscode.Uri, data: Uint8Array): void {
+    this.file(uri);
+    if (sideOf(uri) === "before") throw vscode.FileSystemError.NoPermissions(uri);
+    this.files.set(uri.toString(), { data, time: Date.now() });
+    this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+  }
+
+  watch(): vscode.Disposable {
+    return new vscode.Disposable(() => {});
+  }
+
+  readDirectory(): [string, vscode.FileType][] {
+    return [];
+  }
+
+  createDirectory(uri: vscode.Uri): void {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  delete(uri: vscode.Uri): void {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  rename(uri: vscode.Uri): void {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  private file(uri: vscode.Uri): { data: Uint8Array; time: number } {
+    const file = this.files.get(uri.toString());
+    if (file === undefined) throw vscode.FileSystemError.FileNotFound(uri);
+    return file;
+  }
+}
+
+/** `name` is what the document is called in the editor. */
+export function proposalUri(name: string, side: Side, questionId: string): vscode.Uri {
+  const path = name.startsWith("/") ? name : `/${name}`;
+  return vscode.Uri.from({ scheme: SCHEME, path, query: `${side}&${questionId}` });
+}
+
+export function sideOf(uri: vscode.Uri): Side {
+  return uri.query.startsWith("before&") ? "before" : "after";
+}
+
+export function questionOf(uri: vscode.Uri): string | undefined {
+  return uri.scheme === SCHEME ? uri.query.split("&")[1] : undefined;
+}
