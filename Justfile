@@ -13,7 +13,7 @@ test: lint unit e2e
 
 # Every test of the server.
 unit:
-    {{bin}}/python -m pytest -n auto
+    {{bin}}/python -m pytest -n auto --ignore tests/e2e
 
 # The clients in a real VS Code and a real Neovim. The editors are set up outside the checkout, once.
 e2e: vsix

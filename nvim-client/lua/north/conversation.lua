@@ -289,7 +289,7 @@ start = function()
         return
       end
       if vim.tbl_get(started.server_capabilities, "experimental", "north") == nil then
-        failed("this server does not offer the chat: is `cmd` a north-lsp of this plugin's time?")
+        failed("this server cannot chat: it is too old, or not North's server. Install a newer north-lsp.")
       elseif state.session_id then
         load_session()
       else

@@ -121,7 +121,7 @@ function M.start(options)
     vim.notify("North: " .. problem, vim.log.levels.ERROR)
     return nil
   end
-  return vim.lsp.start({
+  local id = vim.lsp.start({
     name = "north",
     cmd = server.cmd,
     cmd_cwd = options.root,
@@ -146,6 +146,12 @@ function M.start(options)
       return false
     end,
   })
+  if not id then
+    -- The program is there: what is missing is what its first line names.
+    local words = "North: %s could not be started; the Python that it names may be gone. Make its environment again."
+    vim.notify(words:format(server.cmd[1]), vim.log.levels.ERROR)
+  end
+  return id
 end
 
 return M

@@ -17,6 +17,7 @@ from tests.e2e.nvim.screen import Screen, nvim_screen
 
 PLUGIN = Path(__file__).parents[3] / "nvim-client"
 SAMPLE = Path(north_lsp.__file__).parent / "demo" / "sample"
+FAKE_SERVER = Path(__file__).parents[1] / "vscode" / "fake-north-lsp"  # answers as a server did that could not chat yet
 FILE = "hello/greeting.py"
 REPLACE = 'replace "Hello" by "Good morning" in hello/greeting.py'
 OLD, NEW = 'SALUTATION = "Hello"', 'SALUTATION = "Good morning"'
@@ -64,6 +65,10 @@ function M.replace_select(choices)
 end
 return M
 """
+
+
+def with_server(program: str) -> str:
+    return f"vim.opt.runtimepath:prepend([[{PLUGIN}]])\nrequire('north').setup({{ cmd = {{ [[{program}]] }} }})"
 
 
 def in_chat(text: str) -> str:
@@ -445,10 +450,26 @@ def test_a_server_that_is_missing_is_told_with_what_to_do(bed: Bed) -> None:
 
 
 def test_a_server_that_ends_at_once_is_not_started_again(bed: Bed) -> None:
-    init = f"vim.opt.runtimepath:prepend([[{PLUGIN}]])\nrequire('north').setup({{ cmd = {{ 'false' }} }})"
-    with bed.nvim(init=init) as nvim:
+    with bed.nvim(init=with_server("false")) as nvim:
         ask(nvim, "list files")
         nvim.until(in_chat("the server ended before it was ready (exit code 1)"))
+        nvim.until(in_chat("Not sent: list files"))
+
+
+def test_a_server_whose_python_is_gone_is_told_with_what_to_do(bed: Bed) -> None:
+    orphan = bed.folder / "north-lsp"
+    orphan.write_text("#!/nowhere/bin/python3\n")
+    orphan.chmod(0o755)
+    with bed.nvim(init=with_server(str(orphan))) as nvim:
+        nvim.keys(":North ask list files<CR>")
+        nvim.until("vim.fn.execute('messages'):find('could not be started')")
+        assert "Make its environment again" in str(nvim.lua("return vim.fn.execute('messages')"))
+
+
+def test_a_server_that_is_too_old_is_told_with_what_to_do(bed: Bed) -> None:
+    with bed.nvim(init=with_server(str(FAKE_SERVER))) as nvim:
+        ask(nvim, "list files")
+        nvim.until(in_chat("it is too old, or not North's server"))
         nvim.until(in_chat("Not sent: list files"))
 
 

@@ -1,6 +1,6 @@
 /** North's extension where something is wrong: no server, a server that is too old, an answer that means harm. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,11 @@ const cases = {
     await until("the message to stay", async () => (await chat.locator("#input").inputValue()) === "hello");
   },
 
+  async nopython({ chat }) {
+    await chat.locator("#problem", { hasText: "could not be started" }).waitFor();
+    await chat.locator("#problem", { hasText: "Python" }).waitFor();
+  },
+
   async old({ chat }) {
     await chat.locator("#problem", { hasText: "(fake 0.0.7) cannot chat with this extension" }).waitFor();
   },
@@ -49,11 +54,16 @@ const cases = {
   },
 };
 
+/** As pip leaves it when the Python of its environment is gone. */
+const orphan = path.join(await mkdtemp(path.join(tmpdir(), "north-e2e-orphan-")), "north-lsp");
+await writeFile(orphan, "#!/nowhere/bin/python3\nprint('hello')\n", { mode: 0o755 });
+const programs = { missing: "/nowhere/north-lsp", nopython: orphan };
+
 const vsix = await packedExtension();
 for (const [name, check] of Object.entries(cases)) {
   const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-faults-"));
   const env = name === "harm" ? { FAKE_NORTH_ANSWER: harm } : {};
-  const userData = await userDataFor(path.join(folder, "user-data"), name === "missing" ? "/nowhere/north-lsp" : fake);
+  const userData = await userDataFor(path.join(folder, "user-data"), programs[name] ?? fake);
   let server;
   let page;
   try {
@@ -75,3 +85,4 @@ for (const [name, check] of Object.entries(cases)) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
+await rm(path.dirname(orphan), { recursive: true });

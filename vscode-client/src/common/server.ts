@@ -94,7 +94,10 @@ export class Server implements vscode.Disposable {
       await client.start();
     } catch (error) {
       await this.end(client);
-      throw new NoServer(`${program} could not be started: ${reason(error)}`);
+      const text = reason(error);
+      // The program was found: what does not exist is what its first line names.
+      const why = text.includes("ENOENT") ? "the Python that it names is gone. Make its environment again." : text;
+      throw new NoServer(`${program} could not be started: ${why}`);
     }
     const about = client.initializeResult?.serverInfo;
     const name = `${about?.name ?? "unknown"} ${about?.version ?? ""}`.trim();
