@@ -124,17 +124,19 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):
             defaults = replace(defaults, mode=find_mode(client.mode))
-        service = LspService(peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log)
-        services: list[Service] = [service]
-        closers = [service.close]
+        agent = None
         if client.acp is not None:
             agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics.log)
-            services.append(agent)
-            closers.append(agent.close)
+        end_agent = agent.close if agent is not None else None
+        service = LspService(
+            peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
+        )
+        services: list[Service] = [service] if agent is None else [service, agent]
 
         async def close() -> None:
-            for closer in closers:
-                await closer("exit")
+            await service.close("exit")
+            if end_agent is not None:
+                await end_agent("exit")
 
         core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
         core.environment.background.start_soon(service.watch_parent)

@@ -63,6 +63,7 @@ class AcpAgent:
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
         self._sessions: dict[str, Session] = {}
         self._opening = anyio.Lock()
+        self._ended = False
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
             "initialize": self._initialize_again,
             "authenticate": self._authenticate,
@@ -84,6 +85,8 @@ class AcpAgent:
         handler = self._methods.get(method)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
+        if self._ended:
+            raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             return await handler(params, call)
         except ConversationBusy as busy:
@@ -96,7 +99,8 @@ class AcpAgent:
                 session.cancel()
 
     async def close(self, reason: str) -> None:
-        """End all sessions; their prompts answer `cancelled`."""
+        """End all sessions; their prompts answer `cancelled`, and nothing more is begun."""
+        self._ended = True
         async with anyio.create_task_group() as tasks:
             for session in self._sessions.values():
                 tasks.start_soon(session.close, reason)

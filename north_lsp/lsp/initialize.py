@@ -91,10 +91,14 @@ def path_of_uri(uri: object) -> Path | None:
     return None if "\0" in path else Path(path)
 
 
-def _folders(params: Params) -> tuple[Path, ...]:
-    listed = params.get("workspaceFolders")
+def local_folders(listed: object) -> list[Path]:
+    """The local paths of a list of LSP's workspace folders."""
     rows = listed if isinstance(listed, list) else []
-    found = [path for row in rows if (path := path_of_uri(_mapping(row).get("uri"))) is not None]
+    return [path for row in rows if (path := path_of_uri(_mapping(row).get("uri"))) is not None]
+
+
+def _folders(params: Params) -> tuple[Path, ...]:
+    found = local_folders(params.get("workspaceFolders"))
     if not found and (root := path_of_uri(params.get("rootUri"))) is not None:
         found = [root]
     if not found and isinstance(params.get("rootPath"), str):

@@ -17,7 +17,7 @@ from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.turn import ModelFailed
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
-from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.initialize import LspClient, local_folders
 from north_lsp.providers.catalog import MissingCredential
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
@@ -36,6 +36,7 @@ from north_lsp.workspace.root import project_hash
 
 _PARENT_SECONDS = 2.0
 _PROGRESS_SECONDS = 2.0
+_NOTIFICATIONS = ("exit", "window/workDoneProgress/cancel", "workspace/didChangeWorkspaceFolders")
 
 
 class LspService:
@@ -50,12 +51,15 @@ class LspService:
         folder: Path | None,
         defaults: Defaults,
         log: DiagnosticsLog,
+        on_shutdown: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
+        """`on_shutdown` ends what else is served on the connection."""
         self._peer = peer
+        self._on_shutdown = on_shutdown
         self._environment = environment
         self._client = client
         self._editor = PlainEditor(peer, documents)
-        self._folder = folder
+        self._folders = list(client.folders) or ([folder] if folder is not None else [])
         self._mode = defaults.mode
         self._factory = SessionFactory(environment, defaults, log, lambda _: self._editor)
         self._session: Session | None = None
@@ -78,7 +82,7 @@ class LspService:
         }
 
     def owns(self, method: str) -> bool:
-        return method in self._methods or method in ("exit", "window/workDoneProgress/cancel")
+        return method in self._methods or method in _NOTIFICATIONS
 
     async def request(self, method: str, params: Params, call: Call) -> object:
         if self._shut_down:
@@ -93,6 +97,12 @@ class LspService:
             self._peer.stop(0 if self._shut_down else 1)
         elif method == "window/workDoneProgress/cancel" and params.get("token") == self._editor.token:
             self._stop()
+        elif method == "workspace/didChangeWorkspaceFolders":
+            event = params.get("event")
+            change = event if isinstance(event, dict) else {}
+            gone = local_folders(change.get("removed"))
+            self._folders = [folder for folder in self._folders if folder not in gone]
+            self._folders += [path for path in local_folders(change.get("added")) if path not in self._folders]
 
     async def watch_parent(self) -> None:
         """End when the client's process is gone, as LSP asks; runs until cancelled."""
@@ -117,6 +127,8 @@ class LspService:
     async def _shutdown(self, params: Params, call: Call) -> object:
         self._shut_down = True
         await self.close("exit")
+        if self._on_shutdown is not None:
+            await self._on_shutdown("exit")
         return None
 
     # -- commands ----------------------------------------------------------------------------------------------------
@@ -136,14 +148,16 @@ class LspService:
         if not isinstance(text, str) or not text.strip():
             raise invalid_params("arguments[0].prompt", "has to be a text")
         parts: tuple[Part, ...] = (Words(text), *_selection(given))
-        session = self._session or self._start()
-        stopped, answer = "cancelled", ""
+        self._roots()  # without a folder it is refused at once
+        id, stopped, answer = None, "cancelled", ""
         waiting, running = anyio.CancelScope(), anyio.CancelScope()
         call.on_cancel = waiting.cancel
         self._waiting.append(waiting)
         try:
             with waiting:
                 async with self._asking:
+                    session = await self._current()
+                    id = session.id
                     self._editor.take_answer()
                     async with self._progress(params, text):
                         call.on_cancel = running.cancel
@@ -153,7 +167,8 @@ class LspService:
         finally:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
-        return {"conversationId": session.id, "stopReason": stopped, "text": answer}
+        id = id or (self._session.id if self._session is not None else None)
+        return {"conversationId": id, "stopReason": stopped, "text": answer}
 
     def _stop(self) -> None:
         for scope in self._waiting:
@@ -166,8 +181,10 @@ class LspService:
         return None
 
     async def _new(self, given: dict[str, Any], params: Params, call: Call) -> object:
-        await self.close("exit")
-        return {"conversationId": self._start().id}
+        self._stop()
+        async with self._asking:
+            await self.close("exit")
+            return {"conversationId": self._start().id}
 
     async def _set_mode(self, given: dict[str, Any], params: Params, call: Call) -> object:
         try:
@@ -190,29 +207,45 @@ class LspService:
         id = given.get("conversationId", given.get("value"))
         if not isinstance(id, str):
             raise invalid_params("arguments[0].conversationId", "has to be a conversation's id")
-        roots = self._roots()
-        if self._session is None or self._session.id != id:
-            try:
-                session = await self._factory.open(id, roots)
-            except UnknownConversation:
-                raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
-            except OtherProject as other:
-                raise RpcError(INVALID_REQUEST, str(other)) from None
-            await self.close("exit")
-            self._session = session
-        self._editor.take_answer()
-        for event in await self._session.replay():
-            await self._editor.show(event)
-        return {"conversationId": id, "text": self._editor.take_answer()}
+        self._stop()
+        async with self._asking:
+            roots = self._roots()
+            if self._session is None or self._session.id != id:
+                try:
+                    session = await self._factory.open(id, roots)
+                except UnknownConversation:
+                    raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
+                except OtherProject as other:
+                    raise RpcError(INVALID_REQUEST, str(other)) from None
+                await self.close("exit")
+                self._session = session
+            self._editor.take_answer()
+            for event in await self._session.replay():
+                await self._editor.show(event)
+            return {"conversationId": id, "text": self._editor.take_answer()}
 
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     def _roots(self) -> Roots:
-        folders = self._client.folders or ((self._folder,) if self._folder is not None else ())
-        existing = [folder for folder in folders if folder.is_dir()]
+        existing = [folder for folder in self._folders if folder.is_dir()]
         if not existing:
             raise RpcError(INVALID_REQUEST, "no folder is open: open the project's folder in the editor first")
         return Roots.of(*existing)
+
+    async def _current(self) -> Session:
+        """The conversation to go on with. When folders were opened or closed since, it is opened again with those of
+        now; another main folder is another project, which begins a conversation of its own."""
+        session, roots = self._session, self._roots()
+        if session is None:
+            return self._start()
+        if session.roots == roots.roots:
+            return session
+        await session.close("exit")
+        try:
+            self._session = await self._factory.open(session.id, roots)
+        except (UnknownConversation, OtherProject):
+            return self._start()
+        return self._session
 
     def _start(self) -> Session:
         self._session = self._factory.new(self._roots(), self._mode)

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -208,6 +208,10 @@ async def test_tcp_demands_the_token_and_serves_one_client(offline: World) -> No
     blocks = [{"type": "text", "text": "find loads"}]
     answer = await client.call(3, "session/prompt", sessionId=session, prompt=blocks)
     assert answer["result"]["stopReason"] == "end_turn"
+    assert (await client.call(4, "shutdown"))["result"] is None
+    late = await client.call(5, "session/new", cwd=str(offline.project), mcpServers=[])
+    assert late["error"]["code"] == -32600
+    await client.send(method="exit")
     await client.close()
     assert await finish(process) == 0
 
@@ -237,6 +241,40 @@ async def test_a_question_about_a_selection_quotes_it(offline: World) -> None:
     assert "shout" in answer["result"]["text"]
     assert "one = 1" not in answer["result"]["text"]
     await client.call(3, "shutdown")
+    await client.send(method="exit")
+    assert await finish(process) == 0
+
+
+async def test_folders_that_are_opened_and_closed_are_followed(offline: World) -> None:
+    process = await start(offline)
+    client = raw(process)
+    other = offline.project.parent / "other"
+    other.mkdir()
+    (other / "there.py").write_text("def only_there():\n    return 1\n")
+    first, second = ({"uri": path.as_uri(), "name": path.name} for path in (offline.project, other))
+    await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=[first])
+
+    async def ask(id: int, text: str) -> dict[str, Any]:
+        answer = await client.call(id, "workspace/executeCommand", command="north.ask", arguments=[text])
+        return cast(dict[str, Any], answer["result"])
+
+    async def change(**event: list[dict[str, str]]) -> None:
+        folders: dict[str, list[dict[str, str]]] = {"added": [], "removed": []}
+        await client.send(method="workspace/didChangeWorkspaceFolders", params={"event": folders | event})
+
+    before = await ask(2, "find only_there")
+    assert "there.py" not in before["text"]
+    await change(added=[second])
+    with_both = await ask(3, "find only_there")
+    assert "there.py" in with_both["text"]
+    assert with_both["conversationId"] == before["conversationId"]
+    await change(removed=[second])
+    assert "there.py" not in (await ask(4, "find only_there"))["text"]
+    await change(removed=[first], added=[second])
+    elsewhere = await ask(5, "find only_there")
+    assert "there.py" in elsewhere["text"]
+    assert elsewhere["conversationId"] != before["conversationId"]
+    await client.call(6, "shutdown")
     await client.send(method="exit")
     assert await finish(process) == 0
 
