@@ -70,10 +70,12 @@ export interface PermissionParams {
   _meta?: { north?: { files?: { path: string; hunks: Hunk[] }[] } };
 }
 
-/** What goes with an accepted edit: for each file the hunks that stand, or the text that the user made of it. */
+/** What goes with a decision: for each file of an accepted edit the hunks that stand, or the text that the user made of
+ * it; and the user's word to the model. */
 export interface Parts {
   hunks?: Record<string, string[]>;
   texts?: Record<string, string>;
+  comment?: string;
 }
 
 export interface PermissionResult {

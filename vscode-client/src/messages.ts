@@ -5,6 +5,8 @@ import type { ToolStatus } from "./acp";
 export interface Option {
   id: string;
   name: string;
+  /** Rejecting can say why. */
+  rejects: boolean;
 }
 
 /** A row of the conversation. A later one with the same `id` takes the place of the earlier one. */
@@ -49,6 +51,6 @@ export type FromPage =
   | { type: "detach" }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
-  | { type: "decide"; id: string; option: string }
+  | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
   | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" };

@@ -5,6 +5,7 @@ local M = {}
 ---@field accept string accepts a proposed edit
 ---@field always string accepts it and asks no more, where that is offered
 ---@field reject string rejects a proposed edit
+---@field comment string rejects it and asks what to tell North
 ---@field next string the next file of a proposal
 ---@field previous string the previous file of a proposal
 ---@field details string in the chat: what the tool call under the cursor said
@@ -20,7 +21,7 @@ local M = {}
 local defaults = {
   width = 0.4,
   prompt_height = 4,
-  keys = { accept = "ga", always = "gA", reject = "gr", next = "]f", previous = "[f", details = "K" },
+  keys = { accept = "ga", always = "gA", reject = "gr", comment = "gR", next = "]f", previous = "[f", details = "K" },
 }
 
 ---@type north.Config

@@ -40,7 +40,8 @@ end
 
 ---@param question north.Question
 ---@param outcome table
-local function settle(question, outcome)
+---@param extra? north.Extra
+local function settle(question, outcome, extra)
   if not is_pending(question) then
     return
   end
@@ -50,7 +51,7 @@ local function settle(question, outcome)
   if question.proposal then
     review.close()
   end
-  question.reply({ outcome = outcome })
+  question.reply({ outcome = outcome, _meta = extra and { north = extra } or nil })
   if pending[1] then
     M.review()
   end
@@ -58,9 +59,10 @@ end
 
 ---@param question north.Question
 ---@param option? north.Option
-local function choose(question, option)
+---@param extra? north.Extra
+local function choose(question, option, extra)
   if option then
-    settle(question, { outcome = "selected", optionId = option.optionId })
+    settle(question, { outcome = "selected", optionId = option.optionId }, extra)
   else
     settle(question, { outcome = "cancelled" })
   end
@@ -90,7 +92,12 @@ local function select(question)
     table.insert(vim.startswith(option.kind, "reject") and refusals or others, option)
   end
   local texts = texts_of(question.call)
-  vim.ui.select(vim.list_extend(vim.list_extend({}, refusals), others), {
+  local items = vim.list_extend(vim.list_extend({}, refusals), others)
+  if refusals[1] then
+    local name = refusals[1].name .. ", and say why"
+    items[#items + 1] = vim.tbl_extend("force", refusals[1], { name = name, asks = true })
+  end
+  vim.ui.select(items, {
     kind = "north_command",
     prompt = ("North asks to run:\n\n%s\n"):format(#texts > 0 and table.concat(texts, "\n\n") or question.call.title),
     format_item = function(option)
@@ -98,15 +105,21 @@ local function select(question)
     end,
   }, function(option)
     question.asked = false
-    choose(question, option or refusals[1])
+    if not (option and option.asks) then
+      choose(question, option or refusals[1])
+      return
+    end
+    vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
+      choose(question, option, (comment or "") ~= "" and { comment = comment } or nil)
+    end)
   end)
 end
 
 ---@param question north.Question
 local function present(question)
   if question.proposal then
-    review.open(question.proposal, function(option)
-      choose(question, option)
+    review.open(question.proposal, function(option, extra)
+      choose(question, option, extra)
     end)
   else
     select(question)

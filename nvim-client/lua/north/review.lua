@@ -1,4 +1,5 @@
----A proposed edit as a tab page: the text before on the left, the proposed text on the right, the keys on top.
+---A proposed edit as a tab page: the text before on the left, the proposed text on the right, the keys on top. The right
+---side is what accepting applies: `do` takes a hunk out there, and one may type.
 local config = require("north.config")
 
 local M = {}
@@ -21,13 +22,24 @@ local M = {}
 
 ---@class north.Review
 ---@field proposal north.Proposal
----@field choose fun(option: north.Option)
+---@field choose fun(option: north.Option, extra?: north.Extra)
+---@field texts table<string, string> what the user made of the proposed texts, by path
 ---@field tab integer
 ---@field origin integer the tab page it was opened from
 ---@field windows { header: integer, before: integer, after: integer }
----@field keys { [1]: string, [2]: north.Option }[]
+---@field keys north.Key[]
 ---@field file integer
 ---@field group integer
+
+---@class north.Extra
+---@field texts? table<string, string>
+---@field comment? string
+
+---@class north.Key
+---@field key string
+---@field option north.Option
+---@field label string
+---@field asks? boolean the user is asked for a comment
 
 ---@type north.Review?
 local current
@@ -36,7 +48,7 @@ local key_names = { allow_once = "accept", allow_always = "always", reject_once 
 
 ---The keys of the options that were offered: those that are set up, then g1, g2, …
 ---@param options north.Option[]
----@return { [1]: string, [2]: north.Option }[]
+---@return north.Key[]
 local function keys_of(options)
   local keys, used = {}, {}
   for index, option in ipairs(options) do
@@ -46,7 +58,12 @@ local function keys_of(options)
       key = "g" .. index
     end
     used[key] = true
-    keys[#keys + 1] = { key, option }
+    keys[#keys + 1] = { key = key, option = option, label = option.name }
+    if name == "reject" and not used[config.current.keys.comment] then
+      used[config.current.keys.comment] = true
+      local label = option.name .. ", and say why"
+      keys[#keys + 1] = { key = config.current.keys.comment, option = option, label = label, asks = true }
+    end
   end
   return keys
 end
@@ -69,15 +86,46 @@ end
 
 local show
 
+---Keep what the user made of the shown file's proposed text.
+---@param review north.Review
+local function keep(review)
+  local diff = review.proposal.diffs[review.file]
+  local buffer = vim.api.nvim_win_get_buf(review.windows.after)
+  local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
+  if vim.deep_equal(lines, lines_of(diff.newText)) then
+    review.texts[diff.path] = nil
+  else
+    review.texts[diff.path] = table.concat(lines, "\n") .. (diff.newText:sub(-1) == "\n" and "\n" or "")
+  end
+end
+
+---@param review north.Review
+---@param key north.Key
+local function decide(review, key)
+  if vim.startswith(key.option.kind, "allow") then
+    keep(review)
+    review.choose(key.option, next(review.texts) and { texts = review.texts } or nil)
+  elseif key.asks then
+    vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
+      if comment and current == review then
+        review.choose(key.option, comment ~= "" and { comment = comment } or nil)
+      end
+    end)
+  else
+    review.choose(key.option)
+  end
+end
+
 ---@param review north.Review
 ---@param step integer
 local function move(review, step)
+  keep(review)
   local count = #review.proposal.diffs
   review.file = (review.file - 1 + step) % count + 1
   show(review)
 end
 
----A read-only buffer in a window, with the review's keys.
+---A buffer in a window, with the review's keys; read-only but for the proposed text.
 ---@param review north.Review
 ---@param window integer
 ---@param lines string[]
@@ -86,9 +134,11 @@ end
 local function fill(review, window, lines, name, path)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "wipe"
-  vim.bo[buffer].undolevels = -1
+  local undolevels = vim.bo[buffer].undolevels
+  vim.bo[buffer].undolevels = -1 -- the text itself cannot be undone
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
-  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].undolevels = undolevels
+  vim.bo[buffer].modifiable = window == review.windows.after
   vim.bo[buffer].modified = false
   vim.api.nvim_win_set_buf(window, buffer)
   vim.api.nvim_buf_set_name(buffer, "north://" .. name) -- after the buffer of that name, if any, has left its window
@@ -96,10 +146,10 @@ local function fill(review, window, lines, name, path)
     -- The syntax alone: the file type would start language servers and the like for a text that is no file.
     vim.bo[buffer].syntax = vim.filetype.match({ filename = path, buf = buffer }) or ""
   end
-  for _, pair in ipairs(review.keys) do
-    vim.keymap.set("n", pair[1], function()
-      review.choose(pair[2])
-    end, { buffer = buffer, nowait = true, desc = "North: " .. pair[2].name })
+  for _, key in ipairs(review.keys) do
+    vim.keymap.set("n", key.key, function()
+      decide(review, key)
+    end, { buffer = buffer, nowait = true, desc = "North: " .. key.label })
   end
   if #review.proposal.diffs > 1 then
     for name, step in pairs({ next = 1, previous = -1 }) do
@@ -116,7 +166,7 @@ show = function(review)
   local diff = review.proposal.diffs[review.file]
   local windows = review.windows
   local name = escaped(vim.fn.fnamemodify(diff.path, ":~:."))
-  for side, text in pairs({ before = diff.oldText or "", after = diff.newText }) do
+  for side, text in pairs({ before = diff.oldText or "", after = review.texts[diff.path] or diff.newText }) do
     local window = windows[side]
     vim.api.nvim_win_call(window, vim.cmd.diffoff)
     fill(review, window, lines_of(text), ("%s/%s"):format(side, vim.fn.fnamemodify(diff.path, ":t")), diff.path)
@@ -125,9 +175,10 @@ show = function(review)
     vim.wo[window][0].winbar = (" %s: %s"):format(label, name)
   end
   local shown = {}
-  for _, pair in ipairs(review.keys) do
-    shown[#shown + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(pair[1]), escaped(pair[2].name))
+  for _, key in ipairs(review.keys) do
+    shown[#shown + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(key.key), escaped(key.label))
   end
+  shown[#shown + 1] = "%#Keyword#do%* take the hunk out"
   local count = #review.proposal.diffs
   if count > 1 then
     local keys = config.current.keys
@@ -141,7 +192,7 @@ end
 
 ---Open the tab page, or go to it when it is open already.
 ---@param proposal north.Proposal
----@param choose fun(option: north.Option) called for a key of an offered option, and for nothing else
+---@param choose fun(option: north.Option, extra?: north.Extra) called for a key of an offered option, and for nothing else
 function M.open(proposal, choose)
   vim.validate("proposal", proposal, "table")
   vim.validate("choose", choose, "function")
@@ -159,6 +210,7 @@ function M.open(proposal, choose)
     tab = vim.api.nvim_get_current_tabpage(),
     origin = origin,
     keys = keys_of(proposal.options),
+    texts = {},
     file = 1,
     group = vim.api.nvim_create_augroup("north.review", { clear = true }),
   }

@@ -234,7 +234,7 @@ def test_an_accepted_edit_is_one_undo_step(bed: Bed) -> None:
         assert nvim.lua(f"{sides} end, vim.api.nvim_tabpage_list_wins(0))") == [
             [False, False],
             [True, False],
-            [True, False],
+            [True, True],
         ]
         texts = "return vim.tbl_map(function(w) return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(w), 4, 5, false)[1]"
         assert nvim.lua(f"{texts} or '' end, vim.api.nvim_tabpage_list_wins(0))") == ["", OLD, NEW]
@@ -274,6 +274,35 @@ def test_a_rejected_edit_changes_nothing(bed: Bed) -> None:
         nvim.until(IDLE)
         assert text_of(nvim) == before
         assert OLD in bed.file.read_text()
+
+
+def test_the_right_side_is_what_is_accepted(bed: Bed) -> None:
+    many = bed.project / "many.py"
+    gap = "#\n" * 12
+    many.write_text(f"ITEM = 1\n{gap}ITEM = 2\n{gap}ITEM = 3\n")
+    with bed.nvim("many.py") as nvim:
+        ask(nvim, 'replace "ITEM" by "ENTRY" in many.py')
+        nvim.until(REVIEW_IS_OPEN)
+        nvim.keys("14Gdo27GA  # mine<Esc>ga")
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        buffer = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('many.py'), 0, -1, true)"
+        lines = cast(list[str], nvim.lua(f"return vim.tbl_filter(function(line) return line ~= '#' end, {buffer})"))
+        assert lines == ["ENTRY = 1", "ITEM = 2", "ENTRY = 3  # mine"]
+
+
+def test_a_rejection_can_say_why(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.lua("vim.ui.input = function(_, done) done('not in this file') end")
+        open_review(nvim)
+        nvim.keys("gR")
+        nvim.until(REVIEW_IS_CLOSED)
+        nvim.until(f"{in_chat('Rejected; nothing was written.')} and {IDLE}")
+        replace_select(nvim, "Deny, and say why")
+        ask(nvim, "run `touch denied`")
+        nvim.until(f"{in_chat('it was not run')} and {IDLE}")
+    logs = "".join(path.read_text() for path in bed.folder.rglob("data/**/*.jsonl"))
+    assert logs.count("not in this file") >= 4  # each in its review and in its result
 
 
 def test_only_the_keys_decide(bed: Bed) -> None:
@@ -328,7 +357,7 @@ def test_what_was_not_offered_has_no_key(bed: Bed) -> None:
         ask(nvim, 'replace "old" by "new" in .vscode/settings.json')
         nvim.until(REVIEW_IS_OPEN)
         maps = "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
-        assert sorted(cast(list[str], nvim.lua(maps))) == ["ga", "gr"]
+        assert sorted(cast(list[str], nvim.lua(maps))) == ["gR", "ga", "gr"]
         header = "return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, true)[2]"
         assert "protected file" in str(nvim.lua(header))
 
@@ -384,7 +413,7 @@ def test_a_command_is_approved(bed: Bed) -> None:
         (question,) = asked(nvim)
         assert "\necho one > made.txt && echo it-is-made\n" in str(question["prompt"])
         assert str(bed.project) in str(question["prompt"])
-        assert question["names"] == ["Deny", "Run", "Always run this command", "Run all commands"]
+        assert question["names"] == ["Deny", "Run", "Always run this command", "Run all commands", "Deny, and say why"]
         nvim.command("North")
         nvim.keys("<C-w>k/✓ Running<CR>K")
         nvim.until("vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.fn.win_gettype(w) == 'popup' end)")

@@ -164,6 +164,15 @@ try {
   await diffTab.waitFor({ state: "detached" });
   await chat.row("edit").locator(".decision", { hasText: "Reject" }).waitFor();
   await chat.idle();
+
+  // -- an edit, rejected in the chat with a word to the model
+  await chat.send('replace "stranger" by "guest" in hello/greeting.py');
+  await diffTab.waitFor();
+  await chat.question("edit").getByRole("textbox").fill("visitor would be better");
+  await chat.question("edit").getByRole("textbox").press("Enter");
+  await diffTab.waitFor({ state: "detached" });
+  await chat.row("edit").locator(".decision", { hasText: "Reject: visitor would be better" }).waitFor();
+  await chat.idle();
   assert.ok((await readFile(greeting, "utf8")).includes('"stranger"'));
   assert.ok((await cursorLines()).includes('"stranger"'));
   log("edit rejected");

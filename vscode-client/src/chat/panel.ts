@@ -90,7 +90,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return openLink(message.address);
       case "decide": {
         const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) await this.decide(question, message.option);
+        if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
         return;
       }
       case "review": {
@@ -115,11 +115,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
-  private async decide(question: OpenQuestion, optionId: string): Promise<void> {
+  private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const kind = question.options.find((option) => option.optionId === optionId)?.kind;
-    if (kindOf(question) === "command" || kind === undefined) this.questions.choose(question, optionId);
-    else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
-    else await this.proposals.reject(question);
+    const word = comment === "" ? undefined : comment;
+    if (kindOf(question) === "command" || kind === undefined) {
+      this.questions.choose(question, optionId, word === undefined ? undefined : { comment: word });
+    } else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
+    else await this.proposals.reject(question, word);
   }
 
   /** As soon as the page can take it. */

@@ -76,10 +76,13 @@ export class Proposals implements vscode.Disposable {
   }
 
   /** Rejects what is not decided yet: everything, unless single hunks were accepted. */
-  async reject(question: OpenQuestion): Promise<void> {
+  async reject(question: OpenQuestion, comment?: string): Promise<void> {
     const accepted = this.files(question).some((file) => file.review.all.some((place) => place.decision === "accepted"));
     const parts = accepted ? await this.parts(question, "rejected") : "nothing";
-    this.questions.chooseKind(question, parts === "nothing" ? "reject_once" : "allow_once", known(parts));
+    const word = comment === undefined ? {} : { comment };
+    const told = { ...known(parts), ...word };
+    const kind = parts === "nothing" ? "reject_once" : "allow_once";
+    this.questions.chooseKind(question, kind, Object.keys(told).length > 0 ? told : undefined);
   }
 
   /** Decides the hunk at the cursor and goes on to the next one; the last one decides the edit. */

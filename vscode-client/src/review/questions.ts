@@ -62,7 +62,8 @@ export class Questions implements vscode.Disposable {
     const option = question.options.find((offered) => offered.optionId === optionId);
     if (option === undefined) return;
     const meta = parts === undefined ? {} : { _meta: { north: parts } };
-    const decision = parts === undefined ? option.name : `${option.name}, in part or changed`;
+    const how = parts?.hunks === undefined && parts?.texts === undefined ? "" : ", in part or changed";
+    const decision = `${option.name}${how}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
     question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, decision);
   }
 
@@ -87,7 +88,7 @@ export class Questions implements vscode.Disposable {
       id,
       title,
       markdown: textOf(toolCall),
-      options: options.map((option) => ({ id: option.optionId, name: option.name })),
+      options: options.map(({ optionId, name, kind }) => ({ id: optionId, name, rejects: kind.startsWith("reject") })),
     };
     return new Promise((resolve) => {
       let finish = (): void => {};

@@ -30,7 +30,7 @@ const stop = find("#stop", HTMLButtonElement);
 
 const actions: Actions = {
   open: (file, line) => post({ type: "open", file, line }),
-  decide: (id, option) => post({ type: "decide", id, option }),
+  decide: (id, option, comment) => post({ type: "decide", id, option, comment }),
   review: (id) => post({ type: "review", id }),
 };
 

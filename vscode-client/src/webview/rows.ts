@@ -5,7 +5,7 @@ import { render } from "./markdown";
 
 export interface Actions {
   open(file: string, line: number | null): void;
-  decide(id: string, option: string): void;
+  decide(id: string, option: string, comment: string): void;
   review(id: string): void;
 }
 
@@ -85,8 +85,18 @@ function fillQuestion(made: HTMLElement, question: Question, actions: Actions): 
   made.append(element("p", "heading", heading), render(question.markdown));
   const buttons = element("div", "buttons");
   if (question.kind === "edit") buttons.append(button("Show changes", "secondary", () => actions.review(id)));
-  for (const { id: option, name } of question.options) {
-    buttons.append(button(name, "secondary", () => actions.decide(id, option)));
+  const rejecting = question.options.find((option) => option.rejects);
+  const comment = document.createElement("input");
+  for (const { id: option, name, rejects } of question.options) {
+    buttons.append(button(name, "secondary", () => actions.decide(id, option, rejects ? comment.value : "")));
   }
   made.append(buttons);
+  if (rejecting === undefined) return;
+  const { id: option, name } = rejecting;
+  comment.placeholder = `${name} and say why: Enter sends`;
+  comment.setAttribute("aria-label", `${name} and say why`);
+  comment.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing && comment.value.trim() !== "") actions.decide(id, option, comment.value);
+  });
+  made.append(comment);
 }
