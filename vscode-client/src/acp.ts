@@ -41,6 +41,7 @@ export type Update =
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
+  | { sessionUpdate: "usage_update"; used: number; size: number; cost?: { amount: number; currency: string } | null }
   | { sessionUpdate: "notice"; severity: string; title: string };
 
 export interface UpdateParams {

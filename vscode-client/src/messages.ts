@@ -31,6 +31,8 @@ export interface State {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
   mode: string;
+  /** How full the model's context is, and what the conversation has cost. */
+  usage: string;
   busy: boolean;
   queued: string[];
   attachment: string;

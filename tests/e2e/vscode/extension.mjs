@@ -113,6 +113,7 @@ try {
   await screenshot(page, "extension-2-streaming");
   await chat.idle();
   assert.ok((await chat.row("tool").count()) > 0);
+  await chat.frame.locator("#activity", { hasText: /^\d+ % of 200k$/ }).waitFor();
   await screenshot(page, "extension-3-answer");
   log("text streamed");
 

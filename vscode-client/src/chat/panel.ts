@@ -136,9 +136,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, modeName, busy, queued } = this.session;
+    const { problem, modeName, busy, queued, usage } = this.session;
     const attachment = this.attachment?.label ?? "";
-    this.post({ type: "state", state: { problem, mode: modeName, busy, queued, attachment } });
+    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, queued, attachment } });
   }
 
   private page(webview: vscode.Webview): string {

@@ -27,6 +27,7 @@ export class Session implements vscode.Disposable {
   modes: Mode[] = [];
   modeId = "";
   title = "";
+  usage = "";
   private id = "";
   private opening: Promise<LanguageClient> | undefined;
   /** Sent and not yet answered; the first one is being worked on. */
@@ -146,6 +147,7 @@ export class Session implements vscode.Disposable {
     this.opening = undefined;
     this.prompts = [];
     this.modeId = "";
+    this.usage = "";
     this.questions.cancelAll();
     this.setTitle("");
     this.stateChanged.fire();
@@ -250,12 +252,21 @@ export class Session implements vscode.Disposable {
     if (update.sessionUpdate === "current_mode_update") {
       this.modeId = update.currentModeId;
       this.stateChanged.fire();
+    } else if (update.sessionUpdate === "usage_update") {
+      this.usage = usageOf(update);
+      this.stateChanged.fire();
     } else if (update.sessionUpdate === "session_info_update") {
       this.setTitle(update.title ?? "");
     } else {
       this.transcript.take(update);
     }
   }
+}
+
+function usageOf({ used, size, cost }: Extract<UpdateParams["update"], { sessionUpdate: "usage_update" }>): string {
+  const full = size > 0 ? `${Math.round((100 * used) / size)} % of ${Math.round(size / 1000)}k` : "";
+  const money = cost && cost.amount > 0 ? `${cost.amount.toFixed(cost.amount < 1 ? 3 : 2)} ${cost.currency}` : "";
+  return [full, money].filter((part) => part !== "").join(" · ");
 }
 
 function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {

@@ -79,7 +79,7 @@ function showState(state: State): void {
   attachment.hidden = state.attachment === "";
   attachmentName.textContent = state.attachment;
   mode.textContent = state.mode;
-  activity.textContent = state.busy ? "working" : "";
+  activity.textContent = [state.busy ? "working" : "", state.usage].filter((part) => part !== "").join(" · ");
   stop.hidden = !state.busy;
 }
 
