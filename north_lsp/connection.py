@@ -21,6 +21,7 @@ from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.editor import ClientFiles
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.modes import MODES, find_mode
+from north_lsp.agent.retry import RetrySettings
 from north_lsp.agent.session import Environment
 from north_lsp.agent.sessions import Defaults
 from north_lsp.lsp import initialize as lsp_initialize
@@ -78,7 +79,9 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     try:
         async with anyio.create_task_group() as background:
             providers = ProviderPool(options.environ)
-            environment = Environment(locations, options.environ, catalog(), providers, load_tools, background)
+            environment = Environment(
+                locations, options.environ, catalog(), providers, load_tools, background, _retry(settings)
+            )
             defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
             background.start_soon(_warm_up, defaults, providers)
             yield Core(environment, defaults, diagnostics)
@@ -88,6 +91,18 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+
+
+def _retry(settings: Settings) -> RetrySettings:
+    return RetrySettings(
+        settings.retry_enabled,
+        settings.retry_request_max,
+        settings.retry_stream_max,
+        settings.retry_max,
+        settings.retry_base_delay_ms,
+        settings.retry_max_delay_ms,
+        settings.retry_max_elapsed_ms,
+    )
 
 
 async def _warm_up(defaults: Defaults, providers: ProviderPool) -> None:

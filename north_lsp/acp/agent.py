@@ -15,12 +15,12 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
+from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
 from north_lsp.agent.events import Notice
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
-from north_lsp.agent.turn import ModelFailed
 from north_lsp.providers.catalog import MissingCredential, UnknownModel
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
@@ -76,6 +76,8 @@ class AcpAgent:
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
+            "_north/retry/now": self._retry_now,
+            "_north/retry/abort": self._retry_abort,
         }
 
     def owns(self, method: str) -> bool:
@@ -194,6 +196,20 @@ class AcpAgent:
         ]
         more = start + _PAGE < len(found)
         return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})
+
+    async def _retry_now(self, params: Params, call: Call) -> object:
+        """Does not wait any longer; `{ok}` tells whether a model was waited for."""
+        control = self._session(params).retry_control
+        waiting = control.is_waiting
+        control.now()
+        return {"ok": waiting}
+
+    async def _retry_abort(self, params: Params, call: Call) -> object:
+        """Gives up the attempts: the turn ends with the failure that led to them."""
+        control = self._session(params).retry_control
+        waiting = control.is_waiting
+        control.abort()
+        return {"ok": waiting}
 
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)

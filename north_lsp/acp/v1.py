@@ -17,6 +17,7 @@ from north_lsp.agent.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    Retrying,
     ThoughtDelta,
     TitleChanged,
     UsageChanged,
@@ -24,7 +25,7 @@ from north_lsp.agent.events import (
 )
 from north_lsp.agent.modes import MODES
 from north_lsp.agent.session import Session
-from north_lsp.display import visible
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import Catalog
 from north_lsp.tools.base import Location, Mode
 from north_lsp.workspace.proposal import FileChange
@@ -115,8 +116,25 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             if client.shows_notices:
                 return [{"sessionUpdate": "notice", "severity": level, "title": visible(text)}]
             return [{"sessionUpdate": "agent_message_chunk", "content": _text(f"*{visible(text)}*\n\n")}]
+        case Retrying():
+            return [_retrying(event)]
         case _:
             assert_never(event)
+
+
+def _retrying(event: Retrying) -> Update:
+    """An item of its own that is updated in place: every client shows the countdown, and none is spammed by it."""
+    reason = one_line(event.message)
+    tries = f"{event.attempt} of {event.of}"
+    title, status = {
+        "waiting": (f"Trying again in {event.remaining_s} s ({tries}): {reason}", "in_progress"),
+        "over": (f"Tried again ({tries}): {reason}", "completed"),
+        "stopped": (f"Not tried again: {reason}", "failed"),
+    }[event.state]
+    retry = {"attempt": event.attempt, "maxAttempts": event.of, "remainingMs": event.remaining_s * 1000}
+    fields = {"title": title, "kind": "other", "status": status, "_meta": {"north": {"retry": retry}}}
+    kind = "tool_call" if event.state == "waiting" and event.is_first else "tool_call_update"
+    return {"sessionUpdate": kind, "toolCallId": event.retry_id, **fields}
 
 
 def _ended(event: CallEnded) -> Update:

@@ -50,6 +50,12 @@ class Calls:
                 self._results[call.id] = self._failure(call, error)
         await self._finish(list(calls))
 
+    async def break_off(self, calls: Sequence[ToolCall], reason: str) -> None:
+        """The calls of an answer that is asked for again: none of them is run."""
+        for call in calls:
+            self._results[call.id] = self._failure(call, ToolError("CANCELLED", f"not run: {reason}"))
+        await self._finish(list(calls))
+
     async def _finish(self, unstored: list[ToolCall]) -> None:
         """Store and then show results, as far as they are complete in the order of the calls."""
         async with self._finishing:

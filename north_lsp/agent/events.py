@@ -118,6 +118,20 @@ class Notice:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The model failed and is asked again: once a second while North waits (`state` waiting), and when that is over.
+    `remaining_s` is in seconds, `message` says what failed, and `is_first` marks the first event of a wait."""
+
+    retry_id: str
+    attempt: int
+    of: int
+    remaining_s: int
+    message: str
+    state: Literal["waiting", "over", "stopped"]
+    is_first: bool = False
+
+
 Event = (
     UserSaid
     | AnswerDelta
@@ -133,4 +147,5 @@ Event = (
     | TitleChanged
     | UsageChanged
     | Notice
+    | Retrying
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from north_lsp.agent.asking import error_text
 from north_lsp.agent.events import (
     AnswerDelta,
     CallEnded,
@@ -16,7 +17,6 @@ from north_lsp.agent.events import (
     UserSaid,
 )
 from north_lsp.agent.transcript import Entry, blocks_of, text_of
-from north_lsp.agent.turn import error_text
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location

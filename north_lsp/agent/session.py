@@ -16,9 +16,11 @@ from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.replay import events_of
+from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.transcript import text_of
-from north_lsp.agent.turn import Stopped, Turn, usage_of
+from north_lsp.agent.turn import Stopped, Turn
+from north_lsp.agent.usage import usage_of
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
@@ -44,6 +46,7 @@ class Environment:
     providers: ProviderPool
     load_tools: Callable[[], "Registry"]
     background: anyio.abc.TaskGroup
+    retry: RetrySettings
 
 
 class Session:
@@ -71,6 +74,7 @@ class Session:
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
+        self.retry_control = RetryControl()
         environ = command_environment(environment.environ, secret_names())
         environ["NORTH_SESSION_ID"] = conversation.id
         self._runner = CommandRunner(environ, environment.background)
@@ -148,6 +152,8 @@ class Session:
             self._runner,
             self._diagnostics,
             self._sync,
+            self._environment.retry,
+            self.retry_control,
         )
         turn = Turn(state)
         try:

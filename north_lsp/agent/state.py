@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.providers.base import Provider
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
@@ -55,6 +56,8 @@ class TurnState:
     runner: CommandRunner
     diagnostics: Diagnostics
     sync: Callable[[], Awaitable[None]]
+    retry: RetrySettings
+    retry_control: RetryControl
 
     def milliseconds(self) -> int:
         return round(time.time() * 1000)

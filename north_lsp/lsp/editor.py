@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
-from north_lsp.agent.events import AnswerDelta, CallEnded, CallReady, CallRunning, Event, Notice, UserSaid
-from north_lsp.display import visible
+from north_lsp.agent.events import AnswerDelta, CallEnded, CallReady, CallRunning, Event, Notice, Retrying, UserSaid
+from north_lsp.display import one_line, visible
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.diff import unified
@@ -53,6 +53,8 @@ class PlainEditor:
                 await self._log(f"{title} - {mark}" + (f"\n{text}" if text else ""))
             case Notice(level, text):
                 await self._peer.notify("window/showMessage", {"type": _LEVELS[level], "message": visible(text)})
+            case Retrying(_, attempt, of, remaining, message, "waiting"):
+                await self._progress(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
             case UserSaid(_, text):
                 self._answer.append(f"\n\n> {visible(text)}\n\n")
             case _:

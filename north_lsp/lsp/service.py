@@ -10,11 +10,11 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.prompt import FileLink, Part, Words
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
-from north_lsp.agent.turn import ModelFailed
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient, local_folders

@@ -30,6 +30,7 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
+from north_lsp.providers.hints import retry_after_ms
 
 _CONNECT_SECONDS = 15
 _IDLE_SECONDS = 120
@@ -63,6 +64,7 @@ class AnthropicProvider:
             api_key=None if is_token else secret,
             auth_token=secret if is_token else None,
             base_url=base_url,
+            max_retries=0,  # whoever asked decides, and shows it
             timeout=httpx2.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS, read=_IDLE_SECONDS),
         )
 
@@ -259,8 +261,14 @@ def _cause(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _failure(kind: ErrorKind, message: str, partial: AssistantMessage, status: int | None = None) -> Failed:
-    return Failed(kind, message, partial, status, kind in _RETRYABLE)
+def _failure(
+    kind: ErrorKind,
+    message: str,
+    partial: AssistantMessage,
+    status: int | None = None,
+    retry_after_ms: int | None = None,
+) -> Failed:
+    return Failed(kind, message, partial, status, kind in _RETRYABLE, retry_after_ms)
 
 
 def _error_text(body: object, fallback: str) -> tuple[str, str]:
@@ -280,7 +288,8 @@ def _status_failure(error: anthropic.APIStatusError, partial: AssistantMessage) 
     if kind == "bad_request" and "prompt is too long" in text:
         kind = "context_overflow"
     hint = "; check the key" if kind == "auth" else ""
-    return _failure(kind, f"the model answered {status} {type}: {text}{hint}".replace("  ", " "), partial, status)
+    wait = retry_after_ms(error.response.headers)
+    return _failure(kind, f"the model answered {status} {type}: {text}{hint}".replace("  ", " "), partial, status, wait)
 
 
 def _in_stream_failure(error: anthropic.APIError, partial: AssistantMessage) -> Failed:

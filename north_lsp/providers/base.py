@@ -146,13 +146,15 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The last event of a stream that broke; `partial` is what had arrived. `message` is one sentence for the user."""
+    """The last event of a stream that broke; `partial` is what had arrived. `message` is one sentence for the user;
+    `retry_after_ms` is how long the vendor asks to wait."""
 
     kind: ErrorKind
     message: str
     partial: AssistantMessage
     status: int | None = None
     retryable: bool = False
+    retry_after_ms: int | None = None
     details: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -28,6 +28,13 @@ class Settings:
     selected_model: str | None = None
     mode_default: ModeDefault = "agent"
     log_level: LogLevel = "info"
+    retry_enabled: bool = True
+    retry_request_max: int = 5
+    retry_stream_max: int = 5
+    retry_max: int = 3
+    retry_base_delay_ms: int = 2000
+    retry_max_delay_ms: int = 300_000
+    retry_max_elapsed_ms: int = 900_000
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -51,6 +58,13 @@ def load_settings(locations: Locations) -> Settings:
         reader.text("selectedModel"),
         cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
         cast(LogLevel, reader.choice("log.level", get_args(LogLevel)) or Settings.log_level),
+        reader.switch("retry.enabled", Settings.retry_enabled),
+        reader.count("retry.requestMaxRetries", Settings.retry_request_max),
+        reader.count("retry.streamMaxRetries", Settings.retry_stream_max),
+        reader.count("retry.maxRetries", Settings.retry_max),
+        reader.count("retry.baseDelayMs", Settings.retry_base_delay_ms),
+        reader.count("retry.maxDelayMs", Settings.retry_max_delay_ms),
+        reader.count("retry.maxElapsedMs", Settings.retry_max_elapsed_ms),
     )
 
 
@@ -73,6 +87,18 @@ class _Reader:
         if value is not None and value not in choices:
             raise self._error(key, f"{key} has to be one of {', '.join(choices)}, not {value!r}")
         return value
+
+    def switch(self, key: str, default: bool) -> bool:
+        value = self._find(key)
+        if value is not None and not isinstance(value, bool):
+            raise self._error(key, f"{key} has to be true or false")
+        return default if value is None else value
+
+    def count(self, key: str, default: int) -> int:
+        value = self._find(key)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise self._error(key, f"{key} has to be a whole number, 0 or more")
+        return default if value is None else value
 
     def _find(self, key: str) -> object:
         group, _, name = key.rpartition(".")

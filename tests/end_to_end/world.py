@@ -54,5 +54,8 @@ class World:
 def make_world(folder: Path, url: str | None = None) -> World:
     world = World(folder.resolve(), url)
     (world.folder / "home").mkdir(parents=True)
+    (world.folder / "config").mkdir()
+    # Real delays are seconds; which ones they are is shown where they are computed.
+    (world.folder / "config" / "config.json").write_text('{"retry": {"baseDelayMs": 8}}')
     copy_real_project(world.project)
     return world

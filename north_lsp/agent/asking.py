@@ -1,0 +1,268 @@
+"""One answer of the model: streamed to the editor, kept in the log whatever happens, asked for again where it helps."""
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import anyio
+
+from north_lsp.agent.calls import Calls
+from north_lsp.agent.context import build_request
+from north_lsp.agent.deltas import DeltaMerger
+from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Retrying
+from north_lsp.agent.retry import GiveUp, Retries, Wait
+from north_lsp.agent.state import TurnState
+from north_lsp.agent.transcript import block_to_log
+from north_lsp.agent.usage import usage_of
+from north_lsp.display import one_line
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    CallDelta,
+    CallStart,
+    Done,
+    Failed,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    Usage,
+)
+from north_lsp.storage.entries import new_entry_id
+
+_PARTIAL_SECONDS = 2.0
+_CANCELLED_MARK = "[Cancelled]"
+_NOT_COMPLETE = "the answer was cut off before the arguments were complete"
+
+
+class ModelFailed(Exception):
+    """The model gave no answer. The log and the editor have been told; `failure` is for whoever ends the prompt."""
+
+    def __init__(self, failure: Failed) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass
+class _Streamed:
+    """The answer while it arrives; `began` when its stream did, `delivered` when the user has seen some of it."""
+
+    entry_id: str
+    started: float
+    saved_at: float
+    blocks: dict[int, Block] = field(default_factory=dict)
+    began: bool = False
+    delivered: bool = False
+
+    def message(self) -> AssistantMessage:
+        return AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
+
+    @property
+    def duration_ms(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+
+class Asking:
+    """Asks for the answers of one turn. `unfinished` are calls of an answer that was cancelled or failed: they still
+    need their results."""
+
+    def __init__(self, state: TurnState, calls: Calls) -> None:
+        self._state = state
+        self._calls = calls
+        self._retries = Retries(state.retry)
+        self.unfinished: list[ToolCall] = []
+
+    async def ask(self) -> AssistantMessage:
+        """The next answer, stored and shown. Raises ModelFailed."""
+        while True:
+            streamed, end = await self._stream()
+            if isinstance(end, Done):
+                self._retries.succeeded()
+                self._store(end.message, streamed)
+                await self._report_usage(end.message.usage, streamed)
+                return end.message
+            self._state.diagnostics.event(
+                "model_request_error",
+                kind=end.kind,
+                status=end.status,
+                retryable=end.retryable,
+                durationMs=streamed.duration_ms,
+            )
+            step = self._retries.after(end, started=streamed.began, delivered=streamed.delivered)
+            if isinstance(step, GiveUp):
+                failure = replace(end, message=f"{end.message} ({step.note})") if step.note else end
+                await self._keep_failed(failure, streamed)
+                raise ModelFailed(failure)
+            if streamed.delivered:
+                await self._keep_broken(end, streamed)
+            if not await self._wait(step, end):
+                failure = replace(end, message=f"{end.message} (cancelled by the user)")
+                if not streamed.delivered:
+                    await self._keep_failed(failure, streamed)
+                raise ModelFailed(failure)
+
+    async def _stream(self) -> tuple[_Streamed, Done | Failed]:
+        state = self._state
+        request = build_request(
+            state.model,
+            state.system,
+            state.conversation.active_path(),
+            state.tools.specs(state.mode),
+            state.conversation.id,
+        )
+        now = time.monotonic()
+        streamed = _Streamed(state.conversation.reserve_id(), now, now)
+        merger = DeltaMerger(streamed.entry_id, state.editor.show)
+        state.diagnostics.event("model_request_start", model=state.model.selector, tools=len(request.tools))
+        end: Done | Failed | None = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(merger.run)
+                async with aclosing(state.provider.stream(request)) as events:
+                    async for event in events:
+                        if isinstance(event, Done | Failed):
+                            end = event
+                            break
+                        await self._take(event, streamed, merger)
+                await merger.flush()
+                tasks.cancel_scope.cancel()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await merger.flush()
+                await self._keep_cancelled(streamed)
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
+            state.on_failure("model stream", error)
+            end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
+        if end is None:
+            end = Failed("network", "the model's stream ended early", streamed.message(), retryable=True)
+        return streamed, end
+
+    async def _wait(self, step: Wait, failure: Failed) -> bool:
+        """Wait before the next try, with a countdown that the user can see and end; False if he gave up."""
+        state, control = self._state, self._state.retry_control
+        state.diagnostics.event("auto_retry_start", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000)
+        id = f"retry-{new_entry_id(())}"
+        deadline = anyio.current_time() + step.seconds
+        control.aborted = False
+        outcome: Literal["over", "stopped"] = "stopped"
+        first = True
+        try:
+            while (left := deadline - anyio.current_time()) > 0:
+                if step.shown:
+                    event = Retrying(id, step.attempt, step.of, round(left + 0.49), failure.message, "waiting", first)
+                    await state.editor.show(event)
+                first = False
+                if await control.wait(min(left, 1.0)):
+                    break
+            outcome = "stopped" if control.aborted else "over"
+        finally:
+            control.finished()
+            if step.shown and not first:
+                with anyio.CancelScope(shield=True):
+                    await state.editor.show(Retrying(id, step.attempt, step.of, 0, failure.message, outcome))
+        return outcome == "over"
+
+    async def _take(self, event: object, streamed: _Streamed, merger: DeltaMerger) -> None:
+        blocks = streamed.blocks
+        streamed.began = True
+        streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
+        match event:
+            case TextDelta(index, text):
+                before = blocks.get(index)
+                blocks[index] = Text((before.text if isinstance(before, Text) else "") + text)
+                await merger.add(text, thinking=False)
+            case ThinkingDelta(index, text):
+                before = blocks.get(index)
+                blocks[index] = Thinking((before.thinking if isinstance(before, Thinking) else "") + text)
+                await merger.add(text, thinking=True)
+            case CallStart(index, id, name):
+                await merger.flush()
+                call = ToolCall(id, name, {}, _NOT_COMPLETE)
+                tool = self._state.tools.find(name)
+                kind = tool.kind if tool is not None else "other"
+                await self._state.editor.show(CallNamed(id, one_line(name), kind, self._calls.title(call)))
+                blocks[index] = call
+            case BlockEnd(index, block):
+                blocks[index] = block
+                if isinstance(block, ToolCall):
+                    await merger.flush()
+                    title = self._calls.title(block)
+                    await self._state.editor.show(CallReady(block.id, title, dict(block.arguments)))
+            case CallDelta():
+                pass
+        now = time.monotonic()
+        if now - streamed.saved_at >= _PARTIAL_SECONDS:
+            streamed.saved_at = now
+            message = self._log_form(streamed.message(), "aborted", round((now - streamed.started) * 1000))
+            await anyio.to_thread.run_sync(self._state.conversation.save_partial, message, streamed.entry_id)
+
+    # -- keeping what arrived ----------------------------------------------------------------------------------------
+
+    def _log_form(self, message: AssistantMessage, reason: str, duration_ms: int) -> dict[str, Any]:
+        usage, model = message.usage, self._state.model
+        return {
+            "role": "assistant",
+            "provider": model.provider.id,
+            "model": model.id,
+            "api": model.provider.api,
+            "content": [block_to_log(block) for block in message.blocks],
+            "usage": {
+                "input": usage.input,
+                "output": usage.output,
+                "cacheRead": usage.cache_read,
+                "cacheWrite": usage.cache_write,
+                "cost": {"total": model.prices.cost(usage)},
+            },
+            "stopReason": reason,
+            "durationMs": duration_ms,
+            "timestamp": self._state.milliseconds(),
+        }
+
+    def _store(self, message: AssistantMessage, streamed: _Streamed, **more: object) -> None:
+        reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
+        stored = self._log_form(message, reason, streamed.duration_ms) | more
+        self._state.conversation.append("message", entry_id=streamed.entry_id, message=stored)
+        self._state.conversation.clear_partial()
+
+    async def _keep_cancelled(self, streamed: _Streamed) -> None:
+        message = streamed.message()
+        if not message.blocks:
+            return
+        if isinstance(message.blocks[-1], Text):
+            mark = f" {_CANCELLED_MARK}"
+            message = replace(message, blocks=(*message.blocks[:-1], Text(message.blocks[-1].text + mark)))
+            await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))
+        self._store(replace(message, stop_reason="aborted"), streamed)
+        self.unfinished = list(message.calls)
+
+    async def _keep_failed(self, end: Failed, streamed: _Streamed) -> None:
+        self._store(replace(end.partial, stop_reason="error"), streamed, errorMessage=end.message)
+        await self._state.editor.show(AnswerDelta(streamed.entry_id, error_text(end.message, bool(end.partial.text))))
+        self.unfinished = list(end.partial.calls)
+
+    async def _keep_broken(self, end: Failed, streamed: _Streamed) -> None:
+        """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
+        partial = streamed.message()
+        self._store(replace(partial, stop_reason="error"), streamed, excludeFromContext=True)
+        await self._calls.break_off(partial.calls, end.message)
+
+    async def _report_usage(self, usage: Usage, streamed: _Streamed) -> None:
+        self._state.diagnostics.event(
+            "model_request_complete",
+            model=self._state.model.selector,
+            durationMs=streamed.duration_ms,
+            output=usage.output,
+        )
+        event = usage_of(self._state.conversation.active_path(), self._state.model.window)
+        if event is not None:
+            await self._state.editor.show(event)
+
+
+def error_text(message: str, after_text: bool) -> str:
+    """How a model's failure stands in the conversation."""
+    gap = "\n\n" if after_text else ""
+    return f"{gap}**The model gave no complete answer:** {message}"

@@ -1,0 +1,128 @@
+"""When a model that failed is asked again: three budgets, their delays, and the user's word in between."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal
+
+import anyio
+
+from north_lsp.providers.base import Failed
+
+Layer = Literal["request", "stream", "turn"]
+
+_REQUEST_CAP = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySettings:
+    """Budgets count repeats, not the first try. Delays are in milliseconds; `base_delay_ms` is that of a turn's first
+    repeat, a request's first repeat waits half of it."""
+
+    enabled: bool = True
+    request_max_retries: int = 5
+    stream_max_retries: int = 5
+    max_retries: int = 3
+    base_delay_ms: int = 2000
+    max_delay_ms: int = 300_000
+    max_elapsed_ms: int = 900_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Try again after `seconds`. A quick first repeat is not `shown`."""
+
+    layer: Layer
+    seconds: float
+    attempt: int
+    of: int
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """`note` says what was tried, or when to try again; empty where there is nothing to add."""
+
+    note: str = ""
+
+
+@dataclass
+class Retries:
+    """The budgets of one turn. `jitter` gives numbers from 0 to 1."""
+
+    settings: RetrySettings
+    jitter: Callable[[], float] = random.random
+    now: Callable[[], datetime] = datetime.now
+    _used: dict[Layer, int] = field(default_factory=lambda: {"request": 0, "stream": 0, "turn": 0})
+    _waited: float = 0.0
+
+    def succeeded(self) -> None:
+        """An answer arrived: the budgets are whole again."""
+        self._used = {"request": 0, "stream": 0, "turn": 0}
+
+    def after(self, failure: Failed, *, started: bool, delivered: bool) -> Wait | GiveUp:
+        """What to do after a failure. `started`: the stream had begun; `delivered`: the user has seen some of it."""
+        settings = self.settings
+        if not failure.retryable:
+            return GiveUp()
+        hint = (failure.retry_after_ms or 0) / 1000
+        limit = settings.max_elapsed_ms / 1000
+        if hint > limit:
+            at = (self.now() + timedelta(seconds=hint)).strftime("%H:%M")
+            return GiveUp(f"try again at {at}")
+        if not delivered:
+            layer: Layer = "stream" if started else "request"
+            budget = settings.stream_max_retries if started else settings.request_max_retries
+            if self._used[layer] < budget:
+                base = min(settings.base_delay_ms / 2000 * 2 ** self._used[layer], _REQUEST_CAP)
+                base *= 0.75 + self.jitter() / 2
+                return self._wait(layer, max(base, hint), budget, limit)
+        if not settings.enabled or self._used["turn"] >= settings.max_retries:
+            tried = sum(self._used.values())
+            return GiveUp(f"tried again {tried} times" if tried > 1 else "tried again once" if tried else "")
+        base = min(settings.base_delay_ms * 2 ** self._used["turn"], settings.max_delay_ms) / 1000
+        return self._wait("turn", max(base, hint), settings.max_retries, limit)
+
+    def _wait(self, layer: Layer, seconds: float, budget: int, limit: float) -> Wait | GiveUp:
+        if self._waited + seconds > limit:
+            return GiveUp(f"gave up after {round(self._waited)} s of waiting")
+        self._waited += seconds
+        self._used[layer] += 1
+        if layer == "turn":
+            self._used["request"] = self._used["stream"] = 0
+        return Wait(layer, seconds, self._used[layer], budget, layer == "turn" or self._used[layer] > 1)
+
+
+class RetryControl:
+    """The user's word while North waits: go on now, or give up."""
+
+    def __init__(self) -> None:
+        self._event: anyio.Event | None = None
+        self.aborted = False
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._event is not None
+
+    def now(self) -> None:
+        """End the wait; does nothing while none is on."""
+        if self._event is not None:
+            self._event.set()
+
+    def abort(self) -> None:
+        """End the wait and the attempts; does nothing while none is on."""
+        if self._event is not None:
+            self.aborted = True
+            self._event.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait; True if the user ended it."""
+        self._event = self._event or anyio.Event()
+        with anyio.move_on_after(seconds):
+            await self._event.wait()
+            return True
+        return False
+
+    def finished(self) -> None:
+        self._event = None
