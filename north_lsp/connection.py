@@ -30,6 +30,7 @@ from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
 from north_lsp.options import Options
+from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog import catalog
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
@@ -78,7 +79,8 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         settings = Settings()
     try:
         async with anyio.create_task_group() as background:
-            providers = ProviderPool(options.environ)
+            timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
+            providers = ProviderPool(options.environ, timeouts)
             environment = Environment(
                 locations, options.environ, catalog(), providers, load_tools, background, _retry(settings)
             )

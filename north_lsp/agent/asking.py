@@ -1,5 +1,6 @@
 """One answer of the model: streamed to the editor, kept in the log whatever happens, asked for again where it helps."""
 
+import math
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -121,12 +122,16 @@ class Asking:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
-                async with aclosing(state.provider.stream(request)) as events:
-                    async for event in events:
-                        if isinstance(event, Done | Failed):
-                            end = event
-                            break
-                        await self._take(event, streamed, merger)
+                with anyio.move_on_after(state.request_seconds) as limit:
+                    async with aclosing(state.provider.stream(request)) as events:
+                        async for event in events:
+                            if isinstance(event, Done | Failed):
+                                end = event
+                                break
+                            await self._take(event, streamed, merger)
+                if limit.cancelled_caught:
+                    text = f"the model's answer took longer than {state.request_seconds:g} s"
+                    end = Failed("network", text, streamed.message(), retryable=True)
                 await merger.flush()
                 tasks.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():
@@ -153,7 +158,7 @@ class Asking:
         try:
             while (left := deadline - anyio.current_time()) > 0:
                 if step.shown:
-                    event = Retrying(id, step.attempt, step.of, round(left + 0.49), failure.message, "waiting", first)
+                    event = Retrying(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
                     await state.editor.show(event)
                 first = False
                 if await control.wait(min(left, 1.0)):

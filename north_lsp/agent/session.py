@@ -152,6 +152,7 @@ class Session:
             self._runner,
             self._diagnostics,
             self._sync,
+            self._environment.providers.timeouts.request,
             self._environment.retry,
             self.retry_control,
         )

@@ -56,6 +56,7 @@ class TurnState:
     runner: CommandRunner
     diagnostics: Diagnostics
     sync: Callable[[], Awaitable[None]]
+    request_seconds: float
     retry: RetrySettings
     retry_control: RetryControl
 

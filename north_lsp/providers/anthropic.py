@@ -25,6 +25,7 @@ from north_lsp.providers.base import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    Timeouts,
     ToolCall,
     ToolResult,
     Usage,
@@ -32,9 +33,6 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.hints import retry_after_ms
 
-_CONNECT_SECONDS = 15
-_IDLE_SECONDS = 120
-_REQUEST_SECONDS = 600
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -59,13 +57,14 @@ _RETRYABLE: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overload
 class AnthropicProvider:
     """One client per model in use; `secret` is an API key, or a bearer token."""
 
-    def __init__(self, secret: str, base_url: str | None, *, is_token: bool = False) -> None:
+    def __init__(self, secret: str, base_url: str | None, timeouts: Timeouts, *, is_token: bool = False) -> None:
+        self._timeouts = timeouts
         self._client = anthropic.AsyncAnthropic(
             api_key=None if is_token else secret,
             auth_token=secret if is_token else None,
             base_url=base_url,
             max_retries=0,  # whoever asked decides, and shows it
-            timeout=httpx2.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS, read=_IDLE_SECONDS),
+            timeout=httpx2.Timeout(timeouts.request, connect=timeouts.connect, read=timeouts.idle),
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
@@ -85,17 +84,27 @@ class AnthropicProvider:
                 stream=True,
             )
             async with events:
+                if (problem := self._no_stream(events.response)) is not None:
+                    yield _failure("bad_request", problem, answer.partial("error"))
+                    return
                 async for event in events:
                     for out in answer.take(event):
                         yield out
         except anthropic.APIStatusError as error:
             yield _status_failure(error, answer.partial("error"))
             return
+        except anthropic.APITimeoutError:
+            yield _failure("network", self._timed_out(), answer.partial("error"))
+            return
         except anthropic.APIConnectionError as error:
-            yield _failure("network", f"the model could not be reached: {_cause(error)}", answer.partial("error"))
+            text = f"the model could not be reached at {self._client.base_url}: {_cause(error)}"
+            yield _failure("network", text, answer.partial("error"))
             return
         except anthropic.APIError as error:
             yield _in_stream_failure(error, answer.partial("error"))
+            return
+        except httpx2.TimeoutException:
+            yield _failure("network", self._timed_out(), answer.partial("error"))
             return
         except httpx2.HTTPError as error:
             yield _failure("network", f"the model's stream broke: {_cause(error)}", answer.partial("error"))
@@ -108,6 +117,19 @@ class AnthropicProvider:
         else:
             reason = _STOP_REASONS.get(answer.stop_reason, "toolUse" if answer.has_calls else "stop")
             yield Done(reason, answer.partial(reason))
+
+    def _timed_out(self) -> str:
+        return f"the model sent nothing for {self._timeouts.idle:g} s"
+
+    def _no_stream(self, response: Any) -> str | None:
+        """What is wrong with an answer that no model server gives."""
+        type = response.headers.get("content-type", "nothing").partition(";")[0]
+        if type == "text/event-stream":
+            return None
+        return (
+            f"{self._client.base_url} answered {type} instead of a stream: it is no server of Anthropic's API;"
+            " check ANTHROPIC_BASE_URL"
+        )
 
     async def aclose(self) -> None:
         await self._client.close()

@@ -100,6 +100,15 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Timeouts:
+    """In seconds: until a connection stands, without a byte, and for a whole request."""
+
+    connect: float = 15.0
+    idle: float = 120.0
+    request: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     index: int
     text: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from north_lsp.providers.base import Provider, Usage
+from north_lsp.providers.base import Provider, Timeouts, Usage
 
 
 class UnknownModel(ValueError):
@@ -141,14 +141,14 @@ def catalog() -> Catalog:
     return Catalog(tuple(providers.values()), models)
 
 
-def make_provider(model: Model, environ: Mapping[str, str]) -> Provider:
+def make_provider(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
     """The way to reach a model. Imports its vendor's SDK; raises MissingCredential."""
     name = require_credential(model, environ)
     if model.provider.api == "anthropic-messages" and name is not None:
         from north_lsp.providers.anthropic import AnthropicProvider
 
         base_url = environ.get(model.provider.base_url or "") or None
-        return AnthropicProvider(environ[name].strip(), base_url, is_token=name.endswith("_TOKEN"))
+        return AnthropicProvider(environ[name].strip(), base_url, timeouts, is_token=name.endswith("_TOKEN"))
     from north_lsp.providers.offline.provider import OfflineProvider
 
     return OfflineProvider(delay=_offline_delay(environ))

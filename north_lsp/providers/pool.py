@@ -6,14 +6,15 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from north_lsp.providers.base import Provider
+from north_lsp.providers.base import Provider, Timeouts
 from north_lsp.providers.catalog import MissingCredential, Model, make_provider
 
 
 class ProviderPool:
     """Shares providers between sessions, with their open connections."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], timeouts: Timeouts) -> None:
+        self.timeouts = timeouts
         self._environ = environ
         self._providers: dict[Model, Provider] = {}
         self._making = anyio.Lock()
@@ -23,7 +24,7 @@ class ProviderPool:
         async with self._making:
             provider = self._providers.get(model)
             if provider is None:
-                make = partial(make_provider, model, self._environ)
+                make = partial(make_provider, model, self._environ, self.timeouts)
                 try:
                     provider = await anyio.to_thread.run_sync(make, abandon_on_cancel=True)
                 except MissingCredential:

@@ -35,6 +35,8 @@ class Settings:
     retry_base_delay_ms: int = 2000
     retry_max_delay_ms: int = 300_000
     retry_max_elapsed_ms: int = 900_000
+    provider_idle_timeout_s: int = 120
+    provider_request_timeout_s: int = 600
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -65,6 +67,8 @@ def load_settings(locations: Locations) -> Settings:
         reader.count("retry.baseDelayMs", Settings.retry_base_delay_ms),
         reader.count("retry.maxDelayMs", Settings.retry_max_delay_ms),
         reader.count("retry.maxElapsedMs", Settings.retry_max_elapsed_ms),
+        reader.count("provider.idleTimeoutS", Settings.provider_idle_timeout_s),
+        reader.count("provider.requestTimeoutS", Settings.provider_request_timeout_s),
     )
 
 

@@ -17,6 +17,7 @@ from north_lsp.providers.base import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    Timeouts,
     ToolCall,
     ToolResult,
     ToolSpec,
@@ -42,7 +43,7 @@ QUESTION: list[Message] = [UserMessage("Question")]
 
 
 async def ask(server: ModelServer, messages: list[Message], tools: list[ToolSpec] | None = None) -> list[StreamEvent]:
-    provider = AnthropicProvider("key", server.url)
+    provider = AnthropicProvider("key", server.url, Timeouts())
     request = ModelRequest("claude-test", "Be good.", messages, tools or [], 1000, "c")
     try:
         return [event async for event in provider.stream(request)]
@@ -168,7 +169,7 @@ async def test_a_stream_that_breaks_keeps_what_had_arrived(server: ModelServer, 
 
 
 async def test_a_server_that_is_not_there(server: ModelServer) -> None:
-    provider = AnthropicProvider("key", "http://127.0.0.1:9")
+    provider = AnthropicProvider("key", "http://127.0.0.1:9", Timeouts())
     events = [event async for event in provider.stream(ModelRequest("m", "s", QUESTION, [], 100))]
     await provider.aclose()
     assert len(events) == 1

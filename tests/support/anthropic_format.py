@@ -4,7 +4,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.script import Answer, Call, Cut, Fail, Gate, Malformed, Say, Stop, StreamError, Think, Tokens
+from tests.support.script import (
+    Answer,
+    Call,
+    Cut,
+    Fail,
+    Gate,
+    Malformed,
+    Page,
+    Reset,
+    Say,
+    Stop,
+    StreamError,
+    Think,
+    Tokens,
+)
 
 Piece = bytes | Gate | Cut
 
@@ -59,7 +73,7 @@ def stream(answer: Answer, model: str) -> Iterator[Piece]:
             case Say() | Think() | Call():
                 yield from _block(part, index, is_cut)
                 index += 1
-            case Tokens() | Fail():
+            case Tokens() | Fail() | Reset() | Page():
                 continue
     delta = {"stop_reason": reason, "stop_sequence": None}
     yield _event("message_delta", delta=delta, usage={"output_tokens": tokens.output})

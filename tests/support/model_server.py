@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any, Self
 import anyio.to_thread
 
 from tests.support import anthropic_format
-from tests.support.script import Answer, Cut, Fail, Gate
+from tests.support.script import Answer, Cut, Fail, Gate, Page, Reset
 
 _SECONDS = 20
 
@@ -143,12 +144,22 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self._model.take(request)
         if answer is None:
             answer = Answer((Fail(500, "api_error", "no answer was scripted for this request"),))
-        fail = next((part for part in answer.parts if isinstance(part, Fail)), None)
+        first = answer.parts[0] if answer.parts else None
         try:
-            if fail is not None:
-                self._fail(fail)
-            else:
-                self._stream(answer, str(request.body.get("model")))
+            match first:
+                case Fail():
+                    self._fail(first)
+                case Page():
+                    self._page(first)
+                case Reset():
+                    # Closing with this option sends a reset instead of an end.
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.connection.close()
+                    self.close_connection = True
+                case None:
+                    self._page(Page("text/event-stream", b""))
+                case _:
+                    self._stream(answer, str(request.body.get("model")))
         except (BrokenPipeError, ConnectionResetError):
             self._model.hung_up()
             self.close_connection = True
@@ -164,6 +175,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+
+    def _page(self, page: Page) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", page.content_type)
+        self.send_header("Content-Length", str(len(page.body)))
+        self.end_headers()
+        self.wfile.write(page.body)
 
     def _stream(self, answer: Answer, model: str) -> None:
         self.send_response(200)

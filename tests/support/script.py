@@ -61,6 +61,19 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Reset:
+    """The connection is reset before there is any answer."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """An answer that is no stream at all."""
+
+    content_type: str
+    body: bytes
+
+
+@dataclass(frozen=True)
 class Malformed:
     """Bytes sent as they are."""
 
@@ -84,7 +97,7 @@ class Tokens:
     cache_write: int = 0
 
 
-Part = Say | Think | Call | Gate | Fail | StreamError | Cut | Malformed | Stop | Tokens
+Part = Say | Think | Call | Gate | Fail | StreamError | Cut | Reset | Page | Malformed | Stop | Tokens
 
 
 @dataclass(frozen=True)
