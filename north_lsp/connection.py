@@ -20,6 +20,7 @@ from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.editor import ClientFiles
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.retry import RetrySettings
 from north_lsp.agent.session import Environment
@@ -36,6 +37,7 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings, SettingsError, load_settings
@@ -81,8 +83,19 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         async with anyio.create_task_group() as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
             providers = ProviderPool(options.environ, timeouts)
+            fallbacks = Fallbacks(settings.retry_fallback_chains, catalog(), providers)
+            for problem in fallbacks.problems:
+                diagnostics.event("config_error", message=problem)
             environment = Environment(
-                locations, options.environ, catalog(), providers, load_tools, background, _retry(settings)
+                locations,
+                options.environ,
+                catalog(),
+                providers,
+                load_tools,
+                background,
+                _retry(settings),
+                Costs(locations),
+                fallbacks,
             )
             defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
             background.start_soon(_warm_up, defaults, providers)

@@ -76,7 +76,9 @@ class AcpAgent:
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
+            "_north/costs/get": self._costs,
             "_north/retry/now": self._retry_now,
+            "_north/steer": self._steer,
             "_north/retry/abort": self._retry_abort,
         }
 
@@ -196,6 +198,23 @@ class AcpAgent:
         ]
         more = start + _PAGE < len(found)
         return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})
+
+    async def _steer(self, params: Params, call: Call) -> object:
+        """`{delivered}`: whether the words became part of the turn that runs; answered when that is known."""
+        session = self._session(params)
+        parts = read.prompt_parts(params)
+        delivered = False
+        with anyio.CancelScope() as scope:
+            call.on_cancel = scope.cancel
+            try:
+                delivered = await session.steer(parts)
+            except ValueError as error:
+                raise RpcError(INVALID_REQUEST, str(error)) from None
+        return {"delivered": delivered}
+
+    async def _costs(self, params: Params, call: Call) -> object:
+        """What every model has used and cost over all conversations."""
+        return await anyio.to_thread.run_sync(self._environment.costs.read)
 
     async def _retry_now(self, params: Params, call: Call) -> object:
         """Does not wait any longer; `{ok}` tells whether a model was waited for."""

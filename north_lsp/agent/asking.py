@@ -1,6 +1,7 @@
 """One answer of the model: streamed to the editor, kept in the log whatever happens, asked for again where it helps."""
 
 import math
+import re
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import anyio
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
-from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Retrying
+from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Notice, Retrying
 from north_lsp.agent.retry import GiveUp, Retries, Wait
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import block_to_log
@@ -36,6 +37,11 @@ from north_lsp.storage.entries import new_entry_id
 
 _PARTIAL_SECONDS = 2.0
 _CANCELLED_MARK = "[Cancelled]"
+_ORPHAN = re.compile(
+    r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
+    r"|[Nn]o tool output found for function call ([\w-]+)"
+    r"|tool_call_ids? did not have response messages: ([\w-]+)"
+)
 _NOT_COMPLETE = "the answer was cut off before the arguments were complete"
 
 
@@ -74,6 +80,8 @@ class Asking:
         self._state = state
         self._calls = calls
         self._retries = Retries(state.retry)
+        self._model, self._provider = state.model, state.provider
+        self._without: set[str] = set()  # calls whose answers the vendor refuses
         self.unfinished: list[ToolCall] = []
 
     async def ask(self) -> AssistantMessage:
@@ -92,7 +100,13 @@ class Asking:
                 retryable=end.retryable,
                 durationMs=streamed.duration_ms,
             )
+            if (orphan := _orphan(end)) is not None and not self._without:
+                self._without.add(orphan)
+                self._state.diagnostics.event("orphaned_tool_recovered", callId=orphan)
+                continue
             step = self._retries.after(end, started=streamed.began, delivered=streamed.delivered)
+            if isinstance(step, GiveUp) and await self._fall_back(end, streamed):
+                continue
             if isinstance(step, GiveUp):
                 failure = replace(end, message=f"{end.message} ({step.note})") if step.note else end
                 await self._keep_failed(failure, streamed)
@@ -105,25 +119,40 @@ class Asking:
                     await self._keep_failed(failure, streamed)
                 raise ModelFailed(failure)
 
+    async def _fall_back(self, end: Failed, streamed: _Streamed) -> bool:
+        """Go on with another model, where the user has named one for this case."""
+        found = await self._state.fallback(self._model, end)
+        if found is None:
+            return False
+        if streamed.delivered:
+            await self._keep_broken(end, streamed)
+        before, (self._model, self._provider) = self._model, found
+        self._state.conversation.append("model_change", model=self._model.selector, reason="retry")
+        self._state.diagnostics.event("retry_fallback_applied", before=before.selector, after=self._model.selector)
+        text = f"{before.title} failed ({end.message}); {self._model.title} answers instead"
+        await self._state.editor.show(Notice("warning", text))
+        return True
+
     async def _stream(self) -> tuple[_Streamed, Done | Failed]:
         state = self._state
         request = build_request(
-            state.model,
+            self._model,
             state.system,
             state.conversation.active_path(),
             state.tools.specs(state.mode),
             state.conversation.id,
+            self._without,
         )
         now = time.monotonic()
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
         merger = DeltaMerger(streamed.entry_id, state.editor.show)
-        state.diagnostics.event("model_request_start", model=state.model.selector, tools=len(request.tools))
+        state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         end: Done | Failed | None = None
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
                 with anyio.move_on_after(state.request_seconds) as limit:
-                    async with aclosing(state.provider.stream(request)) as events:
+                    async with aclosing(self._provider.stream(request)) as events:
                         async for event in events:
                             if isinstance(event, Done | Failed):
                                 end = event
@@ -208,7 +237,7 @@ class Asking:
     # -- keeping what arrived ----------------------------------------------------------------------------------------
 
     def _log_form(self, message: AssistantMessage, reason: str, duration_ms: int) -> dict[str, Any]:
-        usage, model = message.usage, self._state.model
+        usage, model = message.usage, self._model
         return {
             "role": "assistant",
             "provider": model.provider.id,
@@ -258,13 +287,22 @@ class Asking:
     async def _report_usage(self, usage: Usage, streamed: _Streamed) -> None:
         self._state.diagnostics.event(
             "model_request_complete",
-            model=self._state.model.selector,
+            model=self._model.selector,
             durationMs=streamed.duration_ms,
             output=usage.output,
         )
-        event = usage_of(self._state.conversation.active_path(), self._state.model.window)
+        await self._state.count(self._model, usage, self._model.prices.cost(usage))
+        event = usage_of(self._state.conversation.active_path(), self._model.window)
         if event is not None:
             await self._state.editor.show(event)
+
+
+def _orphan(failure: Failed) -> str | None:
+    """The call that a vendor says has no result."""
+    if failure.kind != "bad_request":
+        return None
+    found = _ORPHAN.search(failure.message)
+    return next((group for group in found.groups() if group), None) if found is not None else None
 
 
 def error_text(message: str, after_text: bool) -> str:

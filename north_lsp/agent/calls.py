@@ -1,6 +1,7 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import anyio
 from north_lsp.agent.commands import run_command
 from north_lsp.agent.edits import review_edit
 from north_lsp.agent.events import CallEnded, CallRunning
+from north_lsp.agent.repetition import Repetition
 from north_lsp.agent.results import Result, StopTurn, failed, ok
 from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line, visible
@@ -26,11 +28,23 @@ class Calls:
         self._state = state
         self._results: dict[str, Result] = {}
         self._finishing = anyio.Lock()
+        self._repetition = Repetition()
+
+    @property
+    def is_stuck(self) -> bool:
+        """The model makes the same call again and again."""
+        return self._repetition.is_stuck
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls in order, neighbouring readers side by side. Raises StopTurn."""
         waiting = list(calls)
         while waiting:
+            if self._state.steering.waits:
+                for call in waiting:
+                    error = ToolError("CANCELLED", "skipped: the user sent a new message")
+                    self._results[call.id] = self._failure(call, error)
+                await self._finish(waiting)
+                return
             group = [waiting.pop(0)]
             while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < _MAX_PARALLEL:
                 group.append(waiting.pop(0))
@@ -114,6 +128,8 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - one broken tool must not take the turn with it
             self._state.on_failure(f"tool {call.name}", error)
             result = self._failure(call, ToolError("INTERNAL", f"{call.name} failed in North ({type(error).__name__})"))
+        if (note := self._repetition.seen(call.name, call.arguments, result.text)) is not None:
+            result = replace(result, text=result.text + note)
         self._results[call.id] = result
         await self._finish(unstored)
         if stop:

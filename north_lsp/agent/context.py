@@ -1,7 +1,7 @@
 """What the model sees, in a cache-stable order: the tools, the system text, the conversation."""
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date
 from pathlib import Path
 
@@ -24,8 +24,14 @@ def system_text(roots: tuple[Path, ...], started: date) -> str:
 
 
 def build_request(
-    model: Model, system: str, path: Iterable[Entry], tools: tuple[ToolSpec, ...], conversation_id: str
+    model: Model,
+    system: str,
+    path: Iterable[Entry],
+    tools: tuple[ToolSpec, ...],
+    conversation_id: str,
+    without: Collection[str] = (),
 ) -> ModelRequest:
-    """One request; for a longer path of the same conversation it begins with the whole of this one."""
+    """One request; for a longer path of the same conversation it begins with the whole of this one. Answers with a call
+    of `without` are left out."""
     max_output = min(model.max_output, 32_000)
-    return ModelRequest(model.id, system, messages_of(path), tools, max_output, conversation_id)
+    return ModelRequest(model.id, system, messages_of(path, without), tools, max_output, conversation_id)

@@ -38,7 +38,7 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
                 match message.get("role"):
                     case "user":
                         yield from _unfinished(open_calls)
-                        yield UserSaid(entry["id"], _shown_text(message))
+                        yield UserSaid(entry["id"], shown_text(message))
                     case "assistant":
                         yield from _answer(entry["id"], message, tools, open_calls)
                     case "toolResult":
@@ -64,7 +64,8 @@ def _unfinished(open_calls: dict[str, str]) -> Iterator[Event]:
     open_calls.clear()
 
 
-def _shown_text(message: Mapping[str, Any]) -> str:
+def shown_text(message: Mapping[str, Any]) -> str:
+    """A user's message as people see it: the words, and the names of what was attached."""
     names = [str(part["path"]) for part in message.get("content") or () if part.get("type") == "file_mention"]
     return "\n\n".join([text_of(message), *(f"[{name}]" for name in names)]).strip()
 

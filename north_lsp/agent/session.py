@@ -13,19 +13,23 @@ import anyio.to_thread
 from north_lsp.agent.context import system_text
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
-from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged
+from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
+from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.prompt import Part, is_blank, to_log
-from north_lsp.agent.replay import events_of
+from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.state import ProjectApprovals, TurnState
+from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Stopped, Turn
 from north_lsp.agent.usage import usage_of
 from north_lsp.display import one_line
+from north_lsp.providers.base import Usage
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.runner import CommandRunner, command_environment
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.costs import Costs
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.base import Mode, Workspace
 
@@ -47,6 +51,8 @@ class Environment:
     load_tools: Callable[[], "Registry"]
     background: anyio.abc.TaskGroup
     retry: RetrySettings
+    costs: Costs
+    fallbacks: Fallbacks
 
 
 class Session:
@@ -75,6 +81,7 @@ class Session:
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
+        self._steering = Steering()
         environ = command_environment(environment.environ, secret_names())
         environ["NORTH_SESSION_ID"] = conversation.id
         self._runner = CommandRunner(environ, environment.background)
@@ -129,13 +136,20 @@ class Session:
             self._scopes.remove(scope)
         return "cancelled" if scope.cancelled_caught else stopped
 
+    async def steer(self, parts: tuple[Part, ...]) -> bool:
+        """Words for the turn that runs: True when they have become part of it, False when it ended without them. Raises
+        ValueError while no turn runs, or for nothing to send."""
+        if is_blank(parts):
+            raise ValueError("nothing to send: the message is empty")
+        return await self._steering.send(parts)
+
     def cancel(self) -> None:
         """Stop the running turn and give up the prompts that wait; does nothing when idle."""
         for scope in self._scopes:
             scope.cancel()
 
     async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
-        mode, model = self.mode, self.model
+        mode, model = self.mode, self._environment.fallbacks.instead_of(self.model)
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
         await self._store_prompt(parts)
@@ -155,16 +169,47 @@ class Session:
             self._environment.providers.timeouts.request,
             self._environment.retry,
             self.retry_control,
+            self._steering,
+            self._say,
+            self._count,
+            self._environment.fallbacks.after,
         )
         turn = Turn(state)
+        self._steering.open()
         try:
             return await turn.run()
         finally:
+            self._steering.close()
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
                 await self._sync()
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _say(self, parts: tuple[Part, ...]) -> None:
+        """What the user said meanwhile, in its place."""
+        content = await to_log(parts, self._workspace)
+        now = round(datetime.now(UTC).timestamp() * 1000)
+        message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
+        entry = self._conversation.append("message", message=message)
+        await self._editor.show(UserSaid(entry["id"], shown_text(message)))
+
+    async def _count(self, model: Model, usage: Usage, cost: float) -> None:
+        counts = {
+            "input": usage.input,
+            "output": usage.output,
+            "cacheRead": usage.cache_read,
+            "cacheWrite": usage.cache_write,
+        }
+        if model.provider.api == "offline" or not any(counts.values()):
+            return
+        try:
+            aside = await anyio.to_thread.run_sync(self._environment.costs.add, model.id, counts, cost)
+        except OSError as error:
+            self._diagnostics.event("costs_not_stored", error=str(error))
+            return
+        if aside is not None:
+            await self._editor.show(Notice("warning", f"the costs could not be read; they were kept as {aside}"))
 
     async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
         content = await to_log(parts, self._workspace)

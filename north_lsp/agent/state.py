@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.prompt import Part
 from north_lsp.agent.retry import RetryControl, RetrySettings
-from north_lsp.providers.base import Provider
+from north_lsp.agent.steering import Steering
+from north_lsp.providers.base import Failed, Provider, Usage
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
@@ -42,7 +44,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
 
 @dataclass(frozen=True)
 class TurnState:
-    """`system` is the system text; `mode` is the one that was in force when the prompt was sent."""
+    """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
+    user said meanwhile, `count` keeps what a request used, `fallback` gives the model to go on with after a failure."""
 
     conversation: Conversation
     model: Model
@@ -59,6 +62,10 @@ class TurnState:
     request_seconds: float
     retry: RetrySettings
     retry_control: RetryControl
+    steering: Steering
+    say: Callable[[tuple[Part, ...]], Awaitable[None]]
+    count: Callable[[Model, Usage, float], Awaitable[None]]
+    fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
 
     def milliseconds(self) -> int:
         return round(time.time() * 1000)

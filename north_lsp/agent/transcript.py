@@ -1,6 +1,6 @@
 """Between the log's entries and the model's messages: one form each way, both pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from north_lsp.providers.base import (
@@ -72,8 +72,9 @@ def _user_text(message: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def messages_of(path: Iterable[Entry]) -> list[Message]:
-    """The model's messages for an active path, repaired: every call has exactly one result, directly behind it."""
+def messages_of(path: Iterable[Entry], without: Collection[str] = ()) -> list[Message]:
+    """The model's messages for an active path, repaired: every call has exactly one result, directly behind it. Answers
+    with a call of `without` are left out."""
     messages: list[Message] = []
     results: dict[str, ToolResult] = {}
     entries = [entry["message"] for entry in path if entry.get("type") == "message" and not _excluded(entry)]
@@ -85,14 +86,19 @@ def messages_of(path: Iterable[Entry]) -> list[Message]:
         match stored.get("role"):
             case "user":
                 messages.append(UserMessage(_user_text(stored) or "(empty message)"))
-            case "assistant":
+            case "assistant" if not any(block.id in without for block in _calls_of(stored)):
                 messages.extend(_answer(stored, results))
     return messages
 
 
+def _calls_of(stored: Mapping[str, Any]) -> list[ToolCall]:
+    return [block for block in blocks_of(stored) if isinstance(block, ToolCall)]
+
+
 def _excluded(entry: Entry) -> bool:
     message = entry.get("message")
-    return not isinstance(message, Mapping) or bool(message.get("excludeFromContext"))
+    excluded = entry.get("excludeFromContext")
+    return not isinstance(message, Mapping) or bool(excluded or message.get("excludeFromContext"))
 
 
 def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult]) -> Sequence[Message]:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from north_lsp.agent.asking import Asking
 from north_lsp.agent.calls import Calls
+from north_lsp.agent.events import Notice
 from north_lsp.agent.results import StopTurn
 from north_lsp.agent.state import TurnState
 from north_lsp.providers.base import AssistantMessage, ToolCall
@@ -11,6 +12,8 @@ from north_lsp.providers.base import AssistantMessage, ToolCall
 Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
 MAX_REQUESTS = 200
+_STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
+_LIMIT = f"the turn was ended after {MAX_REQUESTS} requests; say `go on` to continue it"
 
 
 class Turn:
@@ -24,17 +27,51 @@ class Turn:
 
     async def run(self) -> Stopped:
         """Until the model stops or the caller cancels. Raises ModelFailed."""
+        state = self._state
+        was_empty = False
         try:
             for _ in range(MAX_REQUESTS):
                 answer = await self._asking.ask()
-                if not answer.calls:
-                    return _stop_reason(answer)
-                self._unfinished = list(answer.calls)
-                await self._calls.run(answer.calls)
-                self._unfinished = []
+                if answer.calls:
+                    self._unfinished = list(answer.calls)
+                    await self._calls.run(answer.calls)
+                    self._unfinished = []
+                    if self._calls.is_stuck:
+                        await state.editor.show(Notice("warning", _STUCK))
+                        return "end_turn"
+                said = state.steering.take()
+                if said is not None:
+                    await state.say(said)
+                elif not answer.calls:
+                    if answer.blocks or answer.stop_reason != "stop":
+                        return await self._stopped(answer)
+                    if was_empty:
+                        await state.editor.show(Notice("warning", "the model answered with nothing, twice"))
+                        return "end_turn"
+                was_empty = not answer.blocks
         except StopTurn:
             return "cancelled"
+        await state.editor.show(Notice("warning", _LIMIT))
         return "max_turn_requests"
+
+    async def _stopped(self, answer: AssistantMessage) -> Stopped:
+        match answer.stop_reason:
+            case "length":
+                return "max_tokens"
+            case "refusal":
+                self._forget_refused()
+                return "refusal"
+            case _:
+                return "end_turn"
+
+    def _forget_refused(self) -> None:
+        """The refused prompt and what came after it stay in the conversation, but no model gets them again."""
+        conversation = self._state.conversation
+        for entry in reversed(conversation.active_path()):
+            if entry["type"] == "message":
+                conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
+                if entry["message"].get("role") == "user":
+                    return
 
     async def wind_up(self) -> None:
         """After the end, however it came: every call that was begun has its result, every question its decision. The
@@ -42,13 +79,3 @@ class Turn:
         self._state.conversation.resolve_pending()
         await self._calls.wind_up([*self._asking.unfinished, *self._unfinished])
         self._unfinished, self._asking.unfinished = [], []
-
-
-def _stop_reason(answer: AssistantMessage) -> Stopped:
-    match answer.stop_reason:
-        case "length":
-            return "max_tokens"
-        case "refusal":
-            return "refusal"
-        case _:
-            return "end_turn"

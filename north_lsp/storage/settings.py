@@ -1,7 +1,7 @@
 """The user's settings file, `<config>/config.json`: only what this version reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -37,6 +37,7 @@ class Settings:
     retry_max_elapsed_ms: int = 900_000
     provider_idle_timeout_s: int = 120
     provider_request_timeout_s: int = 600
+    retry_fallback_chains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -69,6 +70,7 @@ def load_settings(locations: Locations) -> Settings:
         reader.count("retry.maxElapsedMs", Settings.retry_max_elapsed_ms),
         reader.count("provider.idleTimeoutS", Settings.provider_idle_timeout_s),
         reader.count("provider.requestTimeoutS", Settings.provider_request_timeout_s),
+        reader.lists("retry.fallbackChains"),
     )
 
 
@@ -103,6 +105,16 @@ class _Reader:
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             raise self._error(key, f"{key} has to be a whole number, 0 or more")
         return default if value is None else value
+
+    def lists(self, key: str) -> dict[str, tuple[str, ...]]:
+        value = self._find(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or not all(
+            isinstance(row, list) and all(isinstance(item, str) for item in row) for row in value.values()
+        ):
+            raise self._error(key, f"{key} has to be an object of lists of texts")
+        return {name: tuple(row) for name, row in value.items()}
 
     def _find(self, key: str) -> object:
         group, _, name = key.rpartition(".")

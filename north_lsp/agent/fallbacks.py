@@ -1,0 +1,65 @@
+"""Which model answers when another one cannot, as the user's settings say; shared by all sessions of a process."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from north_lsp.providers.base import ErrorKind, Failed, Provider
+from north_lsp.providers.catalog import Catalog, MissingCredential, Model, UnknownModel
+from north_lsp.providers.pool import ProviderPool
+
+_COOL_DOWN_SECONDS = 300.0
+_KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded", "quota_exhausted"})
+
+
+class Fallbacks:
+    """`chains` maps a model's selector or alias to the selectors to try instead, in order. A model that failed is left
+    alone until its vendor's hint, or for five minutes."""
+
+    def __init__(
+        self,
+        chains: Mapping[str, Sequence[str]],
+        catalog: Catalog,
+        providers: ProviderPool,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._providers = providers
+        self._now = now
+        self._cooling: dict[str, float] = {}
+        self._chains: dict[str, list[Model]] = {}
+        self.problems: list[str] = []
+        for key, selectors in chains.items():
+            try:
+                self._chains[catalog.find(key).selector] = [catalog.find(selector) for selector in selectors]
+            except UnknownModel as error:
+                self.problems.append(f"retry.fallbackChains: {error}")
+
+    def instead_of(self, model: Model) -> Model:
+        """The model itself, unless it has failed lately and there is another."""
+        if not self._is_cooling(model):
+            return model
+        return next((other for other in self._chain(model) if not self._is_cooling(other)), model)
+
+    async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
+        """The model to go on with after a failure that lasts."""
+        if failure.kind not in _KINDS:
+            return None
+        wait = (failure.retry_after_ms or 0) / 1000 or _COOL_DOWN_SECONDS
+        self._cooling[model.selector] = self._now() + wait
+        for other in self._chain(model):
+            if self._is_cooling(other):
+                continue
+            try:
+                return other, await self._providers.get(other)
+            except MissingCredential as error:
+                self.problems.append(f"retry.fallbackChains: {error}")
+        return None
+
+    def _chain(self, model: Model) -> list[Model]:
+        """The chain of a model, or the one that it stands in."""
+        own = self._chains.get(model.selector)
+        if own is not None:
+            return own
+        return next((chain for chain in self._chains.values() if model in chain), [])
+
+    def _is_cooling(self, model: Model) -> bool:
+        return self._cooling.get(model.selector, 0.0) > self._now()

@@ -1,0 +1,81 @@
+"""What every model has used and cost: `<data>/costs.json`, shared by all conversations and processes."""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from north_lsp.storage.files import json_bytes, private_directory, read_json, set_aside, short_lock, write_atomic
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.relaxed_json import JsonError
+
+_DAYS = 90
+
+
+class Costs:
+    """Methods block and take a lock for a moment: call them on a thread."""
+
+    def __init__(self, locations: Locations) -> None:
+        self._locations = locations
+        self._path = locations.data / "costs.json"
+
+    def add(self, model: str, counts: Mapping[str, int], cost_usd: float, now: datetime | None = None) -> Path | None:
+        """Add one request: `counts` has input, output, cacheRead and cacheWrite tokens. Returns where a file that could
+        not be read was put aside. Raises OSError, also for a lock that stays taken."""
+        day = (now or datetime.now(UTC)).date()
+        with short_lock(self._locations, "costs"):
+            content, aside = self._read_or_set_aside()
+            row = content["byModel"].setdefault(model, {})
+            for key in ("input", "output", "cacheRead", "cacheWrite"):
+                row[f"{key}Tokens"] = _count(row.get(f"{key}Tokens")) + max(counts.get(key, 0), 0)
+            row["requests"] = _count(row.get("requests")) + 1
+            row["costUsd"] = _amount(row.get("costUsd")) + cost_usd
+            content["allTimeCostUsd"] = _amount(content.get("allTimeCostUsd")) + cost_usd
+            days = content["byDay"]
+            days[day.isoformat()] = _amount(days.get(day.isoformat())) + cost_usd
+            oldest = (day - timedelta(days=_DAYS)).isoformat()
+            content["byDay"] = {date: amount for date, amount in days.items() if date > oldest}
+            content["lastUpdated"] = round(time.time() * 1000)
+            private_directory(self._path.parent)
+            write_atomic(self._path, json_bytes(content))
+        return aside
+
+    def read(self) -> dict[str, Any]:
+        """The totals in the file's form; empty ones if there is no file, or none that can be read."""
+        try:
+            return _checked(read_json(self._path)) or _empty()
+        except (OSError, JsonError):
+            return _empty()
+
+    def _read_or_set_aside(self) -> tuple[dict[str, Any], Path | None]:
+        try:
+            content = _checked(read_json(self._path))
+        except FileNotFoundError:
+            return _empty(), None
+        except JsonError:
+            content = None
+        return (content, None) if content is not None else (_empty(), set_aside(self._path))
+
+
+def _empty() -> dict[str, Any]:
+    return {"allTimeCostUsd": 0.0, "byModel": {}, "byDay": {}}
+
+
+def _checked(value: object) -> dict[str, Any] | None:
+    """The content, if it has the form that North writes; what it does not know stays."""
+    if not isinstance(value, dict):
+        return None
+    content = _empty() | value
+    groups = (content["byModel"], content["byDay"])
+    if not all(isinstance(group, dict) for group in groups):
+        return None
+    return content if all(isinstance(row, dict) for row in content["byModel"].values()) else None
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _amount(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
