@@ -13,6 +13,7 @@ from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
 from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Notice, Retrying
+from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.retry import GiveUp, Retries, Wait
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import block_to_log
@@ -63,6 +64,7 @@ class _Streamed:
     blocks: dict[int, Block] = field(default_factory=dict)
     began: bool = False
     delivered: bool = False
+    broke_in_file: bool = False
 
     def message(self) -> AssistantMessage:
         return AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
@@ -76,9 +78,10 @@ class Asking:
     """Asks for the answers of one turn. `unfinished` are calls of an answer that was cancelled or failed: they still
     need their results."""
 
-    def __init__(self, state: TurnState, calls: Calls) -> None:
+    def __init__(self, state: TurnState, calls: Calls, files: FileBlocks) -> None:
         self._state = state
         self._calls = calls
+        self._files = files
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
         self._without: set[str] = set()  # calls whose answers the vendor refuses
@@ -104,6 +107,8 @@ class Asking:
                 self._without.add(orphan)
                 self._state.diagnostics.event("orphaned_tool_recovered", callId=orphan)
                 continue
+            if streamed.broke_in_file and await self._go_on_later(end, streamed):
+                return replace(streamed.message(), stop_reason="length")
             step = self._retries.after(end, started=streamed.began, delivered=streamed.delivered)
             if isinstance(step, GiveUp) and await self._fall_back(end, streamed):
                 continue
@@ -118,6 +123,15 @@ class Asking:
                 if not streamed.delivered:
                     await self._keep_failed(failure, streamed)
                 raise ModelFailed(failure)
+
+    async def _go_on_later(self, end: Failed, streamed: _Streamed) -> bool:
+        """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued."""
+        step = self._retries.after(end, started=True, delivered=True)
+        if isinstance(step, GiveUp):
+            return False
+        self._store(replace(streamed.message(), stop_reason="length"), streamed)
+        await self._calls.break_off(streamed.message().calls, end.message)
+        return await self._wait(step, end)
 
     async def _fall_back(self, end: Failed, streamed: _Streamed) -> bool:
         """Go on with another model, where the user has named one for this case."""
@@ -146,6 +160,7 @@ class Asking:
         now = time.monotonic()
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
         merger = DeltaMerger(streamed.entry_id, state.editor.show)
+        self._files.begin(streamed.entry_id)
         state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         end: Done | Failed | None = None
         try:
@@ -161,6 +176,9 @@ class Asking:
                 if limit.cancelled_caught:
                     text = f"the model's answer took longer than {state.request_seconds:g} s"
                     end = Failed("network", text, streamed.message(), retryable=True)
+                streamed.broke_in_file = self._files.in_block and not isinstance(end, Done)
+                if rest := await self._files.finish():
+                    await merger.add(rest, thinking=False)
                 await merger.flush()
                 tasks.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():
@@ -208,7 +226,8 @@ class Asking:
             case TextDelta(index, text):
                 before = blocks.get(index)
                 blocks[index] = Text((before.text if isinstance(before, Text) else "") + text)
-                await merger.add(text, thinking=False)
+                if shown := await self._prose(text, merger):
+                    await merger.add(shown, thinking=False)
             case ThinkingDelta(index, text):
                 before = blocks.get(index)
                 blocks[index] = Thinking((before.thinking if isinstance(before, Thinking) else "") + text)
@@ -233,6 +252,12 @@ class Asking:
             streamed.saved_at = now
             message = self._log_form(streamed.message(), "aborted", round((now - streamed.started) * 1000))
             await anyio.to_thread.run_sync(self._state.conversation.save_partial, message, streamed.entry_id)
+
+    async def _prose(self, text: str, merger: DeltaMerger) -> str:
+        """What of the answer's text is shown as such: not the files that are written in it."""
+        if not self._files.in_block and "<" in text:
+            await merger.flush()  # a file may begin here, and what was said before it comes before it
+        return await self._files.take(text)
 
     # -- keeping what arrived ----------------------------------------------------------------------------------------
 
@@ -266,7 +291,7 @@ class Asking:
         message = streamed.message()
         if not message.blocks:
             return
-        if isinstance(message.blocks[-1], Text):
+        if isinstance(message.blocks[-1], Text) and not self._files.in_block:
             mark = f" {_CANCELLED_MARK}"
             message = replace(message, blocks=(*message.blocks[:-1], Text(message.blocks[-1].text + mark)))
             await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))

@@ -1,6 +1,6 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -70,6 +70,19 @@ class Calls:
             self._results[call.id] = self._failure(call, ToolError("CANCELLED", f"not run: {reason}"))
         await self._finish(list(calls))
 
+    def keep(self, call_id: str, result: Result) -> None:
+        """A call's result, to be stored even if the turn is cancelled at this moment."""
+        self._results[call_id] = result
+
+    async def settle(self, call: ToolCall, result: Result, details: Mapping[str, object]) -> None:
+        """Store and show the result of something that is no tool of the registry; `refused` ones are not shown."""
+        self._results[call.id] = result
+        if not self._has_result(call):
+            with anyio.CancelScope(shield=True):
+                self._store(call, result, details)
+                if not details.get("refused"):
+                    await self._state.editor.show(result.ended)
+
     async def _finish(self, unstored: list[ToolCall]) -> None:
         """Store and then show results, as far as they are complete in the order of the calls."""
         async with self._finishing:
@@ -90,10 +103,10 @@ class Calls:
                 return True
         return False
 
-    def _store(self, call: ToolCall, result: Result) -> None:
+    def _store(self, call: ToolCall, result: Result, more: Mapping[str, object] | None = None) -> None:
         """Write a call's result to the log."""
         ended = result.ended
-        details: dict[str, Any] = {"title": ended.title, "text": ended.text, "ok": ended.ok}
+        details: dict[str, Any] = {"title": ended.title, "text": ended.text, "ok": ended.ok} | dict(more or {})
         if ended.files:
             details["changed"] = True
         if ended.locations:
@@ -151,7 +164,7 @@ class Calls:
                     result = self._output(call, output)
                 case WriteTool():
                     changes = await tool.prepare(args, self._state.workspace)
-                    keep = partial(self._results.__setitem__, call.id)
+                    keep = partial(self.keep, call.id)
                     result = await review_edit(self._state, call, self.title(call), changes, keep)
                 case ShellTool():
                     command = tool.command(args, self._state.workspace)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from north_lsp.agent.asking import error_text
+from north_lsp.agent.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.events import (
     AnswerDelta,
     CallEnded,
@@ -16,7 +17,8 @@ from north_lsp.agent.events import (
     ThoughtDelta,
     UserSaid,
 )
-from north_lsp.agent.transcript import Entry, blocks_of, text_of
+from north_lsp.agent.file_blocks import block_id, block_title
+from north_lsp.agent.transcript import FILE_BLOCK, Entry, blocks_of, text_of
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
@@ -29,18 +31,24 @@ if TYPE_CHECKING:
 
 def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
     """The events of an active path, in order."""
+    path = list(path)
     proposals: dict[str, tuple[str, tuple[FileChange, ...]]] = {}
     open_calls: dict[str, str] = {}
+    blocks = _Blocks(_refused(path))
     for entry in path:
         match entry.get("type"):
             case "message":
                 message = entry["message"]
                 match message.get("role"):
+                    case "user" if message.get("attribution") == "north":
+                        pass
                     case "user":
                         yield from _unfinished(open_calls)
                         yield UserSaid(entry["id"], shown_text(message))
                     case "assistant":
-                        yield from _answer(entry["id"], message, tools, open_calls)
+                        yield from _answer(entry["id"], message, tools, open_calls, blocks)
+                    case "toolResult" if (message.get("details") or {}).get("refused"):
+                        pass
                     case "toolResult":
                         open_calls.pop(str(message.get("toolCallId")), None)
                         yield _ended(message, proposals)
@@ -70,16 +78,71 @@ def shown_text(message: Mapping[str, Any]) -> str:
     return "\n\n".join([text_of(message), *(f"[{name}]" for name in names)]).strip()
 
 
+class _Blocks:
+    """The files in the texts of answers; one that broke off is continued in the next answer."""
+
+    def __init__(self, refused: frozenset[str]) -> None:
+        self._refused = refused
+        self._open_path: str | None = None
+        self._path = ""
+        self._is_refused = False
+        self._entry_id, self._count = "", 0
+        self._parser = BlockParser()
+
+    def begin(self, entry_id: str) -> None:
+        self._entry_id, self._count, self._parser = entry_id, 0, BlockParser()
+
+    def events(self, pieces: Iterable[Piece], open_calls: dict[str, str]) -> Iterator[Event]:
+        for piece in pieces:
+            match piece:
+                case Prose(text):
+                    yield AnswerDelta(self._entry_id, text)
+                case BlockStart(path, mode, tag):
+                    self._is_refused = False
+                    if mode == "append" and self._open_path is not None and path in ("", self._open_path):
+                        continue
+                    self._count += 1
+                    id, self._path = block_id(self._entry_id, self._count), path
+                    self._is_refused = id in self._refused
+                    if self._is_refused:
+                        yield AnswerDelta(self._entry_id, f"{tag}\n")
+                        continue
+                    title = open_calls[id] = block_title(path)
+                    yield CallNamed(id, FILE_BLOCK, "edit", title)
+                    yield CallReady(id, title, {"path": path})
+                case BlockText(text):
+                    if self._is_refused:
+                        yield AnswerDelta(self._entry_id, text)
+                case BlockEnd(complete):
+                    if self._is_refused and complete:
+                        yield AnswerDelta(self._entry_id, "</NORTH_FILE>\n")
+                    self._open_path = None if complete or self._is_refused else self._path
+
+    def feed(self, text: str, open_calls: dict[str, str]) -> Iterator[Event]:
+        return self.events(self._parser.feed(text), open_calls)
+
+    def finish(self, open_calls: dict[str, str]) -> Iterator[Event]:
+        return self.events(self._parser.finish(), open_calls)
+
+
+def _refused(path: Iterable[Entry]) -> frozenset[str]:
+    """The ids of the files that were not taken as such: their text was shown instead."""
+    messages = (entry["message"] for entry in path if entry.get("type") == "message")
+    results = [message for message in messages if message.get("role") == "toolResult"]
+    refused = [result for result in results if (result.get("details") or {}).get("refused")]
+    return frozenset(str(result.get("toolCallId")) for result in refused)
+
+
 def _answer(
-    entry_id: str, message: Mapping[str, Any], tools: "Registry", open_calls: dict[str, str]
+    entry_id: str, message: Mapping[str, Any], tools: "Registry", open_calls: dict[str, str], files: _Blocks
 ) -> Iterator[Event]:
     text = ""
+    files.begin(entry_id)
     for block in blocks_of(message):
         match block:
             case Text(part):
                 text += part
-                if part:
-                    yield AnswerDelta(entry_id, part)
+                yield from files.feed(part, open_calls)
             case Thinking(thinking):
                 if thinking:
                     yield ThoughtDelta(entry_id, thinking)
@@ -89,6 +152,7 @@ def _answer(
                 open_calls[id] = title
                 yield CallNamed(id, one_line(name), tool.kind if tool is not None else "other", title)
                 yield CallReady(id, title, arguments)
+    yield from files.finish(open_calls)
     if message.get("errorMessage"):
         yield AnswerDelta(entry_id, error_text(str(message["errorMessage"]), bool(text)))
 

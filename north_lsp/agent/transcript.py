@@ -17,6 +17,7 @@ from north_lsp.providers.base import (
 Entry = Mapping[str, Any]
 
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
+FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
 _EMPTY_ANSWER = "(no answer)"
 
 
@@ -86,6 +87,8 @@ def messages_of(path: Iterable[Entry], without: Collection[str] = ()) -> list[Me
         match stored.get("role"):
             case "user":
                 messages.append(UserMessage(_user_text(stored) or "(empty message)"))
+            case "toolResult" if stored.get("toolName") == FILE_BLOCK:
+                messages.append(UserMessage(f"[North] The file {_result(stored).text}"))
             case "assistant" if not any(block.id in without for block in _calls_of(stored)):
                 messages.extend(_answer(stored, results))
     return messages

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from north_lsp.agent.asking import Asking
+from north_lsp.agent.asking import Asking, ModelFailed
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.events import Notice
+from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.results import StopTurn
 from north_lsp.agent.state import TurnState
 from north_lsp.providers.base import AssistantMessage, ToolCall
@@ -22,7 +23,8 @@ class Turn:
     def __init__(self, state: TurnState) -> None:
         self._state = state
         self._calls = Calls(state)
-        self._asking = Asking(state, self._calls)
+        self._files = FileBlocks(state, self._calls)
+        self._asking = Asking(state, self._calls, self._files)
         self._unfinished: list[ToolCall] = []
 
     async def run(self) -> Stopped:
@@ -31,18 +33,19 @@ class Turn:
         was_empty = False
         try:
             for _ in range(MAX_REQUESTS):
-                answer = await self._asking.ask()
+                answer = await self._ask()
+                self._unfinished = list(answer.calls)
+                go_on = await self._files.settle()
                 if answer.calls:
-                    self._unfinished = list(answer.calls)
                     await self._calls.run(answer.calls)
-                    self._unfinished = []
                     if self._calls.is_stuck:
                         await state.editor.show(Notice("warning", _STUCK))
                         return "end_turn"
+                self._unfinished = []
                 said = state.steering.take()
                 if said is not None:
                     await state.say(said)
-                elif not answer.calls:
+                elif not answer.calls and not go_on:
                     if answer.blocks or answer.stop_reason != "stop":
                         return await self._stopped(answer)
                     if was_empty:
@@ -53,6 +56,13 @@ class Turn:
             return "cancelled"
         await state.editor.show(Notice("warning", _LIMIT))
         return "max_turn_requests"
+
+    async def _ask(self) -> AssistantMessage:
+        try:
+            return await self._asking.ask()
+        except ModelFailed:
+            await self._files.give_up()
+            raise
 
     async def _stopped(self, answer: AssistantMessage) -> Stopped:
         match answer.stop_reason:
@@ -77,5 +87,6 @@ class Turn:
         """After the end, however it came: every call that was begun has its result, every question its decision. The
         caller shields this."""
         self._state.conversation.resolve_pending()
+        await self._files.wind_up()
         await self._calls.wind_up([*self._asking.unfinished, *self._unfinished])
         self._unfinished, self._asking.unfinished = [], []

@@ -134,6 +134,11 @@ class Conversation:
         """Why something is not on disk, None once all of it is."""
         return self._refused or self._log.error
 
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the conversation are kept; it may not exist yet."""
+        return self.path.with_suffix("")
+
     def active_path(self) -> list[Record]:
         """The entries from the root to the leaf."""
         with self._mutex:
