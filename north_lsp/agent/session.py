@@ -23,6 +23,7 @@ from north_lsp.display import one_line
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.runner import CommandRunner, command_environment
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.base import Mode, Workspace
@@ -59,6 +60,7 @@ class Session:
         diagnostics: Diagnostics,
         model: Model,
         mode: Mode,
+        artifacts: Artifacts | None = None,
     ) -> None:
         self.mode: Mode = mode
         self.model = model
@@ -68,6 +70,7 @@ class Session:
         self._environment = environment
         self._approvals = approvals
         self._diagnostics = diagnostics
+        self._artifacts = artifacts
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
@@ -148,6 +151,7 @@ class Session:
             self._runner,
             self._diagnostics,
             self._sync,
+            self._artifacts,
         )
         turn = Turn(state)
         try:

@@ -11,6 +11,7 @@ from north_lsp.providers.base import Provider
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.tools.base import Mode, Workspace
 
@@ -41,7 +42,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
 
 @dataclass(frozen=True)
 class TurnState:
-    """`system` is the system text; `mode` is the one that was in force when the prompt was sent."""
+    """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `artifacts` keeps
+    what is too long for the conversation."""
 
     conversation: Conversation
     model: Model
@@ -55,6 +57,7 @@ class TurnState:
     runner: CommandRunner
     diagnostics: Diagnostics
     sync: Callable[[], Awaitable[None]]
+    artifacts: Artifacts | None = None
 
     def milliseconds(self) -> int:
         return round(time.time() * 1000)

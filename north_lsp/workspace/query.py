@@ -19,8 +19,8 @@ _SUFFIXES = re.compile(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Z
 @dataclass(frozen=True, slots=True)
 class Query:
     """`pattern` finds matches within a line, or, if `multiline`, within a whole text that has line feeds only.
-    `literal` holds spellings in bytes of which a file without a BOM must contain one (all lower-case if `folded`), or is
-    None if only looking at the text can tell."""
+    `literal` holds spellings in bytes of which a file without a BOM must contain one (all lower-case if `folded`), or
+    is None if only looking at the text can tell."""
 
     pattern: re.Pattern[str]
     literal: tuple[bytes, ...] | None

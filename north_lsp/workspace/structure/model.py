@@ -46,8 +46,8 @@ NO_SYMBOLS = frozenset(
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A named part of a file. Lines are 1-based and inclusive: `line` has the name, `start` to `end` is all of it, with
-    what stands before it and belongs to it (decorators, `export`). `depth` counts the symbols around it, `parent` is the
-    name of the nearest. `label` is its head on one line, at most 120 characters."""
+    what stands before it and belongs to it (decorators, `export`). `depth` counts the symbols around it, `parent` is
+    the name of the nearest. `label` is its head on one line, at most 120 characters."""
 
     name: str
     kind: SymbolKind

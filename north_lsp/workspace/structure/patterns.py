@@ -20,11 +20,15 @@ _SCRIPT: tuple[_Rule, ...] = (
     ),
     (
         r"^[ \t]+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*"
-        r"(?!(?:if|for|while|switch|catch|return|function|with|new|await|else)\b)(?P<n>[\w$#]+)\s*\([^;\n]*\)[^;\n]*\{[ \t]*$",
+        r"(?!(?:if|for|while|switch|catch|return|function|with|new|await|else)\b)(?P<n>[\w$#]+)"
+        r"\s*\([^;\n]*\)[^;\n]*\{[ \t]*$",
         "method",
     ),
 )
-_TYPED = r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|partial|async|override|virtual|readonly|synchronized|native|default|unsafe|extern|new)\s+)"
+_TYPED = (
+    r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|partial|async|override|virtual|readonly"
+    r"|synchronized|native|default|unsafe|extern|new)\s+)"
+)
 _CURLY: tuple[_Rule, ...] = (
     (rf"^[ \t]*{_TYPED}*(?:class|record)\s+(?P<n>\w+)", "class"),
     (rf"^[ \t]*{_TYPED}*@?interface\s+(?P<n>\w+)", "interface"),

@@ -108,7 +108,7 @@ def blocks(structure: Structure) -> list[Block]:
             embedding = None
         inner = _FITTING.get(prefix, "all")
         if symbol.kind in ("style", "script"):
-            name = symbol.kind
+            name: str = symbol.kind
             kind: BlockKind = "html_section"
         elif embedding is not None:
             name = f"{embedding[1]}-{'css' if symbol.kind in _STYLE else 'js'}"
