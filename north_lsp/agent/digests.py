@@ -15,7 +15,7 @@ def shortened(digest: Digest, tool: str, artifacts: Artifacts) -> dict[str, obje
 
 def shortened_text(text: str, tool: str, artifacts: Artifacts) -> str:
     """The output of a command: its beginning and its end, if it has many more lines than those."""
-    lines = text.split("\n")
+    lines = text.rstrip("\n").split("\n")
     left = len(lines) - COMMAND_HEAD - COMMAND_TAIL
     if left <= 1:
         return text

@@ -108,7 +108,7 @@ class Workspace:
     @cached_property
     def trees(self) -> Trees:
         """The lists of the roots' files, kept up to date."""
-        return Trees(self.roots, self.ignore)
+        return Trees(self.roots, self.ignore, self.private)
 
 
 class Tool(ABC):

@@ -15,6 +15,8 @@ from north_lsp.workspace.text import OPEN_FLAGS, TAG_DIGITS, Text, is_binary
 MAX_LINES = 500
 MAX_BYTES = 100 * 1024
 _CHUNK = 1 << 20
+_TAIL_BYTES = 64 * 1024
+_TAIL_LINES = 50
 
 Range = tuple[int, int]
 
@@ -108,7 +110,7 @@ def stream_part(path: Path, start: int, end: int | None) -> Streamed:
     digest = hashlib.sha256()
     size = newlines = returns = 0
     kept: list[bytes] = []
-    tail: list[bytes] = []
+    tail = b""
     kept_bytes, number = 0, 0
     last_wanted = min(end if end is not None else start + MAX_LINES, start + MAX_LINES)
     rest = b""
@@ -148,14 +150,14 @@ def stream_part(path: Path, start: int, end: int | None) -> Streamed:
             else:
                 number += here
                 rest = chunk[chunk.rfind(b"\n") + 1 :][: 2 * MAX_BYTES] if here else (rest + chunk)[: 2 * MAX_BYTES]
-            if here:
-                tail = (tail + chunk.split(b"\n")[-50:])[-50:] if newlines < start else tail
+            tail = (tail + chunk)[-_TAIL_BYTES:]
     total = newlines + (0 if ended_with_newline else 1)
     if not ended_with_newline and start <= total <= last_wanted and kept_bytes <= MAX_BYTES:
         kept.append(rest)
     begin = start
     if start > total:
-        kept = [part for part in tail[-51:] if part][-20:] or [rest]
+        ends = tail.removesuffix(b"\n").split(b"\n")
+        kept = ends[1:][-_TAIL_LINES:] if len(ends) > 1 else ends
         begin = total - len(kept) + 1
     data = b"\n".join(kept)
     try:

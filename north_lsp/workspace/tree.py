@@ -4,7 +4,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,9 +89,10 @@ class FileTree:
 
     def _refresh(self, before: Listing) -> None:
         changed = [
-            relative for relative, folder in self._folders.items() if _state(folder.place.path) != folder.changed
+            relative
+            for relative, folder in self._folders.items()
+            if folder.changed is None or _state(folder.place.path) != folder.changed
         ]
-        changed = [relative for relative in changed if relative in self._folders]
         if not changed:
             return
         same = True
@@ -172,10 +173,11 @@ class FileTree:
 
 @dataclass
 class Trees:
-    """The trees of all roots, made when first asked for."""
+    """The trees of all roots, made when first asked for. What is in `private` folders is left out."""
 
     roots: Roots
     rules: Mapping[Path, IgnoreRules]
+    private: tuple[Path, ...] = ()
     _trees: dict[Path, FileTree] = field(default_factory=dict)
 
     @classmethod
@@ -193,28 +195,29 @@ class Trees:
                 continue
             listing = self.tree(root).listing()
             inner = [other.relative_to(root).as_posix() for other in earlier if other.is_relative_to(root)]
-            for prefix in inner:
-                listing = Listing(
-                    *(_without(paths, prefix) for paths in (listing.files, listing.folders, listing.others))
-                )
-            yield root, listing
+            yield root, self._open(root, _without(listing, inner))
+
+    def _open(self, root: Path, listing: Listing) -> Listing:
+        inner = [folder.relative_to(root).as_posix() for folder in self.private if folder.is_relative_to(root)]
+        return _without(listing, inner)
 
     def below(self, root: Path, relative: str) -> Listing:
         """What is in a folder of a root. What is ignored is there if the folder itself is."""
         if relative in ("", "."):
-            return self.tree(root).listing()
+            return self._open(root, self.tree(root).listing())
         rules = self.rules[root]
         if rules.ignored(relative, True):
             kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
             for entry in walk(root / relative, rules):
                 kinds[0 if _is_file(entry.path) else 1 if entry.is_dir else 2].append(entry.relative)
-            return Listing(*(tuple(sorted(paths, key=in_path_order)) for paths in kinds))
+            found = Listing(*(tuple(sorted(paths, key=in_path_order)) for paths in kinds))
+            return self._open(root, found)
         listing, prefix = self.tree(root).listing(), f"{relative}/"
         chosen = (
             tuple(path for path in paths if path.startswith(prefix))
             for paths in (listing.files, listing.folders, listing.others)
         )
-        return Listing(*chosen)
+        return self._open(root, Listing(*chosen))
 
 
 def in_path_order(relative: str) -> str:
@@ -222,8 +225,16 @@ def in_path_order(relative: str) -> str:
     return relative.replace("/", "\0")
 
 
-def _without(paths: tuple[str, ...], prefix: str) -> tuple[str, ...]:
-    return tuple(path for path in paths if path != prefix and not path.startswith(f"{prefix}/"))
+def _without(listing: Listing, folders: Sequence[str]) -> Listing:
+    for folder in folders:
+        if folder == ".":
+            return Listing((), (), ())
+        prefix = f"{folder}/"
+        kinds = (listing.files, listing.folders, listing.others)
+        listing = Listing(
+            *(tuple(path for path in paths if path != folder and not path.startswith(prefix)) for paths in kinds)
+        )
+    return listing
 
 
 def _is_file(path: Path) -> bool:
