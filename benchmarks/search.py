@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +17,9 @@ from pathlib import Path
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.ripgrep import find_ripgrep
 from north_lsp.workspace.search import search
+from north_lsp.workspace.structure import parsing
+from north_lsp.workspace.structure.parsing import structure_of
+from north_lsp.workspace.structure.views import outline
 from north_lsp.workspace.tree import Trees
 
 FILES = 50_000
@@ -44,6 +48,22 @@ def make_tree(root: Path, files: int = FILES) -> None:
             made += 1
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     subprocess.run(["git", "-C", str(root), "add", "-A"], check=True)
+
+
+def python_file(lines: int = 10_000) -> str:
+    """Sources of the standard library, one behind the other."""
+    library = Path(sysconfig.get_path("stdlib"))
+    text = "".join(path.read_text("utf-8") for path in sorted((library / "asyncio").glob("*.py")))
+    return "\n".join(text.split("\n")[:lines]) + "\n"
+
+
+def first_outline(text: str) -> object:
+    parsing.forget()
+    return outline(structure_of("python", text), [])
+
+
+def fuzzy(trees: Trees, root: Path, query: str) -> list[str]:
+    return trees.tree(root).fuzzy().find(query)
 
 
 def best(work: Callable[[], object], rounds: int = ROUNDS) -> float:
@@ -95,6 +115,13 @@ def main() -> None:
             others = {"rg --json": json, "git grep": git}
             work = partial(search, roots, query, regex=regex, trees=trees, ripgrep=binary)
             show(f"search, {name}", best(work), **others)
+        trees.tree(root).fuzzy()
+        for query in ("handler_4", "srccorehandler", "zzzz", "tests1/token"):
+            show(f"fuzzy match, {query}", best(partial(fuzzy, trees, root, query)))
+        text = python_file()
+        show("outline of 10,000 lines, first", best(lambda: first_outline(text)))
+        structure_of("python", text)
+        show("outline of 10,000 lines, again", best(lambda: outline(structure_of("python", text), [])))
         show("search without ripgrep, rare word", best(lambda: search(roots, "needleInHaystack", trees=trees), 1))
 
 

@@ -1,5 +1,6 @@
 """The tools that North ships."""
 
+from north_lsp.tools.ast_search import AstSearch
 from north_lsp.tools.detect_languages import DetectLanguages
 from north_lsp.tools.edit_create_file import EditCreateFile
 from north_lsp.tools.edit_replace_exact import EditReplaceExact
@@ -22,6 +23,6 @@ from north_lsp.tools.shell_run import ShellRun
 
 def builtin_tools() -> Registry:
     looking = (ListRoot(), FindFiles(), SearchText(), ReadFile(), ReadAround(), GetLineCount(), ReadReadme())
-    structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks())
+    structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     return Registry([*looking, *structure, *project, EditReplaceExact(), EditCreateFile(), ShellRun()])

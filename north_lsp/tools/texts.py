@@ -44,12 +44,14 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
             if outer.exists:
                 return outer, None
     missing = resolved.path.relative_to(resolved.root).as_posix()
-    listing = await anyio.to_thread.run_sync(workspace.trees.tree(resolved.root).listing)
+    tree = workspace.trees.tree(resolved.root)
+    listing = await anyio.to_thread.run_sync(tree.listing)
     found = await anyio.to_thread.run_sync(suggest, missing, listing.files)
     if found.certain is not None:
         meant = await resolve_open(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
-    similar = [workspace.roots.spell(resolved.root, path) for path in found.paths]
+    paths = found.paths or await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5))
+    similar = [workspace.roots.spell(resolved.root, path) for path in paths]
     hint = f"similar: {', '.join(similar)}" if similar else "find_files shows what there is"
     raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from north_lsp.workspace.fuzzy import FuzzyIndex
 from north_lsp.workspace.ignore import IGNORE_FILES, IgnoreRules, Place, walk
 from north_lsp.workspace.paths import Roots
 
@@ -50,7 +51,15 @@ class FileTree:
         self._folders: dict[str, _Folder] = {}
         self._watched: dict[Path, Signature | None] = {}
         self._listing: Listing | None = None
+        self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
+
+    def fuzzy(self) -> FuzzyIndex:
+        """The files and folders that there are now, to be found by a few letters."""
+        listing = self.listing()
+        if self._fuzzy is None or self._fuzzy[0] is not listing:
+            self._fuzzy = (listing, FuzzyIndex.of(listing.files, listing.folders))
+        return self._fuzzy[1]
 
     def known(self, fact: str, relative: str, size_limit: int) -> bool:
         """Whether a file of at most `size_limit` bytes is as it was when `learn` was told a fact about it."""

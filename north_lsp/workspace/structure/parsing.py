@@ -39,6 +39,12 @@ def structure_of(language: str, text: str) -> Structure:
     return found
 
 
+def forget() -> None:
+    """Drop what is remembered."""
+    with _lock:
+        _remembered.clear()
+
+
 def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     """Symbols in the order of the file, with depths and parents by what encloses what. Functions in a class are its
     methods."""
@@ -96,11 +102,11 @@ def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
         at = name_node.start_byte if name_node is not None else node.start_byte
         if at in seen and seen[at][0] <= pattern:
             continue
-        seen[at] = (pattern, _symbol(cast(SymbolKind, kind), node, name_node, source))
+        seen[at] = (pattern, _symbol(language, cast(SymbolKind, kind), node, name_node, source))
     return [symbol for _, symbol in seen.values()]
 
 
-def _symbol(kind: SymbolKind, node: "Node", name_node: "Node | None", source: bytes) -> Symbol:
+def _symbol(language: str, kind: SymbolKind, node: "Node", name_node: "Node | None", source: bytes) -> Symbol:
     outer = node
     parent = node.parent
     if parent is not None and parent.type in _WRAPPERS:
@@ -109,16 +115,12 @@ def _symbol(kind: SymbolKind, node: "Node", name_node: "Node | None", source: by
         if further is not None and further.type in _WRAPPERS:
             outer = further
     start_row = outer.start_point.row
-    before = (
-        outer.prev_named_sibling
-        if source[max(outer.start_byte - 2, 0) : outer.start_byte].find(b"]") >= 0
-        or (kind in ("struct", "enum", "function", "impl", "interface", "module"))
-        else None
-    )
+    before = outer.prev_named_sibling if language == "rust" else None
     while before is not None and before.type == "attribute_item":
         start_row, before = before.start_point.row, before.prev_named_sibling
     head = outer if outer.type == "export_statement" else node
-    label = _head(head, node, source)
+    # Without a name it is an import, an export, or a rule, which ends where its block begins.
+    label = _whole(node, source) if kind in ("import", "export") else _head(head, node, source)
     line = (name_node if name_node is not None else node).start_point.row + 1
     if name_node is None:
         name = label
@@ -127,6 +129,11 @@ def _symbol(kind: SymbolKind, node: "Node", name_node: "Node | None", source: by
     row, column = outer.end_point
     end = row + 1 if column or row == outer.start_point.row else row
     return Symbol(name[:_LABEL], kind, line, start_row + 1, max(end, line), label)
+
+
+def _whole(node: "Node", source: bytes) -> str:
+    text = source[node.start_byte : min(node.end_byte, node.start_byte + 4 * _LABEL)].decode("utf-8", "replace")
+    return " ".join(text.split()).rstrip(" ;")[:_LABEL]
 
 
 def _head(head: "Node", node: "Node", source: bytes) -> str:

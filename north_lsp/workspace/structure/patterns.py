@@ -49,13 +49,16 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
     "tsx": _SCRIPT,
     "rust": (
         (
-            r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<n>\w+)",
+            r"(?:^|[{};])[ \t]*(?:pub(?:\([^)]*\))?\s+)?"
+            r"(?:(?:const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<n>\w+)",
             "function",
         ),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:struct|union)\s+(?P<n>\w+)", "struct"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?enum\s+(?P<n>\w+)", "enum"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:unsafe\s+)?trait\s+(?P<n>\w+)", "interface"),
         (r"^[ \t]*(?:unsafe\s+)?impl\b(?:<[^>\n]*>)?\s*(?:[^{\n]*\bfor\s+)?(?P<n>\w+)", "impl"),
+        (r"^[ \t]*macro_rules!\s*(?P<n>\w+)", "macro"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:const|static)\s+(?:mut\s+)?(?P<n>[A-Z]\w*)\s*:", "constant"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<n>\w+)", "module"),
     ),
     "go": (

@@ -110,7 +110,7 @@ def blocks(structure: Structure) -> list[Block]:
         if symbol.kind in ("style", "script"):
             name: str = symbol.kind
             kind: BlockKind = "html_section"
-        elif embedding is not None:
+        elif embedding is not None and symbol.kind != "section":
             name = f"{embedding[1]}-{'css' if symbol.kind in _STYLE else 'js'}"
             kind = "css_rule" if symbol.kind in _STYLE else "js_ts_symbol"
         else:
