@@ -50,7 +50,7 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
     if found.certain is not None:
         meant = await resolve_open(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
-    paths = found.paths or await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5))
+    paths = found.paths or tuple(await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5)))
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
     hint = f"similar: {', '.join(similar)}" if similar else "find_files shows what there is"
     raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})

@@ -16,6 +16,7 @@ class FuzzyIndex:
     folders: frozenset[str]
     _folded: tuple[str, ...]
     _names: tuple[str, ...]
+    _plain: tuple[str, ...]
     _masks: tuple[int, ...]
 
     @classmethod
@@ -23,7 +24,8 @@ class FuzzyIndex:
         paths = (*files, *folders)
         folded = tuple(path.casefold() for path in paths)
         names = tuple(path.rsplit("/", 1)[-1] for path in folded)
-        return cls(paths, frozenset(folders), folded, names, tuple(map(_mask, folded)))
+        plain = tuple(name.translate(_SEPARATORS) for name in names)
+        return cls(paths, frozenset(folders), folded, names, plain, tuple(map(_mask, folded)))
 
     def find(self, query: str, limit: int = 10) -> list[str]:
         """The best paths: an exact name before a prefix, before a part, before letters in order; shorter ones first."""
@@ -33,12 +35,15 @@ class FuzzyIndex:
         if not wanted:
             return sorted(self.paths, key=lambda path: (len(path), path))[:limit]
         squeezed = wanted.translate(_SEPARATORS)
-        need = _mask(wanted if "/" in wanted else squeezed or wanted)
+        close = [at for at, path in enumerate(self._folded) if wanted in path]
+        if squeezed and len(close) < limit:
+            close += [at for at, name in enumerate(self._plain) if squeezed in name]
+        if len(close) < limit:  # else nothing that has the letters only in their order could come in
+            need = _mask(wanted)
+            close += [at for at, mask in enumerate(self._masks) if not need & ~mask]
         best: list[tuple[int, int, str]] = []
-        for at, mask in enumerate(self._masks):
-            if need & ~mask:
-                continue
-            score = _score(wanted, squeezed, self._folded[at], self._names[at])
+        for at in dict.fromkeys(close):
+            score = _score(wanted, squeezed, self._folded[at], self._names[at], self._plain[at])
             if score:
                 path = self.paths[at]
                 bonus = 50 if wants_folder and path in self.folders else 0
@@ -49,7 +54,7 @@ class FuzzyIndex:
         return [path for _, _, path in best]
 
 
-def _score(wanted: str, squeezed: str, path: str, name: str) -> int:
+def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:
     if wanted in (name, path):
         return 1000
     if name.startswith(wanted):
@@ -60,7 +65,6 @@ def _score(wanted: str, squeezed: str, path: str, name: str) -> int:
     if wanted in path:
         at = path.find(wanted)
         return 580 if at == 0 or path[at - 1] == "/" else 540
-    plain = name.translate(_SEPARATORS)
     if squeezed:
         if plain == squeezed:
             return 900

@@ -16,7 +16,7 @@ from pathlib import Path
 
 # Common switches: nothing of the user's configuration, no rules of its own about what is ignored or binary.
 _SWITCHES = ("--no-config", "--no-ignore", "--hidden", "--text", "--null", "--color=never", "--no-messages")
-_MAX_ARGUMENT_BYTES = 700_000
+_MAX_ARGUMENT_BYTES = min(max(os.sysconf("SC_ARG_MAX"), 300_000) - 100_000, 1_800_000)
 _POLL_SECONDS = 0.05
 
 
@@ -83,7 +83,7 @@ def _parts(files: Sequence[str]) -> Iterator[list[bytes]]:
             yield part
             part, size = [], 0
         part.append(encoded)
-        size += len(encoded) + 9
+        size += len(encoded) + 9  # the end of the string, and a pointer to it
     if part:
         yield part
 
@@ -134,5 +134,4 @@ _RECORD = re.compile(rb"([^\0]+)\0(\d+)\n")
 
 def _read_counts(data: bytes, counts: dict[str, int]) -> None:
     for record in _RECORD.finditer(data):
-        name = os.fsdecode(record[1])
-        counts["-" if name == "./-" else name] = int(record[2])
+        counts[os.fsdecode(record[1]).removeprefix("./")] = int(record[2])

@@ -18,7 +18,7 @@ from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
 from north_lsp.workspace.ripgrep import CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import OPEN_FLAGS, decode, is_binary
-from north_lsp.workspace.tree import FileTree, Trees, in_path_order
+from north_lsp.workspace.tree import FileTree, Listing, Trees, in_path_order
 
 MAX_FILE = 4 * 1024 * 1024
 MAX_SECONDS = 20.0
@@ -119,8 +119,8 @@ def search(
     place = _place(roots, trees, path) if path is not None else None
     below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
     ended = True
-    for root, listed in _files(trees, place):
-        files: Sequence[str] = listed
+    for root, listing in _listings(trees, place):
+        files: Sequence[str] = listing.files
         if suffixes is not None:
             files = [relative for relative in files if relative.lower().endswith(suffixes)]
         if meant is not None:
@@ -128,7 +128,8 @@ def search(
         texts = {other for other in unsaved or () if other.is_relative_to(root)}
         known: Mapping[str, int | None] | None = None
         if ripgrep is not None and lines is None and len(files) > 1:
-            known, ended = _count(ripgrep, trees.tree(root), files, wanted, texts, found, over)
+            whole = listing.whole if files is listing.files else None
+            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, over)
         searcher = _Searcher(roots, root, wanted, context_lines, read, found, over)
         if known is None:
             ended = all(searcher.search(relative) for relative in files)
@@ -182,19 +183,21 @@ def _place(roots: Roots, trees: Trees, path: str) -> Resolved:
     return place
 
 
-def _files(trees: Trees, place: Resolved | None) -> Iterable[tuple[Path, Sequence[str]]]:
-    """The regular files to search, by root."""
+def _listings(trees: Trees, place: Resolved | None) -> Iterable[tuple[Path, Listing]]:
+    """What to search, by root."""
     if place is None:
-        yield from ((root, listing.files) for root, listing in trees.outermost())
+        yield from trees.outermost()
         return
     relative = place.path.relative_to(place.root).as_posix()
-    yield place.root, trees.below(place.root, relative).files if place.path.is_dir() else (relative,)
+    below = trees.below(place.root, relative) if place.path.is_dir() else Listing((relative,), (), ())
+    yield place.root, below
 
 
 def _count(
     binary: Path,
     tree: FileTree,
     files: Sequence[str],
+    whole: Sequence[str] | None,
     wanted: Query,
     texts: set[Path],
     found: _Found,
@@ -212,11 +215,17 @@ def _count(
     options = ["--no-unicode", *(("--multiline",) if wanted.multiline else ())]
     ended = True
     try:
-        counts = count_lines(binary, root, saved, pattern.source, options=options, over=over)
+        counts = count_lines(
+            binary, root, saved if whole is None else whole, pattern.source, options=options, over=over
+        )
     except Stopped as stopped:
         counts, ended = stopped.counts, False
     except CannotSearch:
         return None, True
+    if whole is not None:
+        # Between listing and searching, files may have come that are to be left out.
+        listed = set(saved)
+        counts = {relative: count for relative, count in counts.items() if relative in listed}
     known: dict[str, int | None] = dict(counts)
     looked_at: set[str] = set()
     if ended:
@@ -244,7 +253,7 @@ def _to_look_at(
         return set(files)
     literal = wanted.literal is not None and wanted.pattern.pattern.isascii()
     fact = "ASCII can be found in it" if literal else "nothing but ASCII"
-    unknown = [relative for relative in files if not tree.known(fact, relative, MAX_FILE)]
+    unknown = tree.unknown(fact, files, MAX_FILE)
     signatures = tree.signatures(unknown)
     root = tree.rules.root
     if literal:
@@ -283,11 +292,21 @@ class _Searcher:
     found: _Found
     over: Callable[[], bool]
 
+    def shown(self, relative: str) -> str:
+        """As people and the model read it."""
+        if self.simple and relative.isascii() and relative[0] != "~" and ":" not in relative:
+            return relative
+        return readable(self.roots.spell(self.root, relative))
+
+    @property
+    def simple(self) -> bool:
+        return len(self.roots.roots) == 1
+
     def pick(self, known: Mapping[str, int | None]) -> bool:
         """Add what is known of each file; look into those where that is not enough. False if it had to end early."""
         for relative, count in known.items():
             if count is not None and not self.found.wants_any_of(count):
-                self.found.add(readable(self.roots.spell(self.root, relative)), count)
+                self.found.add(self.shown(relative), count)
                 self.found.total += count
                 continue
             if count is not None:
@@ -300,7 +319,7 @@ class _Searcher:
         """Look into one file. False if the search has to end."""
         if self.over():
             return False
-        shown = readable(self.roots.spell(self.root, relative))
+        shown = self.shown(relative)
         text = self._text_of(f"{self.root}/{relative}", shown)
         if text is None:
             return True

@@ -16,6 +16,7 @@ from north_lsp.workspace.paths import Roots
 # changed. File systems that keep whole seconds only have a long tick.
 _TICK_NS = 50_000_000
 _LONG_TICK_NS = 2_000_000_000
+_RECENT_SECONDS = 1.0
 
 Signature = tuple[int, ...]
 
@@ -23,11 +24,13 @@ Signature = tuple[int, ...]
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What walks meet, by kind, relative to the root and in path order (a folder's contents at the folder's place).
-    `others` are links and whatever else is neither file nor folder."""
+    `others` are links and whatever else is neither file nor folder. `whole` stands for all files in fewer names:
+    folders of which nothing is left out at any depth, and files elsewhere; None if that is not known."""
 
     files: tuple[str, ...]
     folders: tuple[str, ...]
     others: tuple[str, ...]
+    whole: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class _Folder:
     files: list[str]
     others: list[str]
     ignore_files: frozenset[str]
+    whole: bool = False
 
 
 class FileTree:
@@ -51,22 +55,39 @@ class FileTree:
         self._folders: dict[str, _Folder] = {}
         self._watched: dict[Path, Signature | None] = {}
         self._listing: Listing | None = None
+        self._looked_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
 
     def fuzzy(self) -> FuzzyIndex:
         """The files and folders that there are now, to be found by a few letters."""
+        if self._fuzzy is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS:
+            return self._fuzzy[1]  # someone is typing
         listing = self.listing()
         if self._fuzzy is None or self._fuzzy[0] is not listing:
             self._fuzzy = (listing, FuzzyIndex.of(listing.files, listing.folders))
         return self._fuzzy[1]
 
-    def known(self, fact: str, relative: str, size_limit: int) -> bool:
-        """Whether a file of at most `size_limit` bytes is as it was when `learn` was told a fact about it."""
-        signature = self._facts.setdefault(fact, {}).get(relative)
-        if signature is None or signature[1] > size_limit:
-            return False
-        return _file_signature(f"{self.rules.root}/{relative}") == signature
+    def unknown(self, fact: str, files: Iterable[str], size_limit: int) -> list[str]:
+        """The files of which `learn` was not told a fact, or that have changed since, or are larger than this."""
+        known, root, lstat = self._facts.setdefault(fact, {}), f"{self.rules.root}/", os.lstat
+        result: list[str] = []
+        for relative in files:
+            signature = known.get(relative)
+            if signature is not None and signature[1] <= size_limit:
+                try:
+                    status = lstat(root + relative)
+                except OSError:
+                    status = None
+                if status is not None and signature == (
+                    status.st_mtime_ns,
+                    status.st_size,
+                    status.st_ino,
+                    status.st_ctime_ns,
+                ):
+                    continue
+            result.append(relative)
+        return result
 
     def signatures(self, files: Iterable[str]) -> dict[str, Signature | None]:
         """What to take before a fact about files is found out."""
@@ -85,6 +106,7 @@ class FileTree:
             else:
                 self._refresh(self._listing)
             assert self._listing is not None
+            self._looked_at = time.monotonic()
             return self._listing
 
     def _build(self) -> None:
@@ -158,7 +180,8 @@ class FileTree:
         kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
         for name in place.shown({name: kind == 0 for name, kind in names.items()}):
             kinds[names[name]].append(name)
-        return _Folder(place, changed, *kinds, frozenset(IGNORE_FILES & names.keys()))
+        whole = sum(map(len, kinds)) == len(names)
+        return _Folder(place, changed, *kinds, frozenset(IGNORE_FILES & names.keys()), whole)
 
     def _flat(self) -> Listing:
         files: list[str] = []
@@ -177,7 +200,28 @@ class FileTree:
             below = [prefix + name for name in folder.folders]
             folders += below
             waiting += below
-        return Listing(*(tuple(sorted(paths, key=in_path_order)) for paths in (files, folders, others)))
+        whole = self._whole(folders)
+        for paths in (files, folders, others):
+            paths.sort(key=in_path_order)
+        return Listing(tuple(files), tuple(folders), tuple(others), whole)
+
+    def _whole(self, folders: list[str]) -> tuple[str, ...]:
+        """See Listing. `folders` has every folder behind the one it is in."""
+        known = self._folders
+        whole = {relative: known[relative].whole for relative in folders if relative in known}
+        whole[""] = known[""].whole
+        for relative in reversed(folders):
+            if not whole.get(relative):
+                whole[relative.rpartition("/")[0]] = False
+        chosen: list[str] = []
+        for relative in ("", *folders):
+            if whole.get(relative):
+                if relative and not whole[relative.rpartition("/")[0]]:
+                    chosen.append(relative)
+            elif relative in known:
+                prefix = f"{relative}/" if relative else ""
+                chosen += [prefix + name for name in known[relative].files]
+        return ("./",) if whole[""] else tuple(chosen)
 
 
 @dataclass
