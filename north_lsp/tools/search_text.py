@@ -1,7 +1,9 @@
 """`search_text`: a text or a pattern in the files of the workspace."""
 
 import threading
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import anyio.to_thread
@@ -15,7 +17,8 @@ from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_open
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import SearchResult, search, search_in_text
+from north_lsp.workspace.search import MAX_SECONDS, SearchResult, search, search_in_text
+from north_lsp.workspace.search_child import COMMAND, may_take_for_ever, request, result
 
 _MAX = 200
 _DIGEST = 10
@@ -136,25 +139,38 @@ async def _search(
         if args.file is not None and await anyio.Path(place.path).is_dir():
             raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
     texts = await workspace.unsaved_texts()
+    options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}
+    if args.regex and may_take_for_ever(args.query):
+        return await _search_apart(args.query, workspace, options | {"private": workspace.private}, texts)
     stopped = threading.Event()
     work = partial(
         search,
         workspace.roots,
         args.query,
-        path=path,
-        glob=args.glob,
-        suffixes=suffixes,
         read=texts.get,
         unsaved=tuple(texts),
         should_stop=stopped.is_set,
         trees=workspace.trees,
-        ripgrep=find_ripgrep(),
         **options,
     )
     try:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     finally:
         stopped.set()
+
+
+async def _search_apart(
+    query: str, workspace: Workspace, options: dict[str, Any], texts: Mapping[Path, str]
+) -> SearchResult:
+    """In a process that is killed when it takes too long or is not wanted any more."""
+    asked = await anyio.to_thread.run_sync(request, workspace.roots, query, options, texts)
+    with anyio.move_on_after(MAX_SECONDS):
+        ended = await anyio.run_process(COMMAND, input=asked, check=False)
+        if ended.returncode != 0:
+            raise ToolError("INTERNAL", "the search ended early", "write the expression in a simpler way")
+        return result(ended.stdout)
+    notice = f"the search took longer than {MAX_SECONDS:.0f} seconds: repeat fewer things within repetitions"
+    return SearchResult([], 0, 0, True, [notice], {})
 
 
 def _row(path: str, line: int, text: str) -> str:

@@ -97,6 +97,7 @@ def search(
     unsaved: Iterable[Path] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     trees: Trees | None = None,
+    private: tuple[Path, ...] = (),
     ripgrep: Path | None = None,
 ) -> SearchResult:
     """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
@@ -105,11 +106,11 @@ def search(
     the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`, the
     binary that counts). `should_stop` is asked before every file and now and then within one. Raises ToolError:
     INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, IGNORED for one that the user
-    closed, and whatever `Roots.resolve` raises.
+    closed, and whatever `Roots.resolve` raises. Without `trees`, the files outside of `private` folders are listed.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
     meant = compile_glob(glob) if glob is not None else None
-    trees = trees if trees is not None else Trees.of(roots)
+    trees = trees if trees is not None else Trees.of(roots, private)
     deadline = time.monotonic() + MAX_SECONDS
     found = _Found(offset, limit, lines)
 

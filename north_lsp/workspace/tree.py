@@ -234,8 +234,8 @@ class Trees:
     _trees: dict[Path, FileTree] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, roots: Roots) -> "Trees":
-        return cls(roots, {root: IgnoreRules.of(root) for root in roots.roots})
+    def of(cls, roots: Roots, private: tuple[Path, ...] = ()) -> "Trees":
+        return cls(roots, {root: IgnoreRules.of(root) for root in roots.roots}, private)
 
     def tree(self, root: Path) -> FileTree:
         return self._trees.setdefault(root, FileTree(self.rules[root]))

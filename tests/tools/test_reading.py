@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.agent.prompt import FileLink, to_log
 from north_lsp.errors import ToolError
 from tests.tools.conftest import Desk
 
@@ -308,3 +309,14 @@ async def test_titles_tell_counts_when_done(desk: Desk, tmp_path: Path) -> None:
     output = await desk.output("read_file", path="a.py", startLine=2)
     assert (output.title, output.locations[0].line) == ("Reading a.py", 2)
     assert (await desk.output("get_file_symbols", path="a.py")).title == "Extracting symbols from a.py - 1 symbols"
+
+
+async def test_what_the_user_attaches_is_read_even_if_it_is_closed_to_tools(desk: Desk) -> None:
+    desk.write({".northignore": "secret\n", "secret": "by hand\n", "private/x": "x"})
+    link, other, outside = await to_log(
+        (FileLink("secret"), FileLink("private/x"), FileLink("/etc/passwd")), desk.workspace
+    )
+    assert link["preview"] == "by hand\n"
+    assert "not attached" in str(other["preview"])
+    assert "not attached" in str(outside["preview"])
+    assert (await desk.error("read_file", path="secret")).code == "IGNORED"

@@ -27,6 +27,7 @@ _GRAMMARS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "css": ("tree_sitter_css", "language", ("css",)),
     "html": ("tree_sitter_html", "language", ()),
 }
+_CHUNK = 16 * 1024
 _loading = threading.Lock()
 
 
@@ -49,7 +50,15 @@ def parse(language: str, source: bytes) -> "Tree":
     """Raises KeyError for a language without a grammar."""
     from tree_sitter import Parser
 
-    return Parser(grammar(language)).parse(source)
+    parser = Parser(grammar(language))
+    if len(source) <= _CHUNK:
+        return parser.parse(source)
+
+    def read(offset: int, _: object) -> bytes:
+        # The parser keeps other threads out; they get their turn whenever it asks for more.
+        return source[offset : offset + _CHUNK]
+
+    return parser.parse(read)
 
 
 def symbol_query(language: str) -> "Query":

@@ -1,7 +1,7 @@
 """Structure of a text: by a grammar where there is one, with patterns for what its errors have swallowed."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, cast
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _WRAPPERS = frozenset({"decorated_definition", "export_statement", "template_declaration", "ambient_declaration"})
 _LABEL = 120
 _MAX_REMEMBERED = 32
+_QUERIED = 128 * 1024
 _MAX_PARSED = 4 * 1024 * 1024
 _remembered: OrderedDict[tuple[str, str], Structure] = OrderedDict()
 _lock = Lock()
@@ -91,10 +92,8 @@ def _by_grammar(language: str, text: str) -> Structure:
 
 
 def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
-    from tree_sitter import QueryCursor
-
     seen: dict[int, tuple[int, Symbol]] = {}
-    for pattern, captures in QueryCursor(symbol_query(language)).matches(tree.root_node):
+    for pattern, captures in _queried(language, tree, len(source)):
         name_nodes = captures.get("name")
         kind, nodes = next((kind, nodes) for kind, nodes in captures.items() if kind != "name" and kind[0] != "_")
         node = nodes[0]
@@ -104,6 +103,16 @@ def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
             continue
         seen[at] = (pattern, _symbol(language, cast(SymbolKind, kind), node, name_node, source))
     return [symbol for _, symbol in seen.values()]
+
+
+def _queried(language: str, tree: "Tree", size: int) -> Iterator[tuple[int, dict[str, list["Node"]]]]:
+    """The matches, in pieces, since a query keeps other threads out; what reaches over several comes with each."""
+    from tree_sitter import QueryCursor
+
+    cursor = QueryCursor(symbol_query(language))
+    for start in range(0, max(size, 1), _QUERIED):
+        cursor.set_byte_range(start, start + _QUERIED)
+        yield from cursor.matches(tree.root_node)
 
 
 def _symbol(language: str, kind: SymbolKind, node: "Node", name_node: "Node | None", source: bytes) -> Symbol:
