@@ -75,7 +75,8 @@ def parse(data: bytes, *, folded: bool = False) -> PatternFile:
 def spelled(name: str, *, folded: bool) -> bytes:
     """A file name or relative path as the patterns are held against it."""
     if folded:
-        name = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+        plain = name.isascii()
+        name = name.lower() if plain else unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return name.encode("utf-8", "surrogateescape")
 
 

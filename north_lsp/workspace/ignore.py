@@ -212,10 +212,8 @@ class IgnoreRules:
 
     def enter(self, folder: Place, name: str, names: Container[str] = IGNORE_FILES) -> Place:
         """The place of a sub-folder. Who knows the `names` in it saves looking for ignore files that are not there."""
-        place = Place(
-            f"{folder.path}/{name}", folder.git.below(name), folder.exact.below(name), folder.folded.below(name)
-        )
-        return self._read_folder(place, names)
+        git, exact, folded = folder.git.below(name), folder.exact.below(name), folder.folded.below(name)
+        return self._read_folder(Place(f"{folder.path}/{name}", git, exact, folded), names)
 
     def watched(self) -> list[Path]:
         """Ignore files that speak for the root but do not lie in it."""
@@ -227,6 +225,8 @@ class IgnoreRules:
         return [names[:depth] for depth in range(len(names))]
 
     def _read_folder(self, folder: Place, names: Container[str] = IGNORE_FILES) -> Place:
+        if _GITIGNORE not in names and _NORTHIGNORE not in names:
+            return folder
         git, exact, folded = folder.git, folder.exact, folder.folded
         if _GITIGNORE in names:
             git = git.with_file(self._git_file(Path(folder.path, _GITIGNORE)))

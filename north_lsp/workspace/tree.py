@@ -148,7 +148,8 @@ class FileTree:
             for name in new.folders:
                 if name not in kept:
                     self._scan(f"{relative}/{name}" if relative else name, old.place, name)
-            same = same and (new.folders, new.files, new.others) == (old.folders, old.files, old.others)
+            new_names, old_names = (new.folders, new.files, new.others), (old.folders, old.files, old.others)
+            same = same and new_names == old_names and new.whole == old.whole
         if not same:
             self._listing = self._flat()
 
