@@ -6,8 +6,10 @@ from functools import partial
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from north_lsp.agent.commands import run_command
+from north_lsp.agent.digests import shortened, shortened_text
 from north_lsp.agent.edits import review_edit
 from north_lsp.agent.events import CallEnded, CallRunning
 from north_lsp.agent.repetition import Repetition
@@ -161,7 +163,7 @@ class Calls:
                 case ReadTool():
                     await self._state.editor.show(CallRunning(call.id))
                     output = await tool.run(args, self._state.workspace)
-                    result = self._output(call, output)
+                    result = await self._output(call, output)
                 case WriteTool():
                     changes = await tool.prepare(args, self._state.workspace)
                     keep = partial(self.keep, call.id)
@@ -169,12 +171,18 @@ class Calls:
                 case ShellTool():
                     command = tool.command(args, self._state.workspace)
                     result = await run_command(self._state, call, self.title(call), command)
+                    if self._state.artifacts is not None:
+                        keep_text = partial(shortened_text, result.text, call.name, self._state.artifacts)
+                        result = replace(result, text=await anyio.to_thread.run_sync(keep_text))
                 case _:
                     raise ToolError("UNAVAILABLE", f"{call.name} cannot be run here")
             outcome.ok = not result.is_error
         return result
 
-    def _output(self, call: ToolCall, output: Output) -> Result:
+    async def _output(self, call: ToolCall, output: Output) -> Result:
+        if output.digest is not None and self._state.artifacts is not None:
+            keep = partial(shortened, output.digest, call.name, self._state.artifacts)
+            output = replace(output, data=await anyio.to_thread.run_sync(keep))
         text = output.text if output.text is not None else ok(output.data)
         shown = visible(output.text) if output.text is not None else ""
         ended = CallEnded(call.id, one_line(output.title), not output.failed, shown, locations=output.locations)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
-from north_lsp.tools.texts import current_text
+from north_lsp.tools.texts import attached_text
 from north_lsp.workspace.text import split_lines
 
 _MAX_PREVIEW_LINES = 500
@@ -55,13 +55,15 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[dict[str
 
 async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> dict[str, object]:
     try:
-        resolved, text, _ = await current_text(path, workspace)
+        resolved, text, _ = await attached_text(path, workspace)
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
-    workspace.seen.tags[resolved.path] = text.tag
+    whole = split_lines(text.text)
+    first, last = lines if lines is not None else (1, len(whole))
+    workspace.seen.note(resolved.path, text.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
     if lines is None:
         return _mention(resolved.relative, text.text, None)
-    chosen = split_lines(text.text)[lines[0] - 1 : lines[1]]
+    chosen = whole[lines[0] - 1 : lines[1]]
     return _mention(resolved.relative, "".join(chosen), f"{lines[0]}-{lines[1]}")
 
 

@@ -28,6 +28,7 @@ from north_lsp.providers.base import Usage
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.runner import CommandRunner, command_environment
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.locations import Locations
@@ -68,6 +69,7 @@ class Session:
         diagnostics: Diagnostics,
         model: Model,
         mode: Mode,
+        artifacts: Artifacts | None = None,
     ) -> None:
         self.mode: Mode = mode
         self.model = model
@@ -77,6 +79,7 @@ class Session:
         self._environment = environment
         self._approvals = approvals
         self._diagnostics = diagnostics
+        self._artifacts = artifacts
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
@@ -173,6 +176,7 @@ class Session:
             self._say,
             self._count,
             self._environment.fallbacks.after,
+            self._artifacts,
         )
         turn = Turn(state)
         self._steering.open()

@@ -13,6 +13,7 @@ from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.session import Environment, Session
 from north_lsp.providers.catalog import Model
 from north_lsp.storage.approvals import Approvals
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
@@ -93,7 +94,8 @@ class SessionFactory:
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         rules = {root: IgnoreRules.of(root) for root in roots.roots}
-        workspace = Workspace(roots, rules, editor.read_unsaved, editor.unsaved_texts, Seen(), private)
+        artifacts = Artifacts(environment.locations.conversations / conversation.id)
+        workspace = Workspace(roots, rules, editor.read_unsaved, editor.unsaved_texts, Seen(), private, artifacts)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
-        return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode)
+        return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode, artifacts)

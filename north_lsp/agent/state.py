@@ -14,6 +14,7 @@ from north_lsp.providers.base import Failed, Provider, Usage
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.tools.base import Mode, Workspace
 
@@ -45,7 +46,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
 @dataclass(frozen=True)
 class TurnState:
     """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
-    user said meanwhile, `count` keeps what a request used, `fallback` gives the model to go on with after a failure."""
+    user said meanwhile, `count` keeps what a request used, `fallback` gives the model to go on with after a failure, and
+    `artifacts` keeps what is too long for the conversation."""
 
     conversation: Conversation
     model: Model
@@ -66,6 +68,7 @@ class TurnState:
     say: Callable[[tuple[Part, ...]], Awaitable[None]]
     count: Callable[[Model, Usage, float], Awaitable[None]]
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
+    artifacts: Artifacts | None = None
 
     def milliseconds(self) -> int:
         return round(time.time() * 1000)

@@ -3,12 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.tree import Trees
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,8 +30,19 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class Digest:
+    """A shortened form of a result: `data` in place of the whole, which is kept as the text `full`. `more` tells what
+    is missing."""
+
+    data: dict[str, object]
+    full: str
+    more: str
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """What a finished call gives: `data` for the model (JSON), or `text` for text-first tools; `title` for people."""
+    """What a finished call gives: `data` for the model (JSON), or `text` for text-first tools; `title` for people. A
+    `digest` is what enters the conversation where outputs are shortened."""
 
     title: str
     data: object = None
@@ -36,6 +50,17 @@ class Output:
     failed: bool = False
     locations: tuple[Location, ...] = ()
     details: dict[str, object] = field(default_factory=dict)
+    digest: Digest | None = None
+
+
+class Outputs(Protocol):
+    """The full texts of earlier results, by number."""
+
+    def numbers(self) -> list[int]: ...
+
+    def read(self, number: int) -> str:
+        """Raises ToolError NOT_FOUND."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +75,18 @@ class Command:
 
 @dataclass
 class Seen:
-    """Which files the model has been shown in this conversation, by resolved path, with the tag of the text."""
+    """Which files the model has been shown in this conversation, by resolved path, with the tag of the text and the
+    lines; and the conflicts in them."""
 
     tags: dict[Path, str] = field(default_factory=dict)
+    ranges: dict[Path, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    conflicts: Conflicts = field(default_factory=Conflicts)
+
+    def note(self, path: Path, tag: str, ranges: Sequence[tuple[int, int]]) -> None:
+        """The model was shown these lines (1-based, inclusive) of a text; what it saw of another text is forgotten."""
+        before = self.ranges.get(path, ()) if self.tags.get(path) == tag else ()
+        self.tags[path] = tag
+        self.ranges[path] = (*before, *ranges)
 
 
 @dataclass(frozen=True)
@@ -69,6 +103,12 @@ class Workspace:
     unsaved_texts: Callable[[], Awaitable[Mapping[Path, str]]]
     seen: Seen
     private: tuple[Path, ...] = ()
+    outputs: Outputs | None = None
+
+    @cached_property
+    def trees(self) -> Trees:
+        """The lists of the roots' files, kept up to date."""
+        return Trees(self.roots, self.ignore, self.private)
 
 
 class Tool(ABC):

@@ -1,16 +1,18 @@
-"""`list_root`: the entries of the workspace root."""
+"""`list_root`: the entries of a workspace root."""
 
 from typing import Any
 
 import anyio.to_thread
+from pydantic import Field
 
+from north_lsp.errors import ToolError
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.listing import list_root
 
 
 class ListRootArgs(Arguments):
-    pass
+    root: str | None = Field(None, description="The name of a further root; without it, the main one.")
 
 
 class ListRoot(ReadTool):
@@ -22,7 +24,17 @@ class ListRoot(ReadTool):
         return "Listing project files"
 
     async def run(self, args: ListRootArgs, workspace: Workspace) -> Output:
-        root = workspace.roots.main
+        names = workspace.roots.names()
+        root = (
+            workspace.roots.main
+            if args.root in (None, "", ".", workspace.roots.main.name)
+            else names.get(str(args.root))
+        )
+        if root is None:
+            known = ", ".join(names) or "there is only the main one"
+            raise ToolError("NOT_FOUND", f"there is no root called {args.root!r}", f"further roots: {known}")
         entries, truncated = await anyio.to_thread.run_sync(list_root, root, workspace.ignore[root])
-        data = {"root": str(root), "entries": entries, "truncated": truncated}
-        return Output(f"Listing project files - {len(entries)} entries", data)
+        data: dict[str, object] = {"root": str(root), "entries": entries, "truncated": truncated}
+        if names and root == workspace.roots.main:
+            data["furtherRoots"] = list(names)
+        return Output(f"Listing project files - {len(entries)}{'+' if truncated else ''} entries", data)

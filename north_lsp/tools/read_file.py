@@ -1,28 +1,55 @@
-"""`read_file`: a part of a text file, numbered."""
+"""`read_file`: a part of a text file, numbered; and what other files hold, as text."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.addresses import is_address, read_address
+from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
+from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import current_text
-from north_lsp.workspace.text import Text, split_lines
+from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.workspace.anchors import find_anchor
+from north_lsp.workspace.conflicts import find_conflicts
+from north_lsp.workspace.inside import read_inside, split_inner
+from north_lsp.workspace.languages import language_of
+from north_lsp.workspace.near import diagnose
+from north_lsp.workspace.pages import MAX_LINES, Page, Range, make_page, merged, next_range, plain_lines, stream_part
+from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.structure.parsing import structure_of
+from north_lsp.workspace.structure.views import enclosing
+from north_lsp.workspace.text import Text, as_text
 
-_MAX_LINES = 500
-_MAX_BYTES = 100 * 1024
+_MAX_WINDOW = 250
+_MAX_FULL = 300
+_EDGE = 10
+_HEAD, _TAIL = 50, 10
 
 
 class ReadFileArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str = Field(min_length=1, description="Relative to the workspace root.")
     startLine: int | None = Field(None, ge=1, description="First line, from 1.")
     endLine: int | None = Field(None, ge=1, description="Last line, inclusive.")
     aroundMatch: str | None = Field(None, min_length=1, description="Show the first line that contains this text.")
     occurrence: int = Field(1, ge=1, description="Which match of `aroundMatch`.")
-    windowLines: int = Field(20, ge=0, le=250, description="Lines before and after the match.")
+    windowLines: int = Field(20, ge=0, description="Lines before and after the match, at most 250.")
+    includeContext: Literal["imports", "full"] | None = Field(
+        None, description="Also the file's imports, or the whole function or class around."
+    )
+    includeHeadTail: bool = Field(False, description="Also the first and last 10 lines.")
+    lineNumbers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    page: Page
+    total: int
+    focus: int
+    plain: bool
 
 
 class ReadFile(ReadTool):
@@ -34,60 +61,168 @@ class ReadFile(ReadTool):
         return f"Reading {Path(str(args.get('path', '…'))).name or '…'}"
 
     async def run(self, args: ReadFileArgs, workspace: Workspace) -> Output:
-        resolved, text, source = await current_text(args.path, workspace)
-        start, data = await anyio.to_thread.run_sync(_window, args, text)
-        workspace.seen.tags[resolved.path] = text.tag
-        data |= {"path": resolved.relative, "snapshot": f"{resolved.relative}#{text.tag}", "source": source}
-        return Output(self.title({"path": resolved.relative}), data, locations=(Location(resolved.path, start),))
+        notices = Notices()
+        if args.startLine is not None and args.endLine is not None and args.startLine > args.endLine:
+            raise ToolError("INVALID_INPUT", f"startLine {args.startLine} is after endLine {args.endLine}")
+        if is_address(args.path):
+            shown, content = await read_address(args.path, workspace)
+            return await self._virtual(args, shown, content, notices)
+        resolved, notice = await resolve_existing(args.path, workspace, inner=True)
+        notices += [notice] if notice else []
+        outer, inner = split_inner(resolved, args.path)
+        if outer is not None:
+            found = await anyio.to_thread.run_sync(read_inside, outer, inner)
+            if found is not None:
+                return await self._virtual(args, resolved.relative, found, notices)
+        try:
+            text, source = await text_of(resolved.path, workspace)
+        except ToolError as error:
+            if error.code != "TOO_LARGE" or (args.startLine is None and args.endLine is None):
+                raise
+            return await self._part(args, resolved, workspace, notices)
+        window = await anyio.to_thread.run_sync(_window, args, text, resolved.relative, notices)
+        return await self._whole(args, resolved, text, source, window, workspace, notices)
+
+    async def _whole(
+        self,
+        args: ReadFileArgs,
+        resolved: Resolved,
+        text: Text,
+        source: str,
+        shown: _Shown,
+        workspace: Workspace,
+        notices: Notices,
+    ) -> Output:
+        if text.form.encoding == "latin-1":
+            notices.append("the file is not UTF-8; it was read as Latin-1")
+        data = _data(resolved.relative, shown, text, notices)
+        conflicts = find_conflicts(plain_lines(text.text)) if "\n>>>>>>> " in text.text else []
+        if conflicts or any(path == resolved.path for path, _ in workspace.seen.conflicts.known.values()):
+            numbered = workspace.seen.conflicts.register(resolved.path, conflicts)
+            data["conflicts"] = [
+                {"id": f"conflict://{number}", "startLine": one.startLine, "endLine": one.endLine}
+                for number, one in numbered.items()
+            ]
+        digest, ranges = _digest(data, shown, notices, source), shown.page.ranges
+        if digest is not None:
+            ranges = ((1, _HEAD), (shown.page.ranges[0][1] - _TAIL + 1, shown.page.ranges[0][1]))
+        workspace.seen.note(resolved.path, text.tag, ranges)
+        place = Location(resolved.path, shown.focus)
+        title = self.title({"path": resolved.relative})
+        return Output(title, with_meta(data, notices, source=source), locations=(place,), digest=digest)
+
+    async def _part(self, args: ReadFileArgs, resolved: Resolved, workspace: Workspace, notices: Notices) -> Output:
+        """A range of a file that is too large to be read whole."""
+        part = await anyio.to_thread.run_sync(stream_part, resolved.path, args.startLine or 1, args.endLine)
+        last = min(part.start + len(part.lines) - 1, args.endLine or part.total)
+        if part.start != (args.startLine or 1):
+            notices.append(f"the file has {part.total} lines; this is its end")
+            last = part.start + len(part.lines) - 1
+        page = make_page(
+            part.lines, merged([(part.start, last)], part.total), numbered=args.lineNumbers, first=part.start
+        )
+        asked = min(args.endLine or part.total, part.total)
+        shown_to = page.ranges[-1][1] if page.ranges else part.start - 1
+        left = (shown_to + 1, asked) if shown_to < asked else None
+        notices += page.notices
+        shown = _Shown(Page(page.ranges, page.content, left), part.total, part.start, False)
+        workspace.seen.note(resolved.path, part.text.tag, page.ranges)
+        data = _data(resolved.relative, shown, part.text, notices)
+        place = Location(resolved.path, part.start)
+        title = self.title({"path": resolved.relative})
+        return Output(title, with_meta(data, notices, source="disk"), locations=(place,))
+
+    async def _virtual(self, args: ReadFileArgs, shown_as: str, content: str, notices: Notices) -> Output:
+        text = as_text(content)
+        window = await anyio.to_thread.run_sync(_window, args, text, shown_as, notices)
+        data = _data(shown_as, window, text, notices)
+        del data["snapshot"]
+        return Output(self.title({"path": shown_as}), with_meta(data, notices))
 
 
-def _window(args: ReadFileArgs, text: Text) -> tuple[int, dict[str, object]]:
-    """The first line shown and the result without its path."""
-    lines = split_lines(text.text)
+def _data(relative: str, shown: _Shown, text: Text, notices: Notices) -> dict[str, object]:
+    notices += shown.page.notices
+    language = language_of(relative)
+    data: dict[str, object] = {
+        "path": relative,
+        "totalLines": shown.total,
+        "bytes": text.size,
+        "ranges": [{"start": start, "end": end} for start, end in shown.page.ranges],
+        "content": shown.page.content,
+        "truncated": shown.page.next is not None,
+        "language": language.id if language is not None else None,
+        "newline": text.newline,
+        "snapshot": f"{relative}#{text.tag}",
+    }
+    if shown.page.next is not None:
+        data["nextRange"] = next_range(shown.page.next)
+    return data
+
+
+def _digest(data: dict[str, object], shown: _Shown, notices: Notices, source: str) -> Digest | None:
+    """The head and tail of what was read without asking for a part."""
+    if not shown.plain or not shown.page.ranges:
+        return None
+    start, end = shown.page.ranges[0]
+    left = end - start + 1 - _HEAD - _TAIL
+    if left <= 1:
+        return None
+    lines = shown.page.content.split("\n")[:-1]
+    content = "\n".join([*lines[:_HEAD], f"... {left} more lines", *lines[-_TAIL:]]) + "\n"
+    ranges = [{"start": start, "end": start + _HEAD - 1}, {"start": end - _TAIL + 1, "end": end}]
+    short = data | {"content": content, "ranges": ranges, "truncated": True}
+    short["nextRange"] = {"startLine": start + _HEAD, "endLine": min(end - _TAIL, start + _HEAD + MAX_LINES - 1)}
+    return Digest(with_meta(short, notices, source=source), shown.page.content, f"{left} lines are left out")
+
+
+def _window(args: ReadFileArgs, text: Text, relative: str, notices: Notices) -> _Shown:
+    """What to show of a text."""
+    lines = plain_lines(text.text)
     total = len(lines)
-    notices: list[str] = []
+    ranges: list[Range] = []
+    plain = False
     if args.aroundMatch is not None:
-        middle = _find(args.aroundMatch, args.occurrence, lines)
-        start, end = max(1, middle - args.windowLines), min(total, middle + args.windowLines)
+        window = notices.at_most(args.windowLines, _MAX_WINDOW, "windowLines")
+        first, last = _find(args.aroundMatch, args.occurrence, lines, text.text, notices)
+        ranges.append((first - window, last + window))
+        focus = first
     else:
-        start, end = args.startLine or 1, args.endLine or total
-        if args.endLine is not None and start > args.endLine:
-            raise ToolError("INVALID_INPUT", f"startLine {start} is after endLine {args.endLine}")
+        start, end = args.startLine or 1, args.endLine if args.endLine is not None else total
         if start > max(total, 1):
             notices.append(f"the file has {total} lines; this is its last page")
-            start = max(1, total - _MAX_LINES + 1)
-        end = min(end if end >= start else total, total)
-    last, size = start - 1, 0
-    shown: list[str] = []
-    for number in range(start, min(end, start + _MAX_LINES - 1) + 1):
-        line = f"{number}→{lines[number - 1].rstrip(chr(10)).removesuffix(chr(13))}\n"
-        size += len(line.encode("utf-8", "replace"))
-        if size > _MAX_BYTES and shown:
-            break
-        if size > _MAX_BYTES:
-            line = line[:_MAX_BYTES] + "…\n"
-            notices.append(f"line {number} is cut: it is longer than {_MAX_BYTES} bytes")
-        shown.append(line)
-        last = number
-    data: dict[str, object] = {
-        "totalLines": total,
-        "bytes": text.size,
-        "ranges": [{"start": start, "end": last}],
-        "content": "".join(shown),
-        "truncated": last < end,
-        "newline": text.newline,
-    }
-    if last < end:
-        data["nextRange"] = {"startLine": last + 1, "endLine": min(end, last + _MAX_LINES)}
-    if notices:
-        data["notices"] = notices
-    return start, data
+            start, end = max(1, total - MAX_LINES + 1), total
+        plain = args.startLine is None and args.endLine is None and not args.includeHeadTail
+        ranges.append((start, end))
+        focus = start
+    ranges += _context(args, relative, text.text, focus, notices)
+    if args.includeHeadTail:
+        ranges += [(1, _EDGE), (total - _EDGE + 1, total)]
+    page = make_page(lines, merged(ranges, total), numbered=args.lineNumbers)
+    return _Shown(page, total, focus, plain)
 
 
-def _find(needle: str, occurrence: int, lines: list[str]) -> int:
-    hits = [number for number, line in enumerate(lines, 1) if needle in line]
-    if not hits:
-        raise ToolError("NO_MATCH", f"no line contains {needle[:200]!r}", "use search_text to find the right spelling")
-    if occurrence > len(hits):
-        raise ToolError("INVALID_INPUT", f"occurrence {occurrence} was asked for, but there are {len(hits)} matches")
-    return hits[occurrence - 1]
+def _context(args: ReadFileArgs, relative: str, text: str, focus: int, notices: Notices) -> list[Range]:
+    if args.includeContext is None:
+        return []
+    language = language_of(relative)
+    structure = structure_of(language.id if language is not None else "", text)
+    if args.includeContext == "imports":
+        return [(symbol.start, symbol.end) for symbol in structure.symbols if symbol.kind == "import"]
+    around = enclosing(structure, focus)
+    if around is None:
+        notices.append("no function or class is around these lines")
+        return []
+    if around.end - around.start >= _MAX_FULL:
+        notices.append(f"{around.name} has more than {_MAX_FULL} lines (to line {around.end})")
+    return [(around.start, min(around.end, around.start + _MAX_FULL - 1))]
+
+
+def _find(needle: str, occurrence: int, lines: list[str], text: str, notices: Notices) -> Range:
+    places, notice = find_anchor(lines, needle)
+    notices += [notice] if notice is not None else []
+    if not places:
+        message, details = diagnose(text, needle)
+        raise ToolError("NO_MATCH", message, "use search_text to find the right spelling", details)
+    if occurrence > len(places):
+        raise ToolError("INVALID_INPUT", f"occurrence {occurrence} was asked for, but there are {len(places)} matches")
+    return places[occurrence - 1]

@@ -1,26 +1,49 @@
 """`search_text`: a text or a pattern in the files of the workspace."""
 
 import threading
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import anyio.to_thread
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.errors import ToolError
+from north_lsp.tools.addresses import is_address, read_address
+from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
+from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_open
-from north_lsp.workspace.search import search
+from north_lsp.workspace.languages import LANGUAGES, endings_of_type
+from north_lsp.workspace.ripgrep import find_ripgrep
+from north_lsp.workspace.search import MAX_SECONDS, SearchResult, search, search_in_text
+from north_lsp.workspace.search_child import COMMAND, may_take_for_ever, request, result
+
+_MAX = 200
+_DIGEST = 10
+
+
+class LineRange(BaseModel):
+    start: int = Field(ge=1)
+    end: int = Field(ge=1)
 
 
 class SearchTextArgs(Arguments):
     query: str = Field(min_length=1)
     regex: bool = False
     path: str | None = Field(None, description="A file or folder to search in.")
+    file: str | None = Field(None, description="One file to search in.")
+    lineRange: LineRange | None = Field(None, description="Only these lines of `file`.")
     glob: str | None = Field(None, description="Only files whose path matches, for example `*.py`.")
+    type: str | None = Field(None, description="Only files of a language: py, js, ts, rust, go, java …")
     caseSensitive: bool = False
-    contextLines: int = Field(0, ge=0, le=5)
-    limit: int = Field(50, ge=1, le=200)
+    multiline: bool = Field(False, description="The query may match over several lines.")
+    contextLines: int = Field(0, ge=0, description="Lines before and after each match, at most 5.")
+    mode: Literal["content", "count", "files"] = Field(
+        "content", description="Matches, counts per file, or file names."
+    )
+    limit: int = Field(50, ge=1, description="At most 200.")
     offset: int = Field(0, ge=0)
 
 
@@ -33,39 +56,122 @@ class SearchText(ReadTool):
         return f'Searching "{args.get("query", "…")}"'
 
     async def run(self, args: SearchTextArgs, workspace: Workspace) -> Output:
-        if args.path is not None:
-            await resolve_open(args.path, workspace)
-        stopped = threading.Event()
-        texts = await workspace.unsaved_texts()
-        work = partial(
-            search,
-            workspace.roots,
-            args.query,
-            regex=args.regex,
-            path=args.path,
-            glob=args.glob,
-            case_sensitive=args.caseSensitive,
-            context_lines=args.contextLines,
-            limit=args.limit,
-            offset=args.offset,
-            read=texts.get,
-            should_stop=stopped.is_set,
-        )
-        try:
-            found = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        finally:
-            stopped.set()
-        data: dict[str, object] = {
-            "matches": [
-                {"path": hit.path, "line": hit.line, "column": hit.column, "text": hit.text}
-                | ({"before": list(hit.before), "after": list(hit.after)} if args.contextLines else {})
-                for hit in found.matches
-            ],
-            "totalMatches": found.total_matches,
-            "filesSearched": found.files_searched,
-            "truncated": found.truncated,
+        notices = Notices()
+        limit = notices.at_most(args.limit, _MAX, "limit")
+        context = notices.at_most(args.contextLines, 5, "contextLines")
+        if args.lineRange is not None and args.file is None:
+            raise ToolError("INVALID_INPUT", "lineRange needs file", "name the one file whose lines are meant")
+        if args.lineRange is not None and args.lineRange.start > args.lineRange.end:
+            raise ToolError("INVALID_INPUT", f"lineRange starts at {args.lineRange.start}, behind its end")
+        suffixes = endings_of_type(args.type) if args.type is not None else None
+        if args.type is not None and suffixes is None:
+            known = ", ".join(language.types[0] if language.types else language.id for language in LANGUAGES)
+            raise ToolError("INVALID_INPUT", f"type: there is no type {args.type!r}", f"types: {known}")
+        lines = (args.lineRange.start, args.lineRange.end) if args.lineRange is not None else None
+        by_file = args.mode != "content"
+        options = {
+            "regex": args.regex,
+            "case_sensitive": args.caseSensitive,
+            "multiline": args.multiline,
+            "lines": lines,
+            "context_lines": context,
+            "limit": 0 if by_file else limit,
+            "offset": 0 if by_file else args.offset,
         }
-        if found.notices:
-            data["notices"] = list(found.notices)
-        places = tuple(Location(workspace.roots.resolve(hit.path).path, hit.line) for hit in found.matches[:20])
-        return Output(f"{self.title({'query': args.query})} - {found.total_matches} matches", data, locations=places)
+        path = args.file if args.file is not None else args.path
+        if path is not None and is_address(path):
+            shown, text = await read_address(path, workspace)
+            found = await anyio.to_thread.run_sync(partial(search_in_text, shown, text, args.query, **options))
+        else:
+            found = await _search(args, workspace, path, options, suffixes)
+        return self._output(args, workspace, found, limit, context, notices)
+
+    def _output(
+        self,
+        args: SearchTextArgs,
+        workspace: Workspace,
+        found: SearchResult,
+        limit: int,
+        context: int,
+        notices: Notices,
+    ) -> Output:
+        notices += found.notices
+        title = f"{self.title({'query': args.query})} - {found.total_matches} matches"
+        stopped = any(notice.startswith("the search ") for notice in found.notices)
+        totals = {"totalMatches": found.total_matches, "filesSearched": found.files_searched}
+        if args.mode != "content":
+            named = list(found.counts.items())[args.offset : args.offset + limit]
+            reached = len(found.counts) > args.offset + limit
+            key = "counts" if args.mode == "count" else "files"
+            rows = [{"path": path, "count": count} if key == "counts" else path for path, count in named]
+            data = {key: rows, **totals, "truncated": reached or stopped, "limitReached": reached}
+            return Output(title, with_meta(data, notices))
+        matches = [
+            {"path": hit.path, "line": hit.line, "column": hit.column, "text": hit.text}
+            | ({"before": list(hit.before), "after": list(hit.after)} if context else {})
+            for hit in found.matches
+        ]
+        reached = found.total_matches > args.offset + limit
+        data = {"matches": matches, **totals, "truncated": found.truncated, "limitReached": reached}
+        digest = None
+        if len(matches) > _DIGEST:
+            full = "\n".join(_row(hit.path, hit.line, hit.text) for hit in found.matches)
+            more = f"the first {_DIGEST} of {len(matches)} matches"
+            short = data | {"matches": matches[:_DIGEST], "truncated": True}
+            digest = Digest(with_meta(short, notices), full, more)
+        places = tuple(
+            Location(workspace.roots.resolve(hit.path).path, hit.line)
+            for hit in found.matches[:20]
+            if not is_address(hit.path)
+        )
+        return Output(title, with_meta(data, notices), locations=places, digest=digest)
+
+
+async def _search(
+    args: SearchTextArgs,
+    workspace: Workspace,
+    path: str | None,
+    options: dict[str, Any],
+    suffixes: tuple[str, ...] | None,
+) -> SearchResult:
+    if path is not None:
+        place = await resolve_open(path, workspace)
+        if args.file is not None and await anyio.Path(place.path).is_dir():
+            raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
+    texts = await workspace.unsaved_texts()
+    options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}
+    if args.regex and may_take_for_ever(args.query):
+        return await _search_apart(args.query, workspace, options | {"private": workspace.private}, texts)
+    stopped = threading.Event()
+    work = partial(
+        search,
+        workspace.roots,
+        args.query,
+        read=texts.get,
+        unsaved=tuple(texts),
+        should_stop=stopped.is_set,
+        trees=workspace.trees,
+        **options,
+    )
+    try:
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    finally:
+        stopped.set()
+
+
+async def _search_apart(
+    query: str, workspace: Workspace, options: dict[str, Any], texts: Mapping[Path, str]
+) -> SearchResult:
+    """In a process that is killed when it takes too long or is not wanted any more."""
+    asked = await anyio.to_thread.run_sync(request, workspace.roots, query, options, texts)
+    with anyio.move_on_after(MAX_SECONDS):
+        ended = await anyio.run_process(COMMAND, input=asked, check=False)
+        if ended.returncode != 0:
+            raise ToolError("INTERNAL", "the search ended early", "write the expression in a simpler way")
+        return result(ended.stdout)
+    notice = f"the search took longer than {MAX_SECONDS:.0f} seconds: repeat fewer things within repetitions"
+    return SearchResult([], 0, 0, True, [notice], {})
+
+
+def _row(path: str, line: int, text: str) -> str:
+    return f"{path}:{line}: {text}"

@@ -1,6 +1,5 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
-import hashlib
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +9,8 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import TextForm
-from north_lsp.workspace.text import Text, encode, read_text, to_newlines
+from north_lsp.workspace.suggest import suggest
+from north_lsp.workspace.text import Text, as_text, encode, read_text, to_newlines
 
 Source = Literal["editor", "disk"]
 
@@ -20,9 +20,40 @@ async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
     resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, spelled)
     if workspace.ignore[resolved.root].closed(resolved.path.relative_to(resolved.root).as_posix()):
         raise ToolError("IGNORED", f"{resolved.relative} is named by .northignore", "the user keeps it closed to tools")
+    _ensure_not_private(resolved, workspace)
+    return resolved
+
+
+def _ensure_not_private(resolved: Resolved, workspace: Workspace) -> None:
     if any(resolved.path.is_relative_to(private) for private in workspace.private):
         raise ToolError("OUTSIDE_WORKSPACE", f"{resolved.relative} belongs to North itself")
-    return resolved
+
+
+async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = False) -> tuple[Resolved, str | None]:
+    """A path of a file that exists, and a notice if another one than spelled must have been meant. With `inner`, a path
+    that goes on behind a file's name (`archive.zip:inner/path`) is that file's.
+
+    Raises ToolError: NOT_FOUND with similar paths that exist, and what `resolve_open` raises.
+    """
+    resolved = await resolve_open(spelled, workspace)
+    if resolved.exists or await workspace.read_unsaved(resolved.path) is not None:
+        return resolved, None
+    if inner and ":" in spelled:
+        for at in [at for at, character in enumerate(spelled) if character == ":"]:
+            outer = await resolve_open(spelled[:at], workspace) if at else resolved
+            if outer.exists:
+                return outer, None
+    missing = resolved.path.relative_to(resolved.root).as_posix()
+    tree = workspace.trees.tree(resolved.root)
+    listing = await anyio.to_thread.run_sync(tree.listing)
+    found = await anyio.to_thread.run_sync(suggest, missing, listing.files)
+    if found.certain is not None:
+        meant = await resolve_open(workspace.roots.spell(resolved.root, found.certain), workspace)
+        return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
+    paths = found.paths or tuple(await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5)))
+    similar = [workspace.roots.spell(resolved.root, path) for path in paths]
+    hint = f"similar: {', '.join(similar)}" if similar else "find_files shows what there is"
+    raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
 
 
 async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
@@ -30,6 +61,21 @@ async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Te
     resolved = await resolve_open(spelled, workspace)
     text, source = await text_of(resolved.path, workspace)
     return resolved, text, source
+
+
+async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
+    """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
+    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, spelled)
+    _ensure_not_private(resolved, workspace)
+    text, source = await text_of(resolved.path, workspace)
+    return resolved, text, source
+
+
+async def existing_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source, str | None]:
+    """Resolve and read, with a notice if another file than spelled must have been meant. Raises ToolError."""
+    resolved, notice = await resolve_existing(spelled, workspace)
+    text, source = await text_of(resolved.path, workspace)
+    return resolved, text, source, notice
 
 
 async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
@@ -47,14 +93,14 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
     except ToolError as error:
         if error.code != "NOT_FOUND":
             raise
-        return _as_text(unsaved, None), "editor"
+        return as_text(unsaved), "editor"
     unsaved = unsaved.removeprefix("\ufeff")
     as_client = to_newlines(_as_utf8(disk), "\n")
     if to_newlines(unsaved, "\n") in (to_newlines(disk.text, "\n"), as_client):
         return disk, "disk"
     if disk.newline == "crlf" and "\r\n" not in unsaved:
         unsaved = to_newlines(unsaved, "\r\n")
-    return _as_text(unsaved, disk), "editor"
+    return as_text(unsaved, disk.form), "editor"
 
 
 def _as_utf8(disk: Text) -> str:
@@ -62,13 +108,3 @@ def _as_utf8(disk: Text) -> str:
     if disk.form == TextForm():
         return disk.text
     return encode(disk.text, disk.form).decode("utf-8", "replace").removeprefix("\ufeff")
-
-
-def _as_text(text: str, disk: Text | None) -> Text:
-    data = text.encode("utf-8", "replace")
-    crlf, lf = text.count("\r\n"), text.count("\n")
-    newline: Literal["lf", "crlf", "mixed", "none"] = (
-        "none" if not lf else "lf" if not crlf else "crlf" if crlf == lf else "mixed"
-    )
-    form = disk.form if disk is not None else TextForm()
-    return Text(text, form, newline, len(data), hashlib.sha256(data).hexdigest()[:8])

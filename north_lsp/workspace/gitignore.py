@@ -36,12 +36,16 @@ class PatternFile:
 
         `path` is relative to the folder of the ignore file, `name` its last component.
         """
-        if not self._any_name.fullmatch(name) and not self._any_path.fullmatch(path):
+        if not self._any_name.fullmatch(name) and (self._names_only or not self._any_path.fullmatch(path)):
             return None
         for pattern in reversed(self.patterns):
             if (is_dir or not pattern.folders_only) and pattern.expression.fullmatch(name if pattern.by_name else path):
                 return not pattern.negated
         return None
+
+    @cached_property
+    def _names_only(self) -> bool:
+        return all(pattern.by_name for pattern in self.patterns)
 
     @cached_property
     def _any_name(self) -> re.Pattern[bytes]:
@@ -71,7 +75,8 @@ def parse(data: bytes, *, folded: bool = False) -> PatternFile:
 def spelled(name: str, *, folded: bool) -> bytes:
     """A file name or relative path as the patterns are held against it."""
     if folded:
-        name = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+        plain = name.isascii()
+        name = name.lower() if plain else unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return name.encode("utf-8", "surrogateescape")
 
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,7 @@ ALWAYS_SKIPPED = frozenset(
 _GIT = ".git"
 _GITIGNORE = ".gitignore"
 _NORTHIGNORE = ".northignore"
+IGNORE_FILES = frozenset([_GITIGNORE, _NORTHIGNORE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,24 @@ class _Chain:
     def below(self, name: str) -> "_Chain":
         return _Chain(self.prefix + spelled(name, folded=self.folded) + b"/", self.files, self.folded)
 
+    def ignored_of(self, names: Mapping[str, bool]) -> set[str]:
+        """Which of a folder's names, given with whether they are folders, are ignored."""
+        if not self.files:
+            return set()
+        if self.folded:
+            return {name for name, is_dir in names.items() if self.ignores(name, is_dir)}
+        ignored, prefix, files = set[str](), self.prefix, self.files
+        for name, is_dir in names.items():
+            base = name.encode("utf-8", "surrogateescape")
+            path = prefix + base
+            for start, file in files:
+                verdict = file.verdict(base, path[start:], is_dir)
+                if verdict is not None:
+                    if verdict:
+                        ignored.add(name)
+                    break
+        return ignored
+
     def ignores(self, name: str, is_dir: bool) -> bool:
         if not self.files:
             return False
@@ -74,7 +93,7 @@ class _Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class Place:
     """Where a walk stands. The user's own list is asked twice, exactly and folded, because a file system may not tell
     spellings apart; either may close."""
 
@@ -88,6 +107,15 @@ class _Folder:
 
     def leaves_out(self, name: str, is_dir: bool) -> bool:
         return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(name, is_dir)
+
+    def shown(self, names: Mapping[str, bool]) -> list[str]:
+        """What of a folder's names, given with whether they are folders, a walk meets, in order."""
+        hidden = self.git.ignored_of(names) | self.exact.ignored_of(names) | self.folded.ignored_of(names)
+        return sorted(
+            name
+            for name, is_dir in names.items()
+            if name not in hidden and name != _GIT and not (is_dir and name in ALWAYS_SKIPPED)
+        )
 
 
 class IgnoreRules:
@@ -110,12 +138,12 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return True
-        folder = self._start()
+        folder = self.first_place()
         for at, name in enumerate(parts):
             folder_here = is_dir or at < len(parts) - 1
             if folder.leaves_out(name, folder_here) or folder.closes(name, folder_here):
                 return True
-            folder = self._enter(folder, name)
+            folder = self.enter(folder, name)
         return False
 
     def closed(self, relative: str) -> bool:
@@ -123,12 +151,12 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return True
-        folder = self._start()
+        folder = self.first_place()
         for at, name in enumerate(parts):
             is_dir = at < len(parts) - 1 or os.path.isdir(f"{folder.path}/{name}")
             if folder.closes(name, is_dir):
                 return True
-            folder = self._enter(folder, name)
+            folder = self.enter(folder, name)
         return False
 
     def walk_from(self, start: Path) -> Iterator[Entry]:
@@ -138,12 +166,12 @@ class IgnoreRules:
             return
         # Someone who names an ignored folder means what is in it.
         everything = bool(relative) and self.ignored(relative, True)
-        folder = self._start()
+        folder = self.first_place()
         for name in relative.split("/") if relative else ():
-            folder = self._enter(folder, name)
+            folder = self.enter(folder, name)
         yield from self._walk(folder, f"{relative}/" if relative else "", everything)
 
-    def _walk(self, first: _Folder, prefix: str, everything: bool) -> Iterator[Entry]:
+    def _walk(self, first: Place, prefix: str, everything: bool) -> Iterator[Entry]:
         stack = [iter(self._entries(first, prefix, everything))]
         folders = [first]
         while stack:
@@ -154,11 +182,11 @@ class IgnoreRules:
                 continue
             yield entry
             if entry.is_dir:
-                folder = self._enter(folders[-1], entry.path.name)
+                folder = self.enter(folders[-1], entry.path.name)
                 folders.append(folder)
                 stack.append(iter(self._entries(folder, f"{entry.relative}/", everything)))
 
-    def _entries(self, folder: _Folder, prefix: str, everything: bool) -> list[Entry]:
+    def _entries(self, folder: Place, prefix: str, everything: bool) -> list[Entry]:
         try:
             with os.scandir(folder.path) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
@@ -170,7 +198,8 @@ class IgnoreRules:
             if not (name == _GIT if everything else folder.leaves_out(name, is_dir)) and not folder.closes(name, is_dir)
         ]
 
-    def _start(self) -> _Folder:
+    def first_place(self) -> Place:
+        """The root, for a walk of one's own."""
         git = _Chain(b"", (), folded=False)
         for path in reversed(self._shared):
             git = git.with_file(self._git_file(path, follow=True))
@@ -179,20 +208,33 @@ class IgnoreRules:
             git = git.with_file(self._git_file(place / _GITIGNORE)).below(name)
             place /= name
         empty = _Chain(b"", (), folded=False)
-        return self._read_folder(_Folder(str(self.root), git, empty, _Chain(b"", (), folded=True)))
+        return self._read_folder(Place(str(self.root), git, empty, _Chain(b"", (), folded=True)))
 
-    def _enter(self, folder: _Folder, name: str) -> _Folder:
-        below = (chain.below(name) for chain in (folder.git, folder.exact, folder.folded))
-        return self._read_folder(_Folder(f"{folder.path}/{name}", *below))
+    def enter(self, folder: Place, name: str, names: Container[str] = IGNORE_FILES) -> Place:
+        """The place of a sub-folder. Who knows the `names` in it saves looking for ignore files that are not there."""
+        git, exact, folded = folder.git.below(name), folder.exact.below(name), folder.folded.below(name)
+        return self._read_folder(Place(f"{folder.path}/{name}", git, exact, folded), names)
 
-    def _read_folder(self, folder: _Folder) -> _Folder:
-        own = Path(folder.path, _NORTHIGNORE)
-        return _Folder(
-            folder.path,
-            folder.git.with_file(self._git_file(Path(folder.path, _GITIGNORE))),
-            folder.exact.with_file(self._own_file(own, folded=False)),
-            folder.folded.with_file(self._own_file(own, folded=True)),
-        )
+    def watched(self) -> list[Path]:
+        """Ignore files that speak for the root but do not lie in it."""
+        above = [Path(*self._top.parts, *parts) for parts in self._above()]
+        return [*self._shared, *(folder / _GITIGNORE for folder in above)]
+
+    def _above(self) -> list[tuple[str, ...]]:
+        names = self.root.relative_to(self._top).parts
+        return [names[:depth] for depth in range(len(names))]
+
+    def _read_folder(self, folder: Place, names: Container[str] = IGNORE_FILES) -> Place:
+        if _GITIGNORE not in names and _NORTHIGNORE not in names:
+            return folder
+        git, exact, folded = folder.git, folder.exact, folder.folded
+        if _GITIGNORE in names:
+            git = git.with_file(self._git_file(Path(folder.path, _GITIGNORE)))
+        if _NORTHIGNORE in names:
+            own = Path(folder.path, _NORTHIGNORE)
+            exact = exact.with_file(self._own_file(own, folded=False))
+            folded = folded.with_file(self._own_file(own, folded=True))
+        return Place(folder.path, git, exact, folded)
 
     def _git_file(self, path: Path, *, follow: bool = False) -> PatternFile:
         try:

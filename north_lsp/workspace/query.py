@@ -13,17 +13,20 @@ _TOKEN_IN_SET = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
 _DOLLAR_BRACE = re.compile(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _MAX_ALTERNATIVES = 200
+_SUFFIXES = re.compile(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Za-z0-9]+)*)\})")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`pattern` finds matches within a line. `literal` holds spellings in bytes of which a file without a BOM must
-    contain one (all lower-case if `folded`), or is None if only looking at the text can tell."""
+    """`pattern` finds matches within a line, or, if `multiline`, within a whole text that has line feeds only.
+    `literal` holds spellings in bytes of which a file without a BOM must contain one (all lower-case if `folded`), or
+    is None if only looking at the text can tell."""
 
     pattern: re.Pattern[str]
     literal: tuple[bytes, ...] | None
     folded: bool
     notices: tuple[str, ...] = ()
+    multiline: bool = False
 
     def may_be_in(self, data: bytes) -> bool:
         if self.literal is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -32,17 +35,20 @@ class Query:
         return any(spelling in haystack for spelling in self.literal)
 
 
-def compile_query(query: str, *, regex: bool, case_sensitive: bool) -> Query:
+def compile_query(query: str, *, regex: bool, case_sensitive: bool, multiline: bool = False) -> Query:
     """A query ready to search with. A capital in it makes case count. A regular expression that does not compile is
     searched as plain text, with a notice. Raises ToolError INVALID_INPUT for an empty one."""
     if not query:
         raise ToolError("INVALID_INPUT", "the query is empty", "say what to search for")
     significant = _ESCAPED.sub("", query) if regex else query
     sensitive = case_sensitive or significant != significant.lower()
+    if multiline and not regex:
+        query, regex = re.escape(query.replace("\r\n", "\n")), True
     if not regex:
         return _plain(query, sensitive, ())
+    flags = (0 if sensitive else re.IGNORECASE) | (re.MULTILINE if multiline else 0)
     try:
-        return Query(re.compile(_rescued(query), 0 if sensitive else re.IGNORECASE), None, False)
+        return Query(re.compile(_rescued(query), flags), None, False, multiline=multiline)
     except (re.error, OverflowError, RecursionError) as error:
         sensitive = case_sensitive or query != query.lower()
         return _plain(query, sensitive, (f"searched as plain text: {error}",))
@@ -52,6 +58,10 @@ def compile_glob(glob: str) -> Callable[[str], bool]:
     """Whether a relative path is meant by a glob: without regard to case, at any depth unless it has a slash; `{a,b}`
     are alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
     plain = glob.replace("\\", "/").removeprefix("./").removeprefix("/")
+    suffixes = _SUFFIXES.fullmatch(plain)
+    if suffixes is not None:
+        endings = tuple(f".{ending.lower()}" for ending in (suffixes[1] or suffixes[2]).split(","))
+        return lambda relative: relative.lower().endswith(endings)
     anchored = "/" in plain.rstrip("/")
     sources: list[bytes] = []
     for alternative in _alternatives(plain):
@@ -68,7 +78,7 @@ def compile_glob(glob: str) -> Callable[[str], bool]:
 
 def _plain(query: str, sensitive: bool, notices: tuple[str, ...]) -> Query:
     if "\n" in query:
-        notices = (*notices, "lines are searched one by one, so a query with a line break finds nothing")
+        notices = (*notices, "lines are searched one by one, so a query with a line break finds nothing: set multiline")
     if query.isascii():
         # Only ASCII letters fold into each other here, so that bytes and text agree on what a match is.
         flags = re.ASCII | (0 if sensitive else re.IGNORECASE)

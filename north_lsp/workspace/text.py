@@ -90,6 +90,13 @@ def read_text(path: Path) -> Text:
     return Text(text, form, newline_style(text), len(data), hashlib.sha256(data).hexdigest()[:TAG_DIGITS])
 
 
+def as_text(text: str, form: TextForm | None = None) -> Text:
+    """A text that does not come from the disk, as if it did; what cannot be UTF-8 counts as question marks."""
+    data = text.encode("utf-8", "replace")
+    tag = hashlib.sha256(data).hexdigest()[:TAG_DIGITS]
+    return Text(text, form or TextForm(), newline_style(text), len(data), tag)
+
+
 def is_binary(data: bytes) -> bool:
     """Whether the beginning of a file holds a NUL, other than as half of a UTF-16 character."""
     probe = data[:BINARY_PROBE]

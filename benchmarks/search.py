@@ -1,0 +1,129 @@
+"""Searching, listing and outlines on a generated tree of 50,000 files, against ripgrep and git called directly.
+
+Every figure is the fastest of several rounds; a ratio compares it to the other program on the same tree.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.ripgrep import find_ripgrep
+from north_lsp.workspace.search import search
+from north_lsp.workspace.structure import parsing
+from north_lsp.workspace.structure.parsing import structure_of
+from north_lsp.workspace.structure.views import outline
+from north_lsp.workspace.tree import Trees
+
+FILES = 50_000
+ROUNDS = 5
+_WORDS = (
+    *("alpha", "beta", "gamma", "value", "return", "import", "result", "index", "config"),
+    *("request", "response", "handler", "buffer", "token", "parser"),
+)
+_PARTS = ["src", "lib", "core", "app", "util", "tests", "pkg"]
+
+
+def make_tree(root: Path, files: int = FILES) -> None:
+    """Sources of made-up words, ten to a folder, in a git repository with an ignore file."""
+    chance = random.Random(1)
+    (root / ".gitignore").write_text("*.log\n/out/\n*.py[co]\n.env\n")
+    made = 0
+    while made < files:
+        folder = root / "/".join(f"{chance.choice(_PARTS)}{chance.randrange(12)}" for _ in range(chance.randint(1, 4)))
+        folder.mkdir(parents=True, exist_ok=True)
+        for _ in range(10):
+            lines = [" ".join(chance.choices(_WORDS, k=chance.randint(1, 9))) for _ in range(chance.randint(5, 80))]
+            if made % (files // 10) == 0:
+                lines.append("needleInHaystack")
+            name = f"{chance.choice(_WORDS)}_{made}.{chance.choice(['py', 'ts', 'rs', 'go', 'md', 'json'])}"
+            (folder / name).write_text("\n".join(lines) + "\n")
+            made += 1
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    subprocess.run(["git", "-C", str(root), "add", "-A"], check=True)
+
+
+def python_file(lines: int = 10_000) -> str:
+    """Sources of the standard library, one behind the other."""
+    library = Path(sysconfig.get_path("stdlib"))
+    text = "".join(path.read_text("utf-8") for path in sorted((library / "asyncio").glob("*.py")))
+    return "\n".join(text.split("\n")[:lines]) + "\n"
+
+
+def first_outline(text: str) -> object:
+    parsing.forget()
+    return outline(structure_of("python", text), [])
+
+
+def fuzzy(trees: Trees, root: Path, query: str) -> list[str]:
+    return trees.tree(root).fuzzy().find(query)
+
+
+def best(work: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """Seconds of the fastest round."""
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def show(name: str, ours: float, **others: float) -> None:
+    ratios = ", ".join(f"{ours / seconds:.2f} x {other} ({seconds * 1000:.0f} ms)" for other, seconds in others.items())
+    print(f"{name:34} {ours * 1000:8.1f} ms   {ratios}")
+
+
+def run(command: list[str], root: Path) -> Callable[[], object]:
+    return lambda: subprocess.run(command, cwd=root, capture_output=True, check=False)
+
+
+def main() -> None:
+    binary = find_ripgrep()
+    if binary is None:
+        sys.exit("there is no ripgrep")
+    with tempfile.TemporaryDirectory(dir=os.environ.get("NORTH_BENCH_DIR")) as folder:
+        root = Path(folder).resolve()
+        make_tree(root)
+        roots = Roots.of(root)
+        rg = str(binary)
+        listing = best(run([rg, "--files"], root))
+        show(
+            "first list of all files", best(lambda: Trees.of(roots).tree(root).listing(), 3), **{"rg --files": listing}
+        )
+        trees = Trees.of(roots)
+        trees.tree(root).listing()
+        show("list of all files again", best(lambda: trees.tree(root).listing()), **{"rg --files": listing})
+        for name, query, regex in (
+            ("rare word", "needleInHaystack", False),
+            ("frequent word", "handler", False),
+            ("regex", r"needle\w+stack|tok[a-z]+ parser", True),
+            ("frequent regex", r"\b[a-h]\w+ handler\b", True),
+        ):
+            spelled = [] if regex else ["-F"]
+            case = ["-s"] if query != query.lower() else ["-i"]
+            json = best(run([rg, "--json", *case, *spelled, "-e", query], root))
+            fixed = ["-P"] if regex else ["-F"]
+            git = best(run(["git", "grep", *fixed, *([] if case == ["-s"] else case), "-n", "-e", query], root), 2)
+            others = {"rg --json": json, "git grep": git}
+            work = partial(search, roots, query, regex=regex, trees=trees, ripgrep=binary)
+            show(f"search, {name}", best(work), **others)
+        trees.tree(root).fuzzy()
+        for query in ("handler_4", "srccorehandler", "zzzz", "tests1/token"):
+            show(f"fuzzy match, {query}", best(partial(fuzzy, trees, root, query)))
+        text = python_file()
+        show("outline of 10,000 lines, first", best(lambda: first_outline(text)))
+        structure_of("python", text)
+        show("outline of 10,000 lines, again", best(lambda: outline(structure_of("python", text), [])))
+        show("search without ripgrep, rare word", best(lambda: search(roots, "needleInHaystack", trees=trees), 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Full outputs of a conversation's tool calls: `<n>.<tool>.log` in the conversation's own folder."""
+
+import re
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.storage.files import private_directory, read_regular, write_atomic
+
+MAX_TOTAL_BYTES = 500 * 1024 * 1024
+MAX_HELD_BYTES = 64 * 1024 * 1024
+MAX_ARTIFACT_BYTES = 128 * 1024 * 1024
+_NAME = re.compile(r"(\d+)\.[A-Za-z0-9_-]*\.log")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Artifacts:
+    """One conversation's. What cannot be written is held in memory as far as it fits. Threads may share it."""
+
+    def __init__(self, folder: Path, total: int = MAX_TOTAL_BYTES) -> None:
+        self.folder = folder
+        self._total = total
+        self._held: dict[int, str] = {}
+        self._lock = threading.Lock()
+        self._highest: int | None = None
+
+    def add(self, tool: str, text: str) -> int:
+        """Keep a text and give its number. Numbers go on after the highest there is."""
+        with self._lock:
+            number = self._next()
+            data = text.encode("utf-8", "replace")
+            try:
+                private_directory(self.folder)
+                write_atomic(self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log", data)
+                self._make_room()
+            except OSError:
+                self._held[number] = text
+                while sum(map(len, self._held.values())) > MAX_HELD_BYTES and len(self._held) > 1:
+                    del self._held[min(self._held)]
+            return number
+
+    def numbers(self) -> list[int]:
+        """The numbers that can be read."""
+        with self._lock:
+            return sorted({*self._stored(), *self._held})
+
+    def read(self, number: int) -> str:
+        """The whole text. Raises ToolError: NOT_FOUND naming what there is, IO_ERROR."""
+        with self._lock:
+            if number in self._held:
+                return self._held[number]
+            stored = self._stored()
+            path = stored.get(number)
+            if path is None:
+                raise self._missing(number, sorted({*stored, *self._held}))
+            try:
+                return read_regular(path, MAX_ARTIFACT_BYTES).decode("utf-8", "replace")
+            except FileNotFoundError:
+                raise self._missing(number, sorted(stored)) from None
+            except OSError as error:
+                raise ToolError("IO_ERROR", f"output {number} cannot be read: {error.strerror}") from error
+
+    def _missing(self, number: int, known: list[int]) -> ToolError:
+        if not known and not self._highest:
+            return ToolError("NOT_FOUND", "no artifacts in this conversation")
+        if number <= max([*known, self._highest or 0]) and number > 0 and number < min(known, default=number + 1):
+            return ToolError("NOT_FOUND", f"output {number} was removed to save space")
+        shown = ", ".join(map(str, known[-20:])) or "none"
+        return ToolError("NOT_FOUND", f"there is no output {number}", f"these can be read: {shown}")
+
+    def _next(self) -> int:
+        highest = max([*self._stored(), *self._held, self._highest or 0], default=0)
+        self._highest = highest + 1
+        return self._highest
+
+    def _stored(self) -> dict[int, Path]:
+        found: dict[int, Path] = {}
+        with suppress(OSError):
+            for path in self.folder.iterdir():
+                match = _NAME.fullmatch(path.name)
+                if match is not None:
+                    found[int(match[1])] = path
+        return found
+
+    def _make_room(self) -> None:
+        """Remove the oldest beyond the limit, never the newest."""
+        stored = self._stored()
+        sizes: dict[int, int] = {}
+        for number, path in stored.items():
+            with suppress(OSError):
+                sizes[number] = path.lstat().st_size
+        total = sum(sizes.values())
+        for number in sorted(sizes)[:-1]:
+            if total <= self._total:
+                return
+            with suppress(OSError):
+                stored[number].unlink()
+                total -= sizes[number]

@@ -1,0 +1,49 @@
+"""`get_file_outline`: a file's structure at a glance."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from pydantic import Field
+
+from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.limits import Notices, with_meta
+from north_lsp.tools.registry import Arguments
+from north_lsp.tools.structures import parsed_file
+from north_lsp.workspace.pages import plain_lines
+from north_lsp.workspace.structure.views import outline, outline_text
+
+_MAX = 1000
+
+
+class GetFileOutlineArgs(Arguments):
+    path: str = Field(min_length=1, description="Relative to the workspace root.")
+
+
+class GetFileOutline(ReadTool):
+    name = "get_file_outline"
+    kind = "read"
+    args = GetFileOutlineArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f"Outlining {Path(str(args.get('path', '…'))).name or '…'}"
+
+    async def run(self, args: GetFileOutlineArgs, workspace: Workspace) -> Output:
+        notices = Notices()
+        parsed = await parsed_file(args.path, workspace, notices)
+        lines = await anyio.to_thread.run_sync(plain_lines, parsed.text.text)
+        entries = outline(parsed.structure, lines)
+        shown = entries[:_MAX]
+        if len(entries) > _MAX:
+            notices.append(f"the outline has {len(entries)} entries; it goes on at line {entries[_MAX].startLine}")
+        data: dict[str, object] = {
+            "path": parsed.resolved.relative,
+            "totalLines": len(lines),
+            "entries": [asdict(entry) for entry in shown],
+            "outline": outline_text(shown),
+            "truncated": len(entries) > _MAX,
+        }
+        title = f"{self.title({'path': parsed.resolved.relative})} - {len(entries)} entries"
+        meta = with_meta(data, notices, backend=parsed.structure.backend, source=parsed.source)
+        return Output(title, meta, locations=(Location(parsed.resolved.path),))

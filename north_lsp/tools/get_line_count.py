@@ -1,0 +1,54 @@
+"""`get_line_count`: how large a text file is, before it is read."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from pydantic import Field
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.limits import Notices, with_meta
+from north_lsp.tools.registry import Arguments
+from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.workspace.pages import plain_lines, stream_part
+
+_WHOLE = 200
+_CHARACTERS_PER_TOKEN = 4
+
+
+class GetLineCountArgs(Arguments):
+    path: str = Field(min_length=1, description="Relative to the workspace root.")
+
+
+class GetLineCount(ReadTool):
+    name = "get_line_count"
+    kind = "read"
+    args = GetLineCountArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f"Checking size of {Path(str(args.get('path', '…'))).name or '…'}"
+
+    async def run(self, args: GetLineCountArgs, workspace: Workspace) -> Output:
+        notices = Notices()
+        resolved, notice = await resolve_existing(args.path, workspace)
+        notices += [notice] if notice else []
+        try:
+            text, source = await text_of(resolved.path, workspace)
+            lines = len(await anyio.to_thread.run_sync(plain_lines, text.text))
+        except ToolError as error:
+            if error.code != "TOO_LARGE":
+                raise
+            part = await anyio.to_thread.run_sync(stream_part, resolved.path, 1, 1)
+            text, lines, source = part.text, part.total, "disk"
+        data: dict[str, object] = {
+            "path": resolved.relative,
+            "lines": lines,
+            "bytes": text.size,
+            "estimatedTokens": -(-text.size // _CHARACTERS_PER_TOKEN),
+            "newline": text.newline,
+            "encoding": "utf-8-bom" if text.form.bom == b"\xef\xbb\xbf" else text.form.encoding,
+            "advice": "read whole" if lines <= _WHOLE else "use outline first",
+        }
+        title = f"{self.title({'path': resolved.relative})} - {lines} lines"
+        return Output(title, with_meta(data, notices, source=source), locations=(Location(resolved.path),))

@@ -1,0 +1,94 @@
+"""`read_around`: the lines around an anchor text."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from pydantic import Field
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.addresses import is_address, read_address
+from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.limits import Notices, with_meta
+from north_lsp.tools.registry import Arguments
+from north_lsp.tools.texts import existing_text
+from north_lsp.workspace.anchors import find_anchor
+from north_lsp.workspace.pages import Page, make_page, merged, next_range, plain_lines
+
+_MAX = 200
+_MAX_CANDIDATES = 20
+_PREVIEW = 200
+
+
+class ReadAroundArgs(Arguments):
+    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    anchor: str = Field(min_length=1, description="A text that stands in the file.")
+    before: int = Field(12, ge=0, description="Lines before, at most 200.")
+    after: int = Field(20, ge=0, description="Lines after, at most 200.")
+    occurrence: int | None = Field(None, description="Which occurrence, from 1, if there are several.")
+
+
+class ReadAround(ReadTool):
+    name = "read_around"
+    kind = "read"
+    args = ReadAroundArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f"Reading {Path(str(args.get('path', '…'))).name or '…'}"
+
+    async def run(self, args: ReadAroundArgs, workspace: Workspace) -> Output:
+        notices = Notices()
+        before = notices.at_most(args.before, _MAX, "before")
+        after = notices.at_most(args.after, _MAX, "after")
+        if is_address(args.path):
+            shown, content = await read_address(args.path, workspace)
+            data, _, _ = await anyio.to_thread.run_sync(_around, args, content, before, after, notices)
+            return Output(self.title({"path": shown}), with_meta({"path": shown, **data}, notices))
+        resolved, text, source, notice = await existing_text(args.path, workspace)
+        notices += [notice] if notice else []
+        data, page, line = await anyio.to_thread.run_sync(_around, args, text.text, before, after, notices)
+        workspace.seen.note(resolved.path, text.tag, page.ranges)
+        data = {"path": resolved.relative, **data, "snapshot": f"{resolved.relative}#{text.tag}"}
+        title = self.title({"path": resolved.relative})
+        return Output(title, with_meta(data, notices, source=source), locations=(Location(resolved.path, line),))
+
+
+def _around(
+    args: ReadAroundArgs, text: str, before: int, after: int, notices: Notices
+) -> tuple[dict[str, object], Page, int]:
+    lines = plain_lines(text)
+    places, notice = find_anchor(lines, args.anchor)
+    notices += [notice] if notice else []
+    if not places:
+        shown = repr(args.anchor[:200])
+        raise ToolError("NO_MATCH", f"{args.path} does not contain {shown}", "use search_text to find where it stands")
+    if args.occurrence is None and len(places) > 1:
+        candidates = [
+            {"occurrence": number, "line": line, "preview": lines[line - 1].strip()[:_PREVIEW]}
+            for number, (line, _) in enumerate(places[:_MAX_CANDIDATES], 1)
+        ]
+        places_shown = "; ".join(f"{one['occurrence']}: line {one['line']}: {one['preview']}" for one in candidates)
+        raise ToolError(
+            "AMBIGUOUS",
+            f"the anchor occurs {len(places)} times ({places_shown})",
+            "say which occurrence, or give more of the text",
+            {"matchCount": len(places), "candidates": candidates},
+        )
+    chosen = args.occurrence if args.occurrence is not None else 1
+    if not 1 <= chosen <= len(places):
+        raise ToolError("INVALID_INPUT", f"occurrence {chosen} was asked for, but there are {len(places)} matches")
+    first, last = places[chosen - 1]
+    page = make_page(lines, merged([(first - before, last + after)], len(lines)), marked=first)
+    notices += page.notices
+    data: dict[str, object] = {
+        "totalLines": len(lines),
+        "matchCount": len(places),
+        "occurrenceUsed": chosen,
+        "matchLine": first,
+        "ranges": [{"start": start, "end": end} for start, end in page.ranges],
+        "content": page.content,
+        "truncated": page.next is not None,
+    }
+    if page.next is not None:
+        data["nextRange"] = next_range(page.next)
+    return data, page, first

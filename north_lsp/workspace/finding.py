@@ -1,0 +1,76 @@
+"""Finding files by a glob."""
+
+import os
+from pathlib import Path
+
+from north_lsp.workspace.ignore import ALWAYS_SKIPPED
+from north_lsp.workspace.listing import readable
+from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.query import compile_glob
+from north_lsp.workspace.tree import Listing, Trees
+
+_SPECIAL = frozenset("*?[{")
+
+
+def find_files(
+    trees: Trees, pattern: str, *, place: Resolved | None, folders: bool, hidden: bool, newest_first: bool
+) -> list[str]:
+    """The matching files (or folders) of all roots or below `place`, in path order or newest first.
+
+    What is ignored is found only if `place` or the beginning of the pattern names it. Raises ToolError INVALID_INPUT
+    for a broken glob.
+    """
+    matches = compile_glob(pattern)
+    named = _literal_beginning(pattern)
+    places: list[tuple[Path, str, Listing]] = []
+    if place is not None:
+        below = place.path.relative_to(place.root).as_posix()
+        listing = trees.below(place.root, below) if place.path.is_dir() else Listing((below,), (), ())
+        places.append((place.root, "" if below == "." else f"{below}/", listing))
+    else:
+        places = [(root, "", listing) for root, listing in trees.outermost()]
+    found: list[tuple[Path, str]] = []
+    for root, below, listing in places:
+        paths = listing.folders if folders else listing.files
+        extra: tuple[str, ...] = ()
+        if named and place is None and trees.rules[root].ignored(named, True) and (root / named).is_dir():
+            inside = trees.below(root, named)
+            extra = inside.folders if folders else inside.files
+        for path in (*paths, *extra):
+            relative = path.removeprefix(below)
+            if not hidden and _is_hidden(relative) and not _names_hidden(pattern):
+                continue
+            if matches(path) or (below and matches(relative)):
+                found.append((root, path))
+    if newest_first:
+        found.sort(key=lambda item: (-_modified(item[0] / item[1]), item[1]))
+    return [readable(trees.roots.spell(root, path)) for root, path in found]
+
+
+def _literal_beginning(pattern: str) -> str:
+    """The folders that a pattern names before its first wildcard."""
+    plain = pattern.replace("\\", "/").removeprefix("./").removeprefix("/")
+    parts: list[str] = []
+    for part in plain.split("/")[:-1]:
+        if _SPECIAL & set(part) or part in ("", "..", "."):
+            break
+        parts.append(part)
+    if not parts and plain.rstrip("/") in ALWAYS_SKIPPED:
+        return plain.rstrip("/")
+    return "/".join(parts)
+
+
+def _is_hidden(relative: str) -> bool:
+    return relative.startswith(".") or "/." in relative
+
+
+def _names_hidden(pattern: str) -> bool:
+    plain = pattern.replace("\\", "/").removeprefix("./")
+    return plain.startswith(".") or "/." in plain
+
+
+def _modified(path: Path) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,257 @@
+"""What is inside files that are no text: archives, SQLite databases, notebooks, images; read-only, and never whole."""
+
+import io
+import json
+import sqlite3
+import struct
+import tarfile
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.text import decode, is_binary
+
+_TARS = (".tar", ".tar.gz", ".tgz")
+_ARCHIVES = (*_TARS, ".zip")
+_DATABASES = (".sqlite", ".sqlite3", ".db")
+_DOCUMENTS = {
+    ".pdf": "pypdf",
+    ".docx": "python-docx",
+    ".xlsx": "openpyxl",
+    ".pptx": "python-pptx",
+    ".odt": "odfpy",
+}
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
+_MAX_ENTRIES = 1000
+_MAX_MEMBER = 4 * 1024 * 1024
+_MAX_NOTEBOOK = 20 * 1024 * 1024
+_MAX_OUTPUT_LINES = 20
+_MAX_ROWS = 20
+_MAX_CELL = 500
+
+
+def split_inner(resolved: Resolved, spelled: str) -> tuple[Path | None, str]:
+    """The file to look into, or None if it is to be read as it is, and what is asked for inside."""
+    name = resolved.path.name.lower()
+    at = spelled.find(f"{resolved.path.name}:")
+    inner = spelled[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
+    known = (*_ARCHIVES, *_DATABASES, *_DOCUMENTS, *_IMAGES, ".ipynb")
+    return (resolved.path, inner) if name.endswith(known) else (None, "")
+
+
+def read_inside(path: Path, inner: str) -> str | None:
+    """What is to be shown of it as text; None if it is read as plain text after all.
+
+    Raises ToolError: NOT_FOUND for a missing part, UNAVAILABLE naming what would be needed, INVALID_INPUT, IO_ERROR.
+    """
+    name = path.name.lower()
+    try:
+        if not path.is_file():
+            return None
+        if name.endswith(_ARCHIVES):
+            return _zip(path, inner) if name.endswith(".zip") else _tar(path, inner)
+        if name.endswith(_DATABASES):
+            return _database(path, inner)
+        if name.endswith(".ipynb"):
+            return _notebook(path)
+        if name.endswith(_IMAGES):
+            return _image(path)
+    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError, NotImplementedError) as error:
+        raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error}") from error
+    except sqlite3.Error as error:
+        raise ToolError("IO_ERROR", f"{path.name} is no readable database: {error}") from error
+    package = next(package for ending, package in _DOCUMENTS.items() if name.endswith(ending))
+    raise ToolError("UNAVAILABLE", f"{path.name} needs a converter", f"the package {package} can turn it into text")
+
+
+def _zip(path: Path, inner: str) -> str:
+    with zipfile.ZipFile(path) as archive:
+        if not inner:
+            infos = archive.infolist()
+            return _entries([(info.filename, info.file_size) for info in infos], len(infos))
+        try:
+            info = archive.getinfo(inner)
+        except KeyError:
+            raise _no_member(path, inner, archive.namelist()) from None
+        if info.is_dir():
+            raise ToolError("INVALID_INPUT", f"{inner} is a folder in {path.name}")
+        with archive.open(info) as file:
+            return _member(file.read(_MAX_MEMBER + 1), inner)
+
+
+def _tar(path: Path, inner: str) -> str:
+    with tarfile.open(path) as archive:
+        if not inner:
+            found: list[tuple[str, int]] = []
+            total = 0
+            for member in archive:
+                total += 1
+                if total <= _MAX_ENTRIES:
+                    found.append((member.name + ("/" if member.isdir() else ""), member.size))
+            return _entries(found, total)
+        names: list[str] = []
+        for member in archive:
+            if member.name.removeprefix("./") == inner.removeprefix("./") and member.isfile():
+                file = archive.extractfile(member)
+                if file is not None:
+                    return _member(file.read(_MAX_MEMBER + 1), inner)
+            names.append(member.name)
+        raise _no_member(path, inner, names)
+
+
+def _member(data: bytes, name: str) -> str:
+    if is_binary(data):
+        raise ToolError("BINARY_FILE", f"{name} is not text ({len(data)} bytes)", details={"size": len(data)})
+    text = decode(data[:_MAX_MEMBER])[0]
+    return f"{text}\n… cut: longer than {_MAX_MEMBER} bytes …\n" if len(data) > _MAX_MEMBER else text
+
+
+def _entries(found: list[tuple[str, int]], total: int) -> str:
+    lines = [f"{name}\t{size}" for name, size in found[:_MAX_ENTRIES]]
+    if total > _MAX_ENTRIES:
+        lines.append(f"… {total - _MAX_ENTRIES} more entries …")
+    return "\n".join(lines) + "\n"
+
+
+def _no_member(path: Path, inner: str, names: list[str]) -> ToolError:
+    last = inner.rsplit("/", 1)[-1].casefold()
+    similar = [name for name in names if last and last in name.casefold()][:5]
+    return ToolError("NOT_FOUND", f"{path.name} has no entry {inner!r}", f"similar: {', '.join(similar) or 'none'}")
+
+
+def _database(path: Path, inner: str) -> str | None:
+    with path.open("rb") as file:
+        if file.read(16) != b"SQLite format 3\x00":
+            return None
+    table, _, key = inner.partition(":")
+    # Immutable: not even a lock or a journal is touched.
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as database:
+        database.set_progress_handler(_Deadline(), 10_000)
+        kinds = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+        tables = [str(row[0]) for row in database.execute(kinds)]
+        if not table:
+            counted = (
+                f"{name}\t{database.execute(f'SELECT count(*) FROM {_quoted(name)}').fetchone()[0]}" for name in tables
+            )
+            return "\n".join(["table\trows", *counted]) + "\n"
+        if table not in tables:
+            raise ToolError(
+                "NOT_FOUND", f"{path.name} has no table {table!r}", f"tables: {', '.join(tables) or 'none'}"
+            )
+        columns = [(str(row[1]), str(row[2])) for row in database.execute(f"PRAGMA table_info({_quoted(table)})")]
+        if key:
+            column = next(
+                (str(row[1]) for row in database.execute(f"PRAGMA table_info({_quoted(table)})") if row[5]), "rowid"
+            )
+            query = (
+                f"SELECT * FROM {_quoted(table)} WHERE {_quoted(column) if column != 'rowid' else column} = ? LIMIT 1"
+            )
+            row = database.execute(query, (key,)).fetchone()
+            if row is None:
+                raise ToolError("NOT_FOUND", f"{table} has no row {key!r}")
+            return "".join(f"{name}\t{_cell(value)}\n" for (name, _), value in zip(columns, row, strict=False))
+        rows = database.execute(f"SELECT * FROM {_quoted(table)} LIMIT {_MAX_ROWS}").fetchall()
+        head = "\t".join(f"{name} {kind}".strip() for name, kind in columns)
+        return "\n".join([head, *("\t".join(map(_cell, row)) for row in rows)]) + "\n"
+
+
+class _Deadline:
+    """Ends a statement that takes too long."""
+
+    def __init__(self) -> None:
+        self._left = 20_000
+
+    def __call__(self) -> int:
+        self._left -= 1
+        return int(self._left < 0)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bytes):
+        return f"<{len(value)} bytes>"
+    text = str(value).replace("\n", "\\n").replace("\t", "\\t")
+    return text if len(text) <= _MAX_CELL else f"{text[:_MAX_CELL]}…"
+
+
+def _notebook(path: Path) -> str | None:
+    if path.stat().st_size > _MAX_NOTEBOOK:
+        return None
+    try:
+        notebook = json.loads(path.read_bytes())
+        cells = notebook["cells"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(cells, list):
+        return None
+    parts: list[str] = []
+    for number, cell in enumerate(cells, 1):
+        if not isinstance(cell, dict):
+            continue
+        parts.append(f"[{number}] {cell.get('cell_type', 'raw')}")
+        parts.append(_joined(cell.get("source")))
+        for output in cell.get("outputs") or ():
+            shown = _output(output) if isinstance(output, dict) else ""
+            if shown:
+                lines = shown.rstrip("\n").split("\n")
+                more = [f"… {len(lines) - _MAX_OUTPUT_LINES} more lines"] if len(lines) > _MAX_OUTPUT_LINES else []
+                parts += [f"→ {line[:_MAX_CELL]}" for line in [*lines[:_MAX_OUTPUT_LINES], *more]]
+    return "\n".join(parts) + "\n"
+
+
+def _output(output: dict[str, object]) -> str:
+    if "text" in output:
+        return _joined(output["text"])
+    if "ename" in output:
+        return f"{output.get('ename')}: {output.get('evalue')}"
+    data = output.get("data")
+    if isinstance(data, dict):
+        return _joined(data["text/plain"]) if "text/plain" in data else f"<{', '.join(map(str, data))}>"
+    return ""
+
+
+def _joined(source: object) -> str:
+    return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
+
+
+def _image(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(64 * 1024)
+    size = path.stat().st_size
+    kind, dimensions = _dimensions(head)
+    shown = f", {dimensions[0]} x {dimensions[1]} pixels" if dimensions is not None else ""
+    return f"{kind} image{shown}, {size} bytes\n"
+
+
+def _dimensions(head: bytes) -> tuple[str, tuple[int, int] | None]:
+    try:
+        if head.startswith(b"\x89PNG"):
+            return "PNG", struct.unpack(">II", head[16:24])
+        if head.startswith(b"GIF8"):
+            return "GIF", struct.unpack("<HH", head[6:10])
+        if head.startswith(b"BM"):
+            return "BMP", struct.unpack("<ii", head[18:26])
+        if head.startswith(b"\xff\xd8"):
+            return "JPEG", _jpeg(io.BytesIO(head))
+        if head[8:12] == b"WEBP":
+            return "WebP", None
+    except struct.error:
+        pass
+    return "unknown kind of", None
+
+
+def _jpeg(head: io.BytesIO) -> tuple[int, int] | None:
+    head.seek(2)
+    while (marker := head.read(4)) and len(marker) == 4:
+        code, length = marker[1], struct.unpack(">H", marker[2:])[0]
+        if 0xC0 <= code <= 0xCF and code not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", head.read(5)[1:])
+            return width, height
+        head.seek(length - 2, io.SEEK_CUR)
+    return None

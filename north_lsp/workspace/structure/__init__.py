@@ -1,0 +1,1 @@
+"""What a source file is made of: symbols, outline and blocks, from one parse, remembered by content."""

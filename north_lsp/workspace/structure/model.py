@@ -1,0 +1,69 @@
+"""The words for what is in a source file."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+SymbolKind = Literal[
+    "function",
+    "class",
+    "interface",
+    "type",
+    "enum",
+    "method",
+    "struct",
+    "trait",
+    "impl",
+    "namespace",
+    "module",
+    "package",
+    "property",
+    "constant",
+    "macro",
+    "rule",
+    "media",
+    "keyframes",
+    "supports",
+    "at-rule",
+    "section",
+    "style",
+    "script",
+    "import",
+    "export",
+    "block",
+]
+
+Backend = Literal["tree-sitter", "patterns", "none"]
+
+CONTAINERS = frozenset({"class", "interface", "struct", "trait", "impl", "enum"})
+NO_SYMBOLS = frozenset(
+    {"import", "export", "rule", "media", "keyframes", "supports", "at-rule", "section", "style"}
+) | {
+    "script",
+    "block",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named part of a file. Lines are 1-based and inclusive: `line` has the name, `start` to `end` is all of it, with
+    what stands before it and belongs to it (decorators, `export`). `depth` counts the symbols around it, `parent` is
+    the name of the nearest. `label` is its head on one line, at most 120 characters."""
+
+    name: str
+    kind: SymbolKind
+    line: int
+    start: int
+    end: int
+    label: str
+    depth: int = 0
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What was found in a text, in the order of the file. `errors` are the lines at which the parser stumbled."""
+
+    language: str
+    backend: Backend
+    symbols: tuple[Symbol, ...]
+    errors: tuple[int, ...] = ()

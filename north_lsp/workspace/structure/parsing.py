@@ -1,0 +1,189 @@
+"""Structure of a text: by a grammar where there is one, with patterns for what its errors have swallowed."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+
+from north_lsp.workspace.structure import patterns
+from north_lsp.workspace.structure.grammars import has_grammar, parse, symbol_query
+from north_lsp.workspace.structure.model import CONTAINERS, NO_SYMBOLS, Structure, Symbol, SymbolKind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+_WRAPPERS = frozenset({"decorated_definition", "export_statement", "template_declaration", "ambient_declaration"})
+_LABEL = 120
+_MAX_REMEMBERED = 32
+_QUERIED = 128 * 1024
+_MAX_PARSED = 4 * 1024 * 1024
+_remembered: OrderedDict[tuple[str, str], Structure] = OrderedDict()
+_lock = Lock()
+_STYLES = frozenset({"scss", "less"})
+_MARKUP = frozenset({"html", "vue", "svelte"})
+
+
+def structure_of(language: str, text: str) -> Structure:
+    """What is in a text of a language. The last few answers are remembered. Takes a while: call it on a thread."""
+    key = (language, text)
+    with _lock:
+        known = _remembered.get(key)
+        if known is not None:
+            _remembered.move_to_end(key)
+            return known
+    found = _analyse(language, text)
+    with _lock:
+        _remembered[key] = found
+        while len(_remembered) > _MAX_REMEMBERED:
+            _remembered.popitem(last=False)
+    return found
+
+
+def forget() -> None:
+    """Drop what is remembered."""
+    with _lock:
+        _remembered.clear()
+
+
+def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
+    """Symbols in the order of the file, with depths and parents by what encloses what. Functions in a class are its
+    methods."""
+    result: list[Symbol] = []
+    around: list[Symbol] = []
+    for symbol in sorted(symbols, key=lambda one: (one.start, -one.end, one.line)):
+        while around and not (around[-1].start <= symbol.start and symbol.end <= around[-1].end):
+            around.pop()
+        parents = [one for one in around if one.kind not in ("import", "export")]
+        parent = parents[-1] if parents else None
+        kind: SymbolKind = symbol.kind
+        if kind == "function" and parent is not None and parent.kind in CONTAINERS:
+            kind = "method"
+        placed = replace(symbol, kind=kind, depth=len(parents), parent=parent.name if parent is not None else None)
+        result.append(placed)
+        around.append(placed)
+    return tuple(result)
+
+
+def _analyse(language: str, text: str) -> Structure:
+    if language in _STYLES or (language == "css" and len(text) > _MAX_PARSED):
+        return Structure(language, "patterns", nested(patterns.style_rules(text)))
+    if language in _MARKUP and len(text) <= _MAX_PARSED:
+        from north_lsp.workspace.structure.markup import parse_markup
+
+        return parse_markup(language, text)
+    if has_grammar(language) and language != "html" and len(text) <= _MAX_PARSED:
+        return _by_grammar(language, text)
+    if patterns.has_patterns(language):
+        return Structure(language, "patterns", nested(patterns.find_symbols(language, text)))
+    return Structure(language, "none", ())
+
+
+def _by_grammar(language: str, text: str) -> Structure:
+    source = text.encode("utf-8", "replace")
+    tree = parse(language, source)
+    found = _captured(language, tree, source)
+    errors: list[int] = []
+    if tree.root_node.has_error:
+        spans = _error_spans(tree.root_node)
+        errors = sorted({start for start, _ in spans})
+        found += _swallowed(language, text, tree, found, spans)
+    return Structure(language, "tree-sitter", nested(found), tuple(errors[:20]))
+
+
+def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
+    seen: dict[int, tuple[int, Symbol]] = {}
+    for pattern, captures in _queried(language, tree, len(source)):
+        name_nodes = captures.get("name")
+        kind, nodes = next((kind, nodes) for kind, nodes in captures.items() if kind != "name" and kind[0] != "_")
+        node = nodes[0]
+        name_node = name_nodes[0] if name_nodes else None
+        at = name_node.start_byte if name_node is not None else node.start_byte
+        if at in seen and seen[at][0] <= pattern:
+            continue
+        seen[at] = (pattern, _symbol(language, cast(SymbolKind, kind), node, name_node, source))
+    return [symbol for _, symbol in seen.values()]
+
+
+def _queried(language: str, tree: "Tree", size: int) -> Iterator[tuple[int, dict[str, list["Node"]]]]:
+    """The matches, in pieces, since a query keeps other threads out; what reaches over several comes with each."""
+    from tree_sitter import QueryCursor
+
+    cursor = QueryCursor(symbol_query(language))
+    for start in range(0, max(size, 1), _QUERIED):
+        cursor.set_byte_range(start, start + _QUERIED)
+        yield from cursor.matches(tree.root_node)
+
+
+def _symbol(language: str, kind: SymbolKind, node: "Node", name_node: "Node | None", source: bytes) -> Symbol:
+    outer = node
+    parent = node.parent
+    if parent is not None and parent.type in _WRAPPERS:
+        outer = parent
+        further = parent.parent
+        if further is not None and further.type in _WRAPPERS:
+            outer = further
+    start_row = outer.start_point.row
+    before = outer.prev_named_sibling if language == "rust" else None
+    while before is not None and before.type == "attribute_item":
+        start_row, before = before.start_point.row, before.prev_named_sibling
+    head = outer if outer.type == "export_statement" else node
+    # Without a name it is an import, an export, or a rule, which ends where its block begins.
+    label = _whole(node, source) if kind in ("import", "export") else _head(head, node, source)
+    line = (name_node if name_node is not None else node).start_point.row + 1
+    if name_node is None:
+        name = label
+    else:
+        name = " ".join(source[name_node.start_byte : name_node.end_byte].decode("utf-8", "replace").split())
+    row, column = outer.end_point
+    end = row + 1 if column or row == outer.start_point.row else row
+    return Symbol(name[:_LABEL], kind, line, start_row + 1, max(end, line), label)
+
+
+def _whole(node: "Node", source: bytes) -> str:
+    text = source[node.start_byte : min(node.end_byte, node.start_byte + 4 * _LABEL)].decode("utf-8", "replace")
+    return " ".join(text.split()).rstrip(" ;")[:_LABEL]
+
+
+def _head(head: "Node", node: "Node", source: bytes) -> str:
+    """What stands before the body, on one line."""
+    body = node.child_by_field_name("body")
+    end = body.start_byte if body is not None else min(node.end_byte, head.start_byte + 4 * _LABEL)
+    text = source[head.start_byte : end].decode("utf-8", "replace")
+    if body is None:
+        text = text.split("{", 1)[0] if "{" in text.split("\n", 1)[0] else text.split("\n", 1)[0]
+    return " ".join(text.split()).rstrip(" {:=;")[:_LABEL]
+
+
+def _error_spans(root: "Node") -> list[tuple[int, int]]:
+    """The lines of the parser's errors, first and last."""
+    spans: list[tuple[int, int]] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            spans.append((node.start_point.row + 1, node.end_point.row + 1))
+        waiting += [child for child in node.children if child.has_error or child.is_missing]
+    return spans
+
+
+def _swallowed(
+    language: str, text: str, tree: "Tree", found: Sequence[Symbol], spans: Sequence[tuple[int, int]]
+) -> list[Symbol]:
+    """Symbols that patterns find and the grammar did not, unless they stand in a string or a comment."""
+    known = {(symbol.name, symbol.line) for symbol in found}
+    added: list[Symbol] = []
+    for symbol in patterns.find_symbols(language, text):
+        if (symbol.name, symbol.line) in known:
+            continue
+        row = symbol.line - 1
+        node = tree.root_node.descendant_for_point_range((row, 0), (row, 1))
+        quoted = node is not None and ("string" in node.type or "comment" in node.type)
+        if not quoted or any(start <= symbol.line <= end for start, end in spans):
+            added.append(symbol)
+    return added
+
+
+def is_symbol(symbol: Symbol) -> bool:
+    """Whether something belongs in a list of symbols: imports, rules and sections are structure only."""
+    return symbol.kind not in NO_SYMBOLS

@@ -1,0 +1,204 @@
+"""Symbols by patterns, line by line: for languages without a grammar, and for what a parser's error has swallowed."""
+
+import re
+
+from north_lsp.workspace.languages import LANGUAGES, Comments
+from north_lsp.workspace.structure.model import Symbol, SymbolKind
+from north_lsp.workspace.structure.scanning import BraceBlock, Lines, brace_blocks, indented_end, masked
+
+_Rule = tuple[str, SymbolKind]
+_SCRIPT: tuple[_Rule, ...] = (
+    (r"^[ \t]*(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:async\s+)?function\s*\*?\s*(?P<n>[\w$]+)", "function"),
+    (r"^[ \t]*(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:abstract\s+)?class\s+(?P<n>[\w$]+)", "class"),
+    (r"^[ \t]*(?:export\s+)?(?:declare\s+)?interface\s+(?P<n>[\w$]+)", "interface"),
+    (r"^[ \t]*(?:export\s+)?(?:declare\s+)?type\s+(?P<n>[\w$]+)[^=\n]*=", "type"),
+    (r"^[ \t]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+(?P<n>[\w$]+)", "enum"),
+    (
+        r"^[ \t]*(?:export\s+)?(?:const|let|var)\s+(?P<n>[\w$]+)[^=\n]*=\s*(?:async\s*)?"
+        r"(?:function\b|\([^\n]*=>|[\w$]+\s*=>|\($)",
+        "function",
+    ),
+    (
+        r"^[ \t]+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*"
+        r"(?!(?:if|for|while|switch|catch|return|function|with|new|await|else)\b)(?P<n>[\w$#]+)"
+        r"\s*\([^;\n]*\)[^;\n]*\{[ \t]*$",
+        "method",
+    ),
+)
+_TYPED = (
+    r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|partial|async|override|virtual|readonly"
+    r"|synchronized|native|default|unsafe|extern|new)\s+)"
+)
+_CURLY: tuple[_Rule, ...] = (
+    (rf"^[ \t]*{_TYPED}*(?:class|record)\s+(?P<n>\w+)", "class"),
+    (rf"^[ \t]*{_TYPED}*@?interface\s+(?P<n>\w+)", "interface"),
+    (rf"^[ \t]*{_TYPED}*enum\s+(?P<n>\w+)", "enum"),
+    (rf"^[ \t]*{_TYPED}*struct\s+(?P<n>\w+)", "struct"),
+    (
+        r"^[ \t]+" + _TYPED + r"+(?:<[^>\n]*>\s*)?(?:[\w.]+(?:<[^(\n]*>)?(?:\[\])*\??\s+)?(?P<n>\w+)\s*\([^;\n]*$",
+        "method",
+    ),
+)
+_RULES: dict[str, tuple[_Rule, ...]] = {
+    "python": (
+        (r"^[ \t]*(?:async[ \t]+)?def[ \t]+(?P<n>\w+)", "function"),
+        (r"^[ \t]*class[ \t]+(?P<n>\w+)", "class"),
+    ),
+    "javascript": _SCRIPT,
+    "typescript": _SCRIPT,
+    "tsx": _SCRIPT,
+    "rust": (
+        (
+            r"(?:^|[{};])[ \t]*(?:pub(?:\([^)]*\))?\s+)?"
+            r"(?:(?:const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<n>\w+)",
+            "function",
+        ),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:struct|union)\s+(?P<n>\w+)", "struct"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?enum\s+(?P<n>\w+)", "enum"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:unsafe\s+)?trait\s+(?P<n>\w+)", "interface"),
+        (r"^[ \t]*(?:unsafe\s+)?impl\b(?:<[^>\n]*>)?\s*(?:[^{\n]*\bfor\s+)?(?P<n>\w+)", "impl"),
+        (r"^[ \t]*macro_rules!\s*(?P<n>\w+)", "macro"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:const|static)\s+(?:mut\s+)?(?P<n>[A-Z]\w*)\s*:", "constant"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<n>\w+)", "module"),
+    ),
+    "go": (
+        (r"^func\s+(?P<n>\w+)", "function"),
+        (r"^func\s*\([^)]*\)\s*(?P<n>\w+)", "method"),
+        (r"^type\s+(?P<n>\w+)\s+struct\b", "struct"),
+        (r"^type\s+(?P<n>\w+)\s+interface\b", "interface"),
+        (r"^type\s+(?P<n>\w+)\s+(?!struct\b|interface\b)", "type"),
+    ),
+    "java": _CURLY,
+    "csharp": ((r"^[ \t]*namespace\s+(?P<n>[\w.]+)", "namespace"), *_CURLY),
+    "php": (
+        (r"^[ \t]*namespace\s+(?P<n>[\w\\]+)", "namespace"),
+        (r"^[ \t]*(?:(?:abstract|final|readonly)\s+)*class\s+(?P<n>\w+)", "class"),
+        (r"^[ \t]*interface\s+(?P<n>\w+)", "interface"),
+        (r"^[ \t]*trait\s+(?P<n>\w+)", "trait"),
+        (r"^[ \t]*enum\s+(?P<n>\w+)", "enum"),
+        (r"^[ \t]*(?:(?:public|private|protected|static|abstract|final)\s+)*function\s+&?(?P<n>\w+)", "function"),
+    ),
+    "ruby": (
+        (r"^[ \t]*class\s+(?P<n>[\w:]+)", "class"),
+        (r"^[ \t]*module\s+(?P<n>[\w:]+)", "module"),
+        (r"^[ \t]*def\s+(?:self\.)?(?P<n>[\w?!=]+)", "function"),
+    ),
+    "c": (
+        (r"^(?:[A-Za-z_][\w \t*]*[ \t*])(?P<n>[A-Za-z_]\w*)\s*\([^;\n]*\)\s*\{?[ \t]*$", "function"),
+        (r"^[ \t]*(?:typedef\s+)?struct\s+(?P<n>\w+)\s*\{?[ \t]*$", "struct"),
+        (r"^[ \t]*(?:typedef\s+)?enum\s+(?P<n>\w+)\s*\{?[ \t]*$", "enum"),
+    ),
+    "cpp": (
+        (r"^[ \t]*class\s+(?P<n>\w+)[^;\n]*$", "class"),
+        (r"^[ \t]*struct\s+(?P<n>\w+)[^;\n]*$", "struct"),
+        (r"^[ \t]*enum\s+(?:class\s+)?(?P<n>\w+)[^;\n]*$", "enum"),
+        (r"^[ \t]*namespace\s+(?P<n>[\w:]+)", "namespace"),
+        (r"^(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&])(?P<n>[A-Za-z_~][\w:~]*)\s*\([^;\n]*\)[^;\n]*\{?[ \t]*$", "function"),
+    ),
+    "bash": (
+        (r"^[ \t]*(?:function\s+)?(?P<n>[\w:-]+)\s*\(\)", "function"),
+        (r"^[ \t]*function\s+(?P<n>[\w:-]+)", "function"),
+    ),
+    "kotlin": (
+        (r"^[ \t]*(?:\w+\s+)*(?:class|object)\s+(?P<n>\w+)", "class"),
+        (r"^[ \t]*(?:\w+\s+)*interface\s+(?P<n>\w+)", "interface"),
+        (r"^[ \t]*(?:\w+\s+)*fun\s+(?:<[^>\n]*>\s*)?(?:[\w.<>?]+\.)?(?P<n>\w+)", "function"),
+    ),
+    "swift": (
+        (r"^[ \t]*(?:\w+\s+)*(?:class|actor|extension)\s+(?P<n>\w+)", "class"),
+        (r"^[ \t]*(?:\w+\s+)*struct\s+(?P<n>\w+)", "struct"),
+        (r"^[ \t]*(?:\w+\s+)*enum\s+(?P<n>\w+)", "enum"),
+        (r"^[ \t]*(?:\w+\s+)*protocol\s+(?P<n>\w+)", "interface"),
+        (r"^[ \t]*(?:\w+\s+)*func\s+(?P<n>\w+)", "function"),
+    ),
+    "scala": (
+        (r"^[ \t]*(?:\w+\s+)*(?:class|object)\s+(?P<n>\w+)", "class"),
+        (r"^[ \t]*(?:\w+\s+)*trait\s+(?P<n>\w+)", "trait"),
+        (r"^[ \t]*(?:\w+\s+)*def\s+(?P<n>\w+)", "function"),
+    ),
+    "dart": ((r"^[ \t]*(?:abstract\s+)?(?:class|mixin)\s+(?P<n>\w+)", "class"), (r"^[ \t]*enum\s+(?P<n>\w+)", "enum")),
+    "lua": ((r"^[ \t]*(?:local\s+)?function\s+(?P<n>[\w.:]+)", "function"),),
+    "perl": ((r"^[ \t]*sub\s+(?P<n>\w+)", "function"), (r"^package\s+(?P<n>[\w:]+)", "package")),
+    "elixir": (
+        (r"^[ \t]*defmodule\s+(?P<n>[\w.]+)", "module"),
+        (r"^[ \t]*defp?\s+(?P<n>[\w?!]+)", "function"),
+    ),
+    "zig": ((r"^[ \t]*(?:pub\s+)?fn\s+(?P<n>\w+)", "function"),),
+    "julia": (
+        (r"^[ \t]*function\s+(?P<n>[\w.!]+)", "function"),
+        (r"^[ \t]*(?:mutable\s+)?struct\s+(?P<n>\w+)", "struct"),
+    ),
+}
+_RULES["groovy"] = _CURLY
+_COMPILED: dict[str, list[tuple[re.Pattern[str], SymbolKind]]] = {}
+_BY_INDENT = frozenset({"python", "ruby", "lua", "elixir", "julia"})
+
+
+def has_patterns(language: str) -> bool:
+    return language in _RULES
+
+
+def comments_of(language: str) -> Comments:
+    return next((known.comments for known in LANGUAGES if known.id == language), "none")
+
+
+def find_symbols(language: str, text: str) -> list[Symbol]:
+    """The symbols of a text, without depth and parents; empty for a language without patterns."""
+    rules = _COMPILED.get(language)
+    if rules is None:
+        rules = [(re.compile(source, re.MULTILINE), kind) for source, kind in _RULES.get(language, ())]
+        _COMPILED[language] = rules
+    if not rules:
+        return []
+    plain = masked(text, comments_of(language))
+    numbers, lines = Lines(text), text.split("\n")
+    blocks = [] if language in _BY_INDENT else brace_blocks(plain)
+    found: dict[tuple[int, str], Symbol] = {}
+    for pattern, kind in rules:
+        for match in pattern.finditer(plain):
+            line = numbers.at(match.start("n"))
+            if (line, match["n"]) in found:
+                continue
+            if language in _BY_INDENT:
+                end = indented_end(lines, line)
+            else:
+                end = _end_of(match.end("n"), line, blocks, plain, numbers)
+            label = " ".join(lines[line - 1].split()).rstrip("{: ")[:120]
+            found[line, match["n"]] = Symbol(match["n"], kind, line, line, max(end, line), label)
+    return sorted(found.values(), key=lambda symbol: (symbol.start, -symbol.end))
+
+
+def style_rules(text: str) -> list[Symbol]:
+    """The rules of a style sheet by its braces: CSS, SCSS, Less."""
+    plain, numbers = masked(text, "c"), Lines(text)
+    rules: list[Symbol] = []
+    for block in brace_blocks(plain):
+        start = block.head + len(plain[block.head : block.open]) - len(plain[block.head : block.open].lstrip())
+        label = " ".join(text[start : block.open].split())
+        if not label or label.endswith("#"):  # an interpolation
+            continue
+        line = numbers.at(start)
+        rules.append(
+            Symbol(label[:120], style_kind(label), line, line, numbers.at(min(block.close, len(text))), label[:120])
+        )
+    return rules
+
+
+def style_kind(label: str) -> SymbolKind:
+    for word, kind in (
+        ("@media", "media"),
+        ("@keyframes", "keyframes"),
+        ("@-", "keyframes"),
+        ("@supports", "supports"),
+    ):
+        if label.startswith(word):
+            return "at-rule" if word == "@-" and "keyframes" not in label else kind  # type: ignore[return-value]
+    return "at-rule" if label.startswith("@") else "rule"
+
+
+def _end_of(offset: int, line: int, blocks: list[BraceBlock], plain: str, numbers: Lines) -> int:
+    """Where the block ends that belongs to a name: the next brace, if no statement ends before it."""
+    for block in blocks:
+        if block.open >= offset:
+            return line if ";" in plain[offset : block.open] else numbers.at(block.close)
+    return line

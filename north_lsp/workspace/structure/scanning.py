@@ -1,0 +1,86 @@
+"""Blocks by braces and by indentation, for texts without a grammar. Strings and comments open no block."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from north_lsp.workspace.languages import Comments
+
+_STRINGS = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+_MASKED: dict[Comments, re.Pattern[str]] = {
+    "c": re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:\\.|[^`\\])*`|{_STRINGS}", re.DOTALL),
+    "hash": re.compile(rf'#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'(?:\\.|[^\\])*?(?:\'\'\'|\Z)|{_STRINGS}'),
+    "dash": re.compile(rf"--\[\[.*?(?:\]\]|\Z)|--[^\n]*|{_STRINGS}", re.DOTALL),
+    "html": re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL),
+    "none": re.compile(_STRINGS),
+}
+_NOT_LINE_ENDS = re.compile(r"[^\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class BraceBlock:
+    """Offsets: `head` is where the text before the brace begins, `close` is the closing brace (or the text's end)."""
+
+    head: int
+    open: int
+    close: int
+    depth: int
+
+
+def masked(text: str, comments: Comments) -> str:
+    """The text with the contents of strings and comments as blanks; lines and offsets stay."""
+    return _MASKED[comments].sub(lambda found: _NOT_LINE_ENDS.sub(" ", found[0]), text)
+
+
+def brace_blocks(plain: str) -> list[BraceBlock]:
+    """The blocks of a masked text, outer ones before inner ones. Braces without a partner close at the end."""
+    blocks: list[BraceBlock | None] = []
+    waiting: list[tuple[int, int, int]] = []
+    head = 0
+    for found in re.finditer(r"[{};]", plain):
+        at = found.start()
+        match found[0]:
+            case "{":
+                waiting.append((len(blocks), head, at))
+                blocks.append(None)
+            case "}" if waiting:
+                index, start, begin = waiting.pop()
+                blocks[index] = BraceBlock(start, begin, at, len(waiting))
+            case _:
+                pass
+        head = at + 1
+    while waiting:
+        index, start, begin = waiting.pop()
+        blocks[index] = BraceBlock(start, begin, len(plain), len(waiting))
+    return [block for block in blocks if block is not None]
+
+
+class Lines:
+    """Line numbers of offsets."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def at(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+
+def indented_end(lines: list[str], first: int) -> int:
+    """The last line (1-based) of the block whose head is line `first`: what is indented further, and a closing word."""
+    margin = _indent(lines[first - 1])
+    end = first
+    for number in range(first + 1, len(lines) + 1):
+        line = lines[number - 1]
+        if not line.strip():
+            continue
+        if _indent(line) <= margin:
+            closing = line.strip()
+            if _indent(line) == margin and (closing in ("end", "};", "})", ")") or closing.startswith(("}", "end "))):
+                end = number
+            break
+        end = number
+    return end
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())

@@ -1,0 +1,194 @@
+"""Structure as the tools show it: outline, blocks, and the block around a place."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from north_lsp.workspace.structure import patterns
+from north_lsp.workspace.structure.model import Structure, Symbol
+from north_lsp.workspace.structure.scanning import Lines, brace_blocks, masked
+
+BlockKind = Literal["html_section", "css_rule", "js_ts_symbol", "csharp_symbol", "php_symbol", "java_symbol", "all"]
+CodeKind = Literal["function", "class", "method", "block", "any"]
+
+_CHUNK = 50
+_STYLE = frozenset({"rule", "media", "keyframes", "supports", "at-rule"})
+_CLASSES = frozenset({"class", "interface", "struct", "trait", "enum", "impl", "type"})
+_PREFIXES = {
+    "javascript": "js",
+    "typescript": "js",
+    "tsx": "js",
+    "css": "css",
+    "scss": "css",
+    "less": "css",
+    "html": "html",
+    "vue": "html",
+    "svelte": "html",
+}
+_FITTING: dict[str, BlockKind] = {
+    "js": "js_ts_symbol",
+    "css": "css_rule",
+    "html": "html_section",
+    "csharp": "csharp_symbol",
+    "php": "php_symbol",
+    "java": "java_symbol",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    label: str
+    kind: str
+    startLine: int
+    endLine: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    id: str
+    label: str
+    startLine: int
+    endLine: int
+    kind: BlockKind
+
+
+def outline(structure: Structure, lines: list[str]) -> list[OutlineEntry]:
+    """Neighbouring imports are one entry; a file without structure comes in chunks."""
+    entries: list[OutlineEntry] = []
+    imports: list[Symbol] = []
+
+    def flush() -> None:
+        if imports:
+            label = f"imports ({len(imports)})" if len(imports) > 1 else imports[0].label
+            entries.append(OutlineEntry(label, "import", imports[0].start, imports[-1].end, imports[0].depth))
+            imports.clear()
+
+    for symbol in structure.symbols:
+        if symbol.kind == "import":
+            if imports and imports[-1].depth != symbol.depth:
+                flush()
+            imports.append(symbol)
+            continue
+        flush()
+        entries.append(OutlineEntry(symbol.label or symbol.name, symbol.kind, symbol.start, symbol.end, symbol.depth))
+    flush()
+    return entries or chunks(lines)
+
+
+def chunks(lines: list[str]) -> list[OutlineEntry]:
+    """Pieces of fifty lines, each labelled by its first line that is not blank."""
+    entries: list[OutlineEntry] = []
+    for start in range(0, len(lines), _CHUNK):
+        part = lines[start : start + _CHUNK]
+        label = next((line.strip() for line in part if line.strip()), "(blank)")[:120]
+        entries.append(OutlineEntry(label, "chunk", start + 1, start + len(part), 0))
+    return entries
+
+
+def outline_text(entries: list[OutlineEntry]) -> str:
+    """One entry a line, indented, with its lines."""
+    shown = []
+    for entry in entries:
+        lead = "  " * (entry.depth - 1) + "└─ " if entry.depth else ""
+        shown.append(f"{lead}{entry.label} [{entry.startLine}-{entry.endLine}]")
+    return "\n".join(shown)
+
+
+def blocks(structure: Structure) -> list[Block]:
+    """The blocks of a file with ids. Elements of a page that hold style or script number what is in them."""
+    prefix = _PREFIXES.get(structure.language, structure.language)
+    counts: dict[str, int] = {}
+    found: list[Block] = []
+    embedding: tuple[Symbol, str] | None = None
+    for symbol in structure.symbols:
+        if symbol.kind in ("import", "export"):
+            continue
+        if embedding is not None and symbol.start > embedding[0].end:
+            embedding = None
+        inner = _FITTING.get(prefix, "all")
+        if symbol.kind in ("style", "script"):
+            name: str = symbol.kind
+            kind: BlockKind = "html_section"
+        elif embedding is not None and symbol.kind != "section":
+            name = f"{embedding[1]}-{'css' if symbol.kind in _STYLE else 'js'}"
+            kind = "css_rule" if symbol.kind in _STYLE else "js_ts_symbol"
+        else:
+            name, kind = prefix, inner
+        number = counts.get(name, 0)
+        counts[name] = number + 1
+        found.append(Block(f"{name}-{number}", symbol.label or symbol.name, symbol.start, symbol.end, kind))
+        if symbol.kind in ("style", "script"):
+            embedding = (symbol, f"{symbol.kind}{number}")
+    return found
+
+
+def fitting_kinds(structure: Structure) -> frozenset[BlockKind]:
+    """The kinds of block that a file of this language may hold."""
+    prefix = _PREFIXES.get(structure.language, structure.language)
+    if prefix == "html":
+        return frozenset({"html_section", "css_rule", "js_ts_symbol", "all"})
+    kind = _FITTING.get(prefix)
+    return frozenset({kind, "all"}) if kind is not None else frozenset({"all"})
+
+
+def enclosing(structure: Structure, line: int) -> Symbol | None:
+    """The innermost function or class around a line."""
+    around = [
+        symbol
+        for symbol in structure.symbols
+        if symbol.start <= line <= symbol.end and symbol.kind not in ("import", "export", "constant", "property")
+    ]
+    return min(around, key=lambda symbol: (symbol.end - symbol.start, -symbol.start), default=None)
+
+
+def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> list[Symbol]:
+    """Blocks of a kind by name, exactly spelled first; if no name fits, the innermost ones that hold the text."""
+    candidates = [symbol for symbol in structure.symbols if _is(symbol, kind)]
+    if structure.backend == "none" or kind == "block":
+        candidates += _braces(structure, text)
+    folded = query.casefold()
+    for fits in (
+        lambda symbol: symbol.name == query,
+        lambda symbol: query in symbol.name,
+        lambda symbol: folded in symbol.name.casefold(),
+    ):
+        named = [symbol for symbol in candidates if fits(symbol)]
+        if named:
+            return named
+    lines = text.split("\n")
+    hits = [number for number, line in enumerate(lines, 1) if query in line]
+    hits = hits or [number for number, line in enumerate(lines, 1) if folded in line.casefold()]
+    levels = 2 if _PREFIXES.get(structure.language) == "html" else 1
+    chosen: dict[Symbol, None] = {}
+    for line in hits:
+        around = sorted(
+            (symbol for symbol in candidates if symbol.start <= line <= symbol.end),
+            key=lambda symbol: (symbol.end - symbol.start, -symbol.start),
+        )
+        chosen.update(dict.fromkeys(around[:levels]))
+    return sorted(chosen, key=lambda symbol: (symbol.start, -symbol.end))
+
+
+def _is(symbol: Symbol, kind: CodeKind) -> bool:
+    match kind:
+        case "function":
+            return symbol.kind in ("function", "method", "macro")
+        case "method":
+            return symbol.kind == "method"
+        case "class":
+            return symbol.kind in _CLASSES
+        case "any" | "block":
+            return symbol.kind not in ("import", "export")
+
+
+def _braces(structure: Structure, text: str) -> list[Symbol]:
+    plain, numbers = masked(text, patterns.comments_of(structure.language)), Lines(text)
+    found = []
+    for block in brace_blocks(plain):
+        head = re.sub(r"\s+", " ", text[block.head : block.open]).strip()
+        line = numbers.at(block.open)
+        found.append(
+            Symbol(head[-120:] or "{", "block", line, line, numbers.at(min(block.close, len(text))), head[-120:])
+        )
+    return found

@@ -1,0 +1,347 @@
+"""The files of a root as a list that is kept up to date: folders are read again only when they have changed."""
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from north_lsp.workspace.fuzzy import FuzzyIndex
+from north_lsp.workspace.ignore import IGNORE_FILES, IgnoreRules, Place, walk
+from north_lsp.workspace.paths import Roots
+
+# A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
+# changed. File systems that keep whole seconds only have a long tick.
+_TICK_NS = 50_000_000
+_LONG_TICK_NS = 2_000_000_000
+_RECENT_SECONDS = 1.0
+
+Signature = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What walks meet, by kind, relative to the root and in path order (a folder's contents at the folder's place).
+    `others` are links and whatever else is neither file nor folder. `whole` stands for all files in fewer names:
+    folders of which nothing is left out at any depth, and files elsewhere; None if that is not known."""
+
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    others: tuple[str, ...]
+    whole: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True)
+class _Folder:
+    """One folder as it was read: sub-folders and files by name, in order."""
+
+    place: Place
+    changed: Signature | None
+    folders: list[str]
+    files: list[str]
+    others: list[str]
+    ignore_files: frozenset[str]
+    whole: bool = False
+
+
+class FileTree:
+    """The list of one root. Threads may share it."""
+
+    def __init__(self, rules: IgnoreRules) -> None:
+        self.rules = rules
+        self._lock = threading.Lock()
+        self._folders: dict[str, _Folder] = {}
+        self._watched: dict[Path, Signature | None] = {}
+        self._listing: Listing | None = None
+        self._looked_at = 0.0
+        self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
+        self._facts: dict[str, dict[str, Signature]] = {}
+
+    def fuzzy(self) -> FuzzyIndex:
+        """The files and folders that there are now, to be found by a few letters."""
+        if self._fuzzy is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS:
+            return self._fuzzy[1]  # someone is typing
+        listing = self.listing()
+        if self._fuzzy is None or self._fuzzy[0] is not listing:
+            self._fuzzy = (listing, FuzzyIndex.of(listing.files, listing.folders))
+        return self._fuzzy[1]
+
+    def unknown(self, fact: str, files: Iterable[str], size_limit: int) -> list[str]:
+        """The files of which `learn` was not told a fact, or that have changed since, or are larger than this."""
+        known, root, lstat = self._facts.setdefault(fact, {}), f"{self.rules.root}/", os.lstat
+        result: list[str] = []
+        for relative in files:
+            signature = known.get(relative)
+            if signature is not None and signature[1] <= size_limit:
+                try:
+                    status = lstat(root + relative)
+                except OSError:
+                    status = None
+                if status is not None and signature == (
+                    status.st_mtime_ns,
+                    status.st_size,
+                    status.st_ino,
+                    status.st_ctime_ns,
+                ):
+                    continue
+            result.append(relative)
+        return result
+
+    def signatures(self, files: Iterable[str]) -> dict[str, Signature | None]:
+        """What to take before a fact about files is found out."""
+        return {relative: _file_signature(f"{self.rules.root}/{relative}") for relative in files}
+
+    def learn(self, fact: str, signatures: Mapping[str, Signature | None]) -> None:
+        """Remember that something is true of the contents of these files."""
+        known = self._facts.setdefault(fact, {})
+        known.update((relative, signature) for relative, signature in signatures.items() if signature is not None)
+
+    def listing(self) -> Listing:
+        """What is there now. Folders that cannot be read look empty."""
+        with self._lock:
+            if self._listing is None or self._rules_changed():
+                self._build()
+            else:
+                self._refresh(self._listing)
+            assert self._listing is not None
+            self._looked_at = time.monotonic()
+            return self._listing
+
+    def _build(self) -> None:
+        self._folders, self._listing = {}, None
+        self._watched = {path: _signature(path) for path in self.rules.watched()}
+        self._scan("", self.rules.first_place())
+        self._listing = self._flat()
+
+    def _rules_changed(self) -> bool:
+        return any(_signature(path) != known for path, known in self._watched.items())
+
+    def _refresh(self, before: Listing) -> None:
+        changed = [
+            relative
+            for relative, folder in self._folders.items()
+            if folder.changed is None or _state(folder.place.path) != folder.changed
+        ]
+        if not changed:
+            return
+        same = True
+        for relative in changed:
+            old = self._folders.get(relative)
+            if old is None:  # gone with the folder around it
+                continue
+            found = _read(old.place.path)
+            if found is None and relative:
+                self._forget(relative)
+                same = False
+                continue
+            names = found[0] if found is not None else {}
+            if frozenset(IGNORE_FILES & names.keys()) != old.ignore_files:
+                self._build()
+                return
+            new = self._entries(old.place, found)
+            for name in set(old.folders) - set(new.folders):
+                self._forget(f"{relative}/{name}" if relative else name)
+            kept = set(old.folders)
+            self._folders[relative] = new
+            for name in new.folders:
+                if name not in kept:
+                    self._scan(f"{relative}/{name}" if relative else name, old.place, name)
+            new_names, old_names = (new.folders, new.files, new.others), (old.folders, old.files, old.others)
+            same = same and new_names == old_names and new.whole == old.whole
+        if not same:
+            self._listing = self._flat()
+
+    def _forget(self, relative: str) -> None:
+        for path in [path for path in self._folders if path == relative or path.startswith(f"{relative}/")]:
+            del self._folders[path]
+
+    def _scan(self, relative: str, place: Place, name: str | None = None) -> None:
+        """Read a folder and all below it. `place` is the folder's own, or its parent's if there is a `name`."""
+        waiting: list[tuple[str, Place, str | None]] = [(relative, place, name)]
+        while waiting:
+            relative, place, name = waiting.pop()
+            found = _read(place.path if name is None else f"{place.path}/{name}")
+            if name is not None:
+                place = self.rules.enter(place, name, found[0] if found is not None else ())
+            folder = self._entries(place, found)
+            self._folders[relative] = folder
+            for ignore_file in folder.ignore_files:
+                path = Path(place.path, ignore_file)
+                self._watched[path] = _signature(path)
+            prefix = f"{relative}/" if relative else ""
+            waiting += [(prefix + below, place, below) for below in folder.folders]
+
+    @staticmethod
+    def _entries(place: Place, found: "tuple[dict[str, int], Signature | None] | None") -> _Folder:
+        if found is None:
+            return _Folder(place, None, [], [], [], frozenset())
+        names, changed = found
+        kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
+        for name in place.shown({name: kind == 0 for name, kind in names.items()}):
+            kinds[names[name]].append(name)
+        whole = sum(map(len, kinds)) == len(names)
+        return _Folder(place, changed, *kinds, frozenset(IGNORE_FILES & names.keys()), whole)
+
+    def _flat(self) -> Listing:
+        files: list[str] = []
+        folders: list[str] = []
+        others: list[str] = []
+        known = self._folders
+        waiting = [""]
+        while waiting:
+            relative = waiting.pop()
+            folder = known.get(relative)
+            if folder is None:
+                continue
+            prefix = f"{relative}/" if relative else ""
+            files += [prefix + name for name in folder.files]
+            others += [prefix + name for name in folder.others]
+            below = [prefix + name for name in folder.folders]
+            folders += below
+            waiting += below
+        whole = self._whole(folders)
+        for paths in (files, folders, others):
+            paths.sort(key=in_path_order)
+        return Listing(tuple(files), tuple(folders), tuple(others), whole)
+
+    def _whole(self, folders: list[str]) -> tuple[str, ...]:
+        """See Listing. `folders` has every folder behind the one it is in."""
+        known = self._folders
+        whole = {relative: known[relative].whole for relative in folders if relative in known}
+        whole[""] = known[""].whole
+        for relative in reversed(folders):
+            if not whole.get(relative):
+                whole[relative.rpartition("/")[0]] = False
+        chosen: list[str] = []
+        for relative in ("", *folders):
+            if whole.get(relative):
+                if relative and not whole[relative.rpartition("/")[0]]:
+                    chosen.append(relative)
+            elif relative in known:
+                prefix = f"{relative}/" if relative else ""
+                chosen += [prefix + name for name in known[relative].files]
+        return ("./",) if whole[""] else tuple(chosen)
+
+
+@dataclass
+class Trees:
+    """The trees of all roots, made when first asked for. What is in `private` folders is left out."""
+
+    roots: Roots
+    rules: Mapping[Path, IgnoreRules]
+    private: tuple[Path, ...] = ()
+    _trees: dict[Path, FileTree] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, roots: Roots, private: tuple[Path, ...] = ()) -> "Trees":
+        return cls(roots, {root: IgnoreRules.of(root) for root in roots.roots}, private)
+
+    def tree(self, root: Path) -> FileTree:
+        return self._trees.setdefault(root, FileTree(self.rules[root]))
+
+    def outermost(self) -> Iterator[tuple[Path, Listing]]:
+        """The roots and what is in them, main root first; what lies in an earlier root as well comes once."""
+        for at, root in enumerate(self.roots.roots):
+            earlier = self.roots.roots[:at]
+            if any(root.is_relative_to(other) for other in earlier):
+                continue
+            listing = self.tree(root).listing()
+            inner = [other.relative_to(root).as_posix() for other in earlier if other.is_relative_to(root)]
+            yield root, self._open(root, _without(listing, inner))
+
+    def _open(self, root: Path, listing: Listing) -> Listing:
+        inner = [folder.relative_to(root).as_posix() for folder in self.private if folder.is_relative_to(root)]
+        return _without(listing, inner)
+
+    def below(self, root: Path, relative: str) -> Listing:
+        """What is in a folder of a root. What is ignored is there if the folder itself is."""
+        if relative in ("", "."):
+            return self._open(root, self.tree(root).listing())
+        rules = self.rules[root]
+        if rules.ignored(relative, True):
+            kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
+            for entry in walk(root / relative, rules):
+                kinds[0 if _is_file(entry.path) else 1 if entry.is_dir else 2].append(entry.relative)
+            found = Listing(*(tuple(sorted(paths, key=in_path_order)) for paths in kinds))
+            return self._open(root, found)
+        listing, prefix = self.tree(root).listing(), f"{relative}/"
+        chosen = (
+            tuple(path for path in paths if path.startswith(prefix))
+            for paths in (listing.files, listing.folders, listing.others)
+        )
+        return self._open(root, Listing(*chosen))
+
+
+def in_path_order(relative: str) -> str:
+    """Sorts paths by their components: no character of a name sorts before NUL."""
+    return relative.replace("/", "\0")
+
+
+def _without(listing: Listing, folders: Sequence[str]) -> Listing:
+    for folder in folders:
+        if folder == ".":
+            return Listing((), (), ())
+        prefix = f"{folder}/"
+        kinds = (listing.files, listing.folders, listing.others)
+        listing = Listing(
+            *(tuple(path for path in paths if path != folder and not path.startswith(prefix)) for paths in kinds)
+        )
+    return listing
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _read(path: str) -> tuple[dict[str, int], Signature | None] | None:
+    """The names in a folder with their kinds (0 folder, 1 file, 2 other), and its state before it was read."""
+    changed = _state(path)
+    names: dict[str, int] = {}
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    names[entry.name] = 0
+                else:
+                    names[entry.name] = 1 if entry.is_file(follow_symlinks=False) else 2
+    except OSError:
+        return None
+    return names, changed
+
+
+def _state(path: str) -> Signature | None:
+    """What tells whether a folder has changed; None if that cannot be told."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    modified = status.st_mtime_ns
+    tick = _TICK_NS if modified % 1_000_000_000 else _LONG_TICK_NS
+    if time.time_ns() - modified < tick:
+        return None
+    return modified, status.st_ino, status.st_dev
+
+
+def _file_signature(path: str) -> Signature | None:
+    """Tells whether a file has changed; None if it is too young to tell."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    tick = _TICK_NS if status.st_mtime_ns % 1_000_000_000 else _LONG_TICK_NS
+    if time.time_ns() - status.st_mtime_ns < tick:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -1,0 +1,66 @@
+"""A workspace for tools, without a session around it."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from north_lsp.errors import ToolError
+from north_lsp.storage.artifacts import Artifacts
+from north_lsp.tools.base import Output, ReadTool, Seen, Workspace
+from north_lsp.tools.builtin import builtin_tools
+from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots
+
+
+@dataclass
+class Desk:
+    """Files of a repository, and tools to look at them; `unsaved` are texts open in the editor."""
+
+    root: Path
+    unsaved: dict[Path, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        roots = Roots.of(self.root)
+        rules = {root: IgnoreRules.of(root) for root in roots.roots}
+        self.artifacts = Artifacts(self.root.parent / "artifacts")
+        private = (self.root / "private",)
+        self.workspace = Workspace(roots, rules, self._read, self._texts, Seen(), private, self.artifacts)
+        self.tools = builtin_tools()
+
+    def write(self, files: dict[str, str | bytes]) -> None:
+        for name, content in files.items():
+            place = self.root / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    async def output(self, name: str, /, **arguments: Any) -> Output:
+        tool, args = self.tools.check(name, arguments, "ask")
+        assert isinstance(tool, ReadTool)
+        return await tool.run(args, self.workspace)
+
+    async def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        data = (await self.output(name, **arguments)).data
+        assert isinstance(data, dict)
+        return data
+
+    async def error(self, name: str, /, **arguments: Any) -> ToolError:
+        with pytest.raises(ToolError) as caught:
+            await self.call(name, **arguments)
+        return caught.value
+
+    async def _read(self, path: Path) -> str | None:
+        return self.unsaved.get(path)
+
+    async def _texts(self) -> dict[Path, str]:
+        return self.unsaved
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
+    root = Path(os.path.realpath(tmp_path)) / "repo"
+    root.mkdir()
+    return Desk(root)

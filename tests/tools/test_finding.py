@@ -1,0 +1,132 @@
+import os
+import subprocess
+
+import pytest
+
+from tests.tools.conftest import Desk
+
+FILES = ("a.py", "b.TS", "src/c.py", "src/deep/d.py", ".hidden/e.py", "node_modules/foo/f.js", "out/g.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"pattern": "*.py"}, ["a.py", "src/c.py", "src/deep/d.py"]),
+        ({"pattern": "*.{py,ts"}, ["a.py", "b.TS", "src/c.py", "src/deep/d.py"]),
+        ({"pattern": "src/*.py"}, ["src/c.py"]),
+        ({"pattern": "SRC\\**\\*.PY"}, ["src/c.py", "src/deep/d.py"]),
+        ({"pattern": "*.py", "hidden": True}, [".hidden/e.py", "a.py", "src/c.py", "src/deep/d.py"]),
+        ({"pattern": "node_modules/foo/**"}, ["node_modules/foo/f.js"]),
+        ({"pattern": "out/*.py"}, ["out/g.py"]),
+        ({"pattern": "*.py", "path": "out"}, ["out/g.py"]),
+        ({"pattern": "*.py", "path": "src/deep"}, ["src/deep/d.py"]),
+        ({"pattern": "*", "type": "dir"}, ["src", "src/deep"]),
+        ({"pattern": "**/deep", "type": "dir"}, ["src/deep"]),
+        ({"pattern": "nothing"}, []),
+    ],
+)
+async def test_globs(desk: Desk, arguments: dict[str, object], expected: list[str]) -> None:
+    desk.write(dict.fromkeys(FILES, "x"))
+    desk.write({".gitignore": "out\n"})
+    assert (await desk.call("find_files", **arguments))["files"] == expected
+
+
+async def test_limits_order_and_broken_globs(desk: Desk) -> None:
+    for number, name in enumerate(("a", "b", "c")):
+        desk.write({name: "x"})
+        os.utime(desk.root / name, (1000 + number, 1000 + number))
+    data = await desk.call("find_files", pattern="*", sort="mtime", limit=2)
+    assert data == {"files": ["c", "b"], "total": 3, "truncated": True}
+    data = await desk.call("find_files", pattern="*", limit=9999)
+    assert data["meta"]["notices"] == ["limit is 500, the most there is, instead of 9999"]
+    for arguments in ({"pattern": "[a"}, {"pattern": "*", "limit": 0}, {"pattern": "*", "sort": "x"}, {}):
+        assert (await desk.error("find_files", **arguments)).code == "INVALID_INPUT"
+
+
+async def test_changes_are_seen_at_once(desk: Desk) -> None:
+    desk.write({"a/b/c.py": "x", "d.py": "x", "a/.gitignore": ""})
+    names = {"files": ["a/b/c.py", "d.py"], "total": 2, "truncated": False}
+    assert await desk.call("find_files", pattern="*.py") == names
+    desk.write({"a/b/e.py": "x", "n/m/f.py": "x"})
+    assert (await desk.call("find_files", pattern="*.py"))["files"] == ["a/b/c.py", "a/b/e.py", "d.py", "n/m/f.py"]
+    (desk.root / "a/b/c.py").unlink()
+    os.rename(desk.root / "n", desk.root / "o")
+    assert (await desk.call("find_files", pattern="*.py"))["files"] == ["a/b/e.py", "d.py", "o/m/f.py"]
+    desk.write({"a/.gitignore": "b\n"})
+    assert (await desk.call("find_files", pattern="*.py"))["files"] == ["d.py", "o/m/f.py"]
+    desk.write({"o/.northignore": "m\n"})
+    assert (await desk.call("find_files", pattern="*.py"))["files"] == ["d.py"]
+
+
+async def test_search_modes_types_and_ranges(desk: Desk) -> None:
+    desk.write({"a.py": "x\nhit\nhit\n", "b.ts": "hit\n", "c.tsx": "hit hit\n", "d.md": "Hit\n"})
+    data = await desk.call("search_text", query="hit", mode="count")
+    assert data["counts"] == [
+        {"path": path, "count": count}
+        for path, count in zip(("a.py", "b.ts", "c.tsx", "d.md"), (2, 1, 1, 1), strict=True)
+    ]
+    assert (await desk.call("search_text", query="hit", mode="files", limit=2, offset=1))["files"] == ["b.ts", "c.tsx"]
+    data = await desk.call("search_text", query="hit", type="ts")
+    assert [match["path"] for match in data["matches"]] == ["b.ts", "c.tsx"]
+    data = await desk.call("search_text", query="hit", file="a.py", lineRange={"start": 3, "end": 9})
+    assert [match["line"] for match in data["matches"]] == [3]
+    data = await desk.call("search_text", query="x\nhit", multiline=True)
+    assert data["matches"] == [{"path": "a.py", "line": 1, "column": 1, "text": "x\nhit"}]
+    data = await desk.call("search_text", query="hit", limit=1, contextLines=9)
+    assert (data["truncated"], data["limitReached"]) == (True, True)
+    assert data["meta"]["notices"] == ["contextLines is 5, the most there is, instead of 9"]
+    for arguments in (
+        {"lineRange": {"start": 1, "end": 2}},
+        {"type": "klingon"},
+        {"file": "a.py", "lineRange": {"start": 3, "end": 1}},
+    ):
+        assert (await desk.error("search_text", query="x", **arguments)).code == "INVALID_INPUT"
+
+
+async def test_languages(desk: Desk) -> None:
+    desk.write(
+        {"a.py": "x" * 75, "b.js": "x" * 25, "vendor/c.js": "x" * 999, "d.min.js": "x" * 999, "package-lock.json": "{}"}
+    )
+    data = await desk.call("detect_languages")
+    assert data == {
+        "languages": [
+            {"name": "Python", "files": 1, "bytes": 75, "percent": 75.0},
+            {"name": "JavaScript", "files": 1, "bytes": 25, "percent": 25.0},
+        ],
+        "truncated": False,
+    }
+
+
+def git(desk: Desk, *arguments: str) -> None:
+    author = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(desk.root), *author, *arguments], check=True, capture_output=True)
+
+
+async def test_hot_files_follow_renames(desk: Desk) -> None:
+    git(desk, "init", "-q")
+    for number in range(4):
+        desk.write({"old.py": f"text {number}\n" * 20, "gone.py": f"{number}"})
+        desk.write({"rare.py": "x"})
+        git(desk, "add", "-A")
+        git(desk, "commit", "-qm", "c")
+    git(desk, "mv", "old.py", "new.py")
+    git(desk, "rm", "-qf", "gone.py")
+    git(desk, "commit", "-qm", "renamed")
+    data = await desk.call("hotfiles")
+    assert data["source"] == "git"
+    assert [(file["path"], file["changes"]) for file in data["files"]] == [("new.py", 5), ("rare.py", 1)]
+    assert data["files"][0]["score"] == 1.0
+
+
+async def test_without_git_likely_files_are_named(desk: Desk) -> None:
+    desk.write({"main.py": "x", "z/deep/other.txt": "x", "pyproject.toml": "x"})
+    data = await desk.call("hotfiles", limit=2)
+    assert data["source"] == "fallback"
+    assert {file["path"] for file in data["files"]} == {"main.py", "pyproject.toml"}
+
+
+async def test_list_root_names_further_roots(desk: Desk) -> None:
+    desk.write({"a/x": "x", "b": "xx"})
+    data = await desk.call("list_root")
+    assert data["entries"] == [{"name": "a", "type": "dir"}, {"name": "b", "type": "file", "size": 2}]
+    assert (await desk.error("list_root", root="other")).code == "NOT_FOUND"
