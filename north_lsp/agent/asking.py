@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import anyio
 
+from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
@@ -163,16 +164,18 @@ class Asking:
         self._files.begin(streamed.entry_id)
         state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         end: Done | Failed | None = None
+        ids = UniqueIds(state.conversation.active_path())
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
                 with anyio.move_on_after(state.request_seconds) as limit:
                     async with aclosing(self._provider.stream(request)) as events:
                         async for event in events:
-                            if isinstance(event, Done | Failed):
-                                end = event
+                            renamed = ids.rename(event)
+                            if isinstance(renamed, Done | Failed):
+                                end = renamed
                                 break
-                            await self._take(event, streamed, merger)
+                            await self._take(renamed, streamed, merger)
                 if limit.cancelled_caught:
                     text = f"the model's answer took longer than {state.request_seconds:g} s"
                     end = Failed("network", text, streamed.message(), retryable=True)

@@ -46,8 +46,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
 @dataclass(frozen=True)
 class TurnState:
     """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
-    user said meanwhile, `count` keeps what a request used, `fallback` gives the model to go on with after a failure, and
-    `artifacts` keeps what is too long for the conversation."""
+    user said meanwhile, `count` keeps what a request used, `fallback` gives the model to go on with after a failure,
+    and `artifacts` keeps what is too long for the conversation."""
 
     conversation: Conversation
     model: Model

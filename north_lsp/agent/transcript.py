@@ -77,21 +77,28 @@ def messages_of(path: Iterable[Entry], without: Collection[str] = ()) -> list[Me
     """The model's messages for an active path, repaired: every call has exactly one result, directly behind it. Answers
     with a call of `without` are left out."""
     messages: list[Message] = []
-    results: dict[str, ToolResult] = {}
     entries = [entry["message"] for entry in path if entry.get("type") == "message" and not _excluded(entry)]
-    for stored in entries:
-        if stored.get("role") == "toolResult":
-            result = _result(stored)
-            results[result.call_id] = result
-    for stored in entries:
+    for index, stored in enumerate(entries):
         match stored.get("role"):
             case "user":
                 messages.append(UserMessage(_user_text(stored) or "(empty message)"))
             case "toolResult" if stored.get("toolName") == FILE_BLOCK:
                 messages.append(UserMessage(f"[North] The file {_result(stored).text}"))
             case "assistant" if not any(block.id in without for block in _calls_of(stored)):
-                messages.extend(_answer(stored, results))
+                messages.extend(_answer(stored, _results_behind(entries, index)))
     return messages
+
+
+def _results_behind(entries: Sequence[Mapping[str, Any]], index: int) -> dict[str, ToolResult]:
+    """The results of one answer's calls: they stand before the next answer. Ids may come again later."""
+    results: dict[str, ToolResult] = {}
+    for stored in entries[index + 1 :]:
+        if stored.get("role") == "assistant":
+            break
+        if stored.get("role") == "toolResult":
+            result = _result(stored)
+            results[result.call_id] = result
+    return results
 
 
 def _calls_of(stored: Mapping[str, Any]) -> list[ToolCall]:

@@ -212,3 +212,17 @@ async def test_each_request_begins_with_the_whole_one_before_it(world: World, se
             assert json.dumps(after[key]) == json.dumps(before[key])
         whole, longer = (json.dumps(body["messages"])[:-1] for body in (before, after))
         assert longer.startswith(whole)
+
+
+async def test_ids_that_a_server_uses_again_are_kept_apart(world: World, server: ModelServer) -> None:
+    first = answer(call("read_file", "call_0", path="json/decoder.py"), call("list_root", "call_0"))
+    server.script(first, answer(call("read_file", "call_0", path="nowhere.py")), answer(Say("Done.")))
+    async with conversation(world) as (client, session):
+        assert await prompt(client, session, "Read") == "end_turn"
+        named = [params["update"] for params in client.updates if params["update"]["sessionUpdate"] == "tool_call"]
+        assert len({update["toolCallId"] for update in named}) == 3
+    messages = server.requests[-1].body["messages"]
+    asked = [part["id"] for message in messages for part in message["content"] if part["type"] == "tool_use"]
+    told = [part["tool_use_id"] for message in messages for part in message["content"] if part["type"] == "tool_result"]
+    assert asked == told
+    assert len(set(asked)) == 3

@@ -1,0 +1,71 @@
+"""Ids of tool calls that are used once in a conversation: some servers count them anew in every answer."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from north_lsp.agent.transcript import Entry, blocks_of
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    CallStart,
+    Done,
+    Failed,
+    StreamEvent,
+    ToolCall,
+)
+
+
+class UniqueIds:
+    """Renames the calls of one answer whose ids the conversation has already."""
+
+    def __init__(self, path: Iterable[Entry]) -> None:
+        self._used = {
+            block.id
+            for entry in path
+            if entry.get("type") == "message" and (entry.get("message") or {}).get("role") == "assistant"
+            for block in blocks_of(entry["message"])
+            if isinstance(block, ToolCall)
+        }
+        self._names: dict[tuple[str, int], str] = {}
+
+    def rename(self, event: StreamEvent) -> StreamEvent:
+        """The event with ids of its own; the same call has the same id in each event."""
+        match event:
+            case CallStart(index, id):
+                return replace(event, id=self._name(id, index))
+            case BlockEnd(index, ToolCall() as call):
+                return replace(event, block=replace(call, id=self._name(call.id, index)))
+            case Done():
+                return replace(event, message=self._message(event.message))
+            case Failed():
+                return replace(event, partial=self._message(event.partial))
+            case _:
+                return event
+
+    def _name(self, id: str, index: int) -> str:
+        known = self._names.get((id, index))
+        if known is not None:
+            return known
+        name, number = id, 1
+        while not name or name in self._used:
+            number += 1
+            name = f"{id or 'call'}-{number}"
+        self._used.add(name)
+        self._names[id, index] = name
+        return name
+
+    def _message(self, message: AssistantMessage) -> AssistantMessage:
+        """Calls stand in the order in which they began."""
+        waiting: dict[str, list[str]] = {}
+        for (id, _), name in sorted(self._names.items(), key=lambda item: item[0][1]):
+            waiting.setdefault(id, []).append(name)
+        blocks: list[Block] = []
+        for position, block in enumerate(message.blocks):
+            if isinstance(block, ToolCall):
+                names = waiting.get(block.id)
+                id = names.pop(0) if names else self._name(block.id, -1 - position)
+                blocks.append(replace(block, id=id))
+            else:
+                blocks.append(block)
+        return replace(message, blocks=tuple(blocks))
