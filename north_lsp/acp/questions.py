@@ -66,24 +66,23 @@ def _hunks(change: FileChange) -> dict[str, Any]:
 
 
 def edit_decision(answer: dict[str, Any], chosen: str | None, review: EditReview) -> EditDecision:
-    """The user's decision on a proposal. What North's extension adds to the answer counts only with "accept", and only
-    as far as it names files of this proposal; an answer that is malformed there refuses the edit."""
+    """The user's decision on a proposal. What North's extension adds to the answer counts only as far as it names files
+    and hunks of this proposal; an answer that is malformed there refuses the edit."""
     extra = _extension(answer)
     comment = _comment(extra)
     match chosen:
-        case "always" | "stop":
-            return EditDecision(chosen, comment)
-        case "accept":
-            pass
+        case "accept" | "always":
+            files = {str(change.path): change for change in review.proposal.files}
+            try:
+                hunks = _hunk_ids(extra["hunks"], files) if "hunks" in extra else None
+                texts = _texts(extra.get("texts", {}), files)
+            except ValueError:
+                return EditDecision("reject", comment)
+            return EditDecision(chosen, comment, hunks, texts)
+        case "stop":
+            return EditDecision("stop", comment)
         case _:
             return EditDecision("reject", comment)
-    files = {str(change.path): change for change in review.proposal.files}
-    try:
-        hunks = _hunk_ids(extra["hunks"], files) if "hunks" in extra else None
-        texts = _texts(extra.get("texts", {}), files)
-    except ValueError:
-        return EditDecision("reject", comment)
-    return EditDecision("accept", comment, hunks, texts)
 
 
 def _extension(answer: dict[str, Any]) -> dict[str, Any]:

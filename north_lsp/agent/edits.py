@@ -56,11 +56,11 @@ async def review_edit(
         await state.sync()
         decision = await state.editor.review_edit(EditReview(proposal, shown, not warnings, warnings))
         status = _STATUSES[decision.kind]
+    accepted = accepted_part(proposal, decision)
+    if status in ("accepted", "always") and not accepted.files:
+        status = "rejected"
     if status == "always":
         await remember(state, state.approvals.enable_edits_auto_accept)
-    accepted = accepted_part(proposal, decision)
-    if status == "accepted" and not accepted.files:
-        status = "rejected"
     if status in ("rejected", "cancelled"):
         record(state, review["id"], status, decision.comment)
         if status == "cancelled":
