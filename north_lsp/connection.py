@@ -78,7 +78,9 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     try:
         async with anyio.create_task_group() as background:
             providers = ProviderPool(options.environ)
-            environment = Environment(locations, options.environ, catalog(), providers, load_tools, background)
+            environment = Environment(
+                locations, options.environ, catalog(), providers, load_tools, background, settings
+            )
             defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
             background.start_soon(_warm_up, defaults, providers)
             yield Core(environment, defaults, diagnostics)

@@ -17,6 +17,7 @@ from north_lsp.agent.events import (
 )
 from north_lsp.agent.transcript import Entry, blocks_of, text_of
 from north_lsp.agent.turn import error_text
+from north_lsp.agent.user_commands import own_command_events
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
@@ -41,6 +42,8 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
                         yield UserSaid(entry["id"], _shown_text(message))
                     case "assistant":
                         yield from _answer(entry["id"], message, tools, open_calls)
+                    case "bashExecution":
+                        yield from own_command_events(entry["id"], message)
                     case "toolResult":
                         open_calls.pop(str(message.get("toolCallId")), None)
                         yield _ended(message, proposals)

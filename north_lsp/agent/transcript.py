@@ -87,7 +87,16 @@ def messages_of(path: Iterable[Entry]) -> list[Message]:
                 messages.append(UserMessage(_user_text(stored) or "(empty message)"))
             case "assistant":
                 messages.extend(_answer(stored, results))
+            case "bashExecution":
+                messages.append(UserMessage(_own_command_text(stored)))
     return messages
+
+
+def _own_command_text(message: Mapping[str, Any]) -> str:
+    """What the model reads of a command that the user ran."""
+    code = message.get("exitCode")
+    ended = f"exit code {code}" if code is not None else "it did not end by itself"
+    return f"I ran this command myself:\n{message.get('command', '')}\n\n({ended})\n{message.get('output', '')}"
 
 
 def _excluded(entry: Entry) -> bool:

@@ -87,7 +87,7 @@ class Bash:
         self.report: ShellReport | None = None
         self.in_force: InForce | None = None
 
-    # -- beginning and end -------------------------------------------------------------------------------------------
+    # -- beginning and end -----------------------------------------------------------------------------------------
 
     @classmethod
     async def start(
@@ -202,11 +202,9 @@ class Bash:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
 
-    # -- a command -----------------------------------------------------------------------------------------------------
+    # -- a command -----------------------------------------------------------------------------------------
 
-    async def run(
-        self, command: str, setup: str, seconds: float, feed: Callable[[bytes], None], marked: str
-    ) -> Ended:
+    async def run(self, command: str, setup: str, seconds: float, feed: Callable[[bytes], None], marked: str) -> Ended:
         """Run a command. `setup` are lines of North's own that come first; `marked` is put into its environment. On
         cancellation the command goes on: call `stop`."""
         nonce = self._nonce = uuid.uuid4().hex
@@ -328,7 +326,7 @@ class Bash:
             f">&{CONTROL_FD} 2>/dev/null; \\unset POSIXLY_CORRECT; \\builtin printf 'Z {nonce}\\0' >&{CONTROL_FD}\n"
         )
 
-    # -- the three channels ----------------------------------------------------------------------------------------------
+    # -- the three channels -----------------------------------------------------------------------------------------
 
     async def _tell(self, text: str) -> None:
         data = memoryview(text.encode("utf-8", "surrogateescape"))
@@ -408,7 +406,7 @@ class Bash:
 
     def _read_some(self) -> bytes | None:
         """What can be had at once; None at the end."""
-        pieces = []
+        pieces: list[bytes] = []
         for _ in range(_READS_AT_ONCE):
             try:
                 piece = os.read(self._master, _READ)

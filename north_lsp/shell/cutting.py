@@ -2,7 +2,9 @@
 
 import re
 
-_TRACE = re.compile(rb"(?:\A|(?<=\n))[^\n]{0,64}POSIXLY_CORRECT=\d+\r?\n[^\n]{0,64}unset -f builtin\r?\n(?:[^\n]{0,160}\r?\n?)?\Z")
+_TRACE = re.compile(
+    rb"(?:\A|(?<=\n))[^\n]{0,64}POSIXLY_CORRECT=\d+\r?\n[^\n]{0,64}unset -f builtin\r?\n(?:[^\n]{0,160}\r?\n?)?\Z"
+)
 
 
 def mark(kind: str, nonce: str) -> bytes:

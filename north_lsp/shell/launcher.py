@@ -223,7 +223,7 @@ def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
     rules = wanted["rules"]
     rules = {**rules, "write": [*rules["write"], temp]}
     os.environ["TMPDIR"] = temp
-    os.environ["XDG_CACHE_HOME"] = os.environ["npm_config_cache"] = f"{temp}/.cache"
+    os.environ["XDG_CACHE_HOME"] = os.environ["NPM_CONFIG_CACHE"] = f"{temp}/.cache"
     os.environ["GOCACHE"] = f"{temp}/.cache/go-build"
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     drop_capabilities()
@@ -255,5 +255,18 @@ def main(config: dict[str, Any]) -> None:
         os._exit(126)
 
 
+def probe() -> dict[str, Any] | str:
+    """What a sandbox would hold, or why there is none. This process is inside it afterwards."""
+    rules: dict[str, list[str]] = {"read": ["/usr"], "write": [], "device": []}
+    try:
+        wanted = {"rules": rules, "frozen": [], "temp": "/tmp", "hides": False, "cwd": "/"}
+        return enter_sandbox(wanted)
+    except Unavailable as error:
+        return str(error)
+
+
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    if sys.argv[1:] == ["--probe"]:
+        sys.stdout.write(json.dumps(probe()))
+    else:
+        main(json.loads(sys.argv[1]))

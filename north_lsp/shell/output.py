@@ -48,7 +48,9 @@ class OutputSink:
         """`hidden` is left out wherever it stands: the name of the file that bash read the command from."""
         self._take(self._held + self._decoder.decode(b"", True), final=True)
         lines = self._lines + (self._last != "\n")
-        return Captured(self.text().replace(hidden, "") if hidden != "\0" else self.text(), self._dropped > 0, lines, self._bytes)
+        return Captured(
+            self.text().replace(hidden, "") if hidden != "\0" else self.text(), self._dropped > 0, lines, self._bytes
+        )
 
     def text(self) -> str:
         tail = "".join(self._tail)

@@ -17,10 +17,13 @@ COMMANDS = (
     r"\builtin enable -a",
     r"""\builtin printf '%s:%s:%s' "${CDPATH-}" "${GLOBIGNORE-}" "${EXECIGNORE-}" """,
 )
-_OWN = frozenset({"POSIXLY_CORRECT", "NORTH_COMMAND_ID", "PWD", "OLDPWD", "SHLVL", "_", "PS1", "PS2", "COLUMNS", "LINES"})
+_OWN = frozenset(
+    {"POSIXLY_CORRECT", "NORTH_COMMAND_ID", "PWD", "OLDPWD", "SHLVL", "_", "PS1", "PS2", "COLUMNS", "LINES"}
+)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _EXPORT = re.compile(
-    r"""(?:export|declare\ -\w+)\ (?P<name>\w+)(?:=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|\$'(?P<ansi>(?:[^'\\]|\\.)*)'))?\n""",
+    r"""(?:export|declare\ -\w+)\ (?P<name>\w+)
+    (?:=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|\$'(?P<ansi>(?:[^'\\]|\\.)*)'))?\n""",
     re.DOTALL | re.VERBOSE,
 )
 _ANSI = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|(.))", re.DOTALL)
@@ -82,7 +85,9 @@ def meaning_changed(first: ShellReport, now: ShellReport) -> tuple[str, ...]:
         (now.aliases, first.aliases, r"^alias (?:-- )?([^=]+)=", "defined the alias {}"),
     ):
         if text != before:
-            names = sorted(set(re.findall(pattern, text, re.MULTILINE)) - set(re.findall(pattern, before, re.MULTILINE)))
+            names = sorted(
+                set(re.findall(pattern, text, re.MULTILINE)) - set(re.findall(pattern, before, re.MULTILINE))
+            )
             reasons.append(words.format(", ".join(names[:5]) or "(another one)"))
     if now.exports != first.exports:
         changed = changed_exports(read_exports(first.exports), read_exports(now.exports))

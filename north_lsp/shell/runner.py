@@ -24,7 +24,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
-from north_lsp.shell.environment import changes_meaning
+from north_lsp.shell.environment import UNATTENDED, changes_meaning
 from north_lsp.shell.output import Captured, OutputSink
 from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support
@@ -82,11 +82,13 @@ class CommandRunner:
         background: anyio.abc.TaskGroup,
         start: Path | None = None,
         sandbox: Sandbox | None = None,
+        withheld: frozenset[str] = frozenset(),
     ) -> None:
         self._environ = dict(environ)
         self._background = background
         self._sandbox = sandbox
         self._start = start
+        self._withheld = withheld
         self._cwd: Path | None = None
         self._carried: dict[str, str | None] = {}
         self._live: dict[Place, _Live] = {}
@@ -95,7 +97,7 @@ class CommandRunner:
         self._marks: set[str] = set()
         self._stopping: set[Bash] = set()
 
-    # -- what is known ---------------------------------------------------------------------------------------------------
+    # -- what is known -----------------------------------------------------------------------------------------
 
     @property
     def sandboxed(self) -> bool:
@@ -107,11 +109,22 @@ class CommandRunner:
         """What a shell starts with."""
         return self._environ
 
+    @property
+    def added(self) -> Mapping[str, str]:
+        """What a program that somebody else starts is given on top of its own environment."""
+        return UNATTENDED
+
+    def argv_without_shell(self, command: str) -> list[str]:
+        """A program that runs a command in a bash of its own, started by somebody else: without what is withheld."""
+        unset = [part for name in sorted(self._withheld) for part in ("-u", name)]
+        return ["env", *unset, "bash", "--noprofile", "--norc", "-c", command]
+
     def state(self, fallback: Path) -> ShellState:
         """As of now; `fallback` is the directory before the first command."""
         changes: list[str] = []
-        for place in ("session", "outside"):
-            live = self._live.get(place)  # type: ignore[call-overload]  # a literal of the tuple's
+        places: tuple[Place, ...] = ("session", "outside")
+        for place in places:
+            live = self._live.get(place)
             if live is None or not live.bash.alive:
                 continue
             first, now = live.bash.first, live.bash.report
@@ -121,7 +134,7 @@ class CommandRunner:
                 changes.append("left descriptors open in the shell")
         return ShellState(self._cwd or self._start or fallback, tuple(dict.fromkeys(changes)))
 
-    # -- running ---------------------------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------------
 
     async def run(
         self,
@@ -220,13 +233,15 @@ class CommandRunner:
             for mark in marks:
                 tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
         for bash in shells:
-            await anyio.to_thread.run_sync(end_now, lambda bash=bash: [*bash.processes(), bash.pid] if bash.alive else [])
+            await anyio.to_thread.run_sync(
+                end_now, lambda bash=bash: [*bash.processes(), bash.pid] if bash.alive else []
+            )
             bash.close()
         if self._folder is not None:
             folder, self._folder = self._folder, None
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
-    # -- inside ----------------------------------------------------------------------------------------------------------
+    # -- inside -----------------------------------------------------------------------------------------
 
     async def _shell(self, place: Place, cwd: Path) -> _Live:
         live = self._live.get(place)

@@ -1,6 +1,8 @@
 """What a sandboxed command may touch, and whether this machine can hold it to that."""
 
+import json
 import os
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +31,8 @@ class Support:
 @dataclass(frozen=True, slots=True)
 class InForce:
     """What holds a shell. Without namespaces there is no network of its own (no sockets at all instead), and protected
-    names inside the workspace can be written; `why` says what the kernel refused. `temp` is where the shell sees its own folder."""
+    names inside the workspace can be written; `why` says what the kernel refused. `temp` is where the
+    shell sees its own folder."""
 
     landlock: int
     namespaces: bool
@@ -58,6 +61,23 @@ def support() -> Support:
     if not filters_system_calls():
         return Support(False, f"the system calls of {os.uname().machine} are not known")
     return Support(True)
+
+
+@cache
+def probe() -> InForce | str:
+    """What a sandbox holds on this machine, by making one; or why there is none. Starts a process: call it on a
+    thread."""
+    if not (has := support()).available:
+        return has.reason
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")), "--probe"],
+            capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        answer = json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return "the sandbox could not be tried out"
+    return InForce(**answer) if isinstance(answer, dict) else str(answer)
 
 
 @dataclass(frozen=True)
@@ -145,9 +165,7 @@ def _children(table: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]
 
 
 def _protected_below(root: Path, protected: Callable[[str], bool]) -> Iterator[Path]:
-    seen = 0
-    for folder, names, names_of_files in os.walk(root):
-        seen += 1
+    for seen, (folder, names, names_of_files) in enumerate(os.walk(root)):
         if seen > _MAX_FOLDERS:
             return
         here = Path(folder)

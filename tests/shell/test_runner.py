@@ -11,7 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from north_lsp.shell.runner import CommandRunner, Ran, command_environment
+from north_lsp.shell.environment import command_environment
+from north_lsp.shell.runner import CommandRunner, Ran
 from north_lsp.shell.tree import MARK, find_tree
 
 
