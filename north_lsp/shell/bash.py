@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import math
 import os
 import shlex
 import signal
@@ -82,7 +83,8 @@ class Bash:
         self._closed = False
         self._pump_scope: anyio.CancelScope | None = None
         self._nonce = ""
-        self._busy = False
+        self._code: int | None = None
+        self._broken = False
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: InForce | None = None
@@ -199,8 +201,11 @@ class Bash:
         for fd in (self._stdin, self._control, self._master):
             anyio.notify_closing(fd)
             os.close(fd)
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     # -- a command -----------------------------------------------------------------------------------------
 
@@ -210,7 +215,8 @@ class Bash:
         nonce = self._nonce = uuid.uuid4().hex
         cutter = Cutter(nonce)
         before = set(children_of(self.pid))
-        self._busy = True
+        self._code = None
+        self._broken = True  # until it tells its state, which a restricted shell, for one, cannot do any more
 
         def on_bytes(data: bytes) -> None:
             if piece := cutter.feed(data):
@@ -226,9 +232,7 @@ class Bash:
             if limit.cancelled_caught:
                 timed_out = True
                 code = await self.stop(before)
-            else:
-                self._busy = False
-            gone = code is None
+            gone = code is None or self._broken
             with anyio.move_on_after(_MARK_SECONDS):
                 while not cutter.ended and not (gone and self._drained):
                     await anyio.sleep(_POLL_SECONDS / 10)
@@ -239,8 +243,10 @@ class Bash:
             self._on_bytes = None
         if rest := cutter.rest():
             feed(rest)
+        if gone and code is None:
+            code = self._process.poll() if self._code is None else self._code
         if gone:
-            code = self._process.poll()
+            self.kill()
         return Ended(code, timed_out, gone, left)
 
     async def stop(self, before: set[int]) -> int | None:
@@ -277,7 +283,6 @@ class Bash:
             with anyio.move_on_after(_PROBE_SECONDS if had_rest else 0):
                 await answered.wait()
             tasks.cancel_scope.cancel()
-        self._busy = False
         if code is None and self._process.poll() is None:
             await anyio.to_thread.run_sync(end_now, lambda: [*children_of(self.pid), self.pid])
             await anyio.to_thread.run_sync(self._process.wait)
@@ -343,7 +348,12 @@ class Bash:
         an earlier command is left out."""
         code: int | None = None
         while True:
-            record = await self._next_record()
+            record = ""
+            # Behind its end a command has no say any more: a shell that does not go on is broken.
+            with anyio.move_on_after(math.inf if code is None else _PROBE_SECONDS):
+                record = await self._next_record()
+            if not record and code is not None:
+                return None
             if not record and self._control_ended:
                 await self._process_end()
                 return None
@@ -352,9 +362,10 @@ class Bash:
             if named != nonce:
                 continue
             if kind == "D" and code is None:
-                code = _number(value)
+                code = self._code = _number(value)
             elif kind == "S":
-                code = _number(value) if code is None else code
+                code = self._code = _number(value) if code is None else code
+                self._broken = False
                 parts = [await self._next_record() for _ in COMMANDS]
                 try:
                     self.report = read_report(parts)
