@@ -39,7 +39,7 @@ _PROGRESS_SECONDS = 1.0
 @dataclass(frozen=True, slots=True)
 class Ran:
     """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
-    processes it put aside; `shell_ended` says that variables and functions are gone with the shell; `sandbox` is what
+    processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone with it; `sandbox` is what
     held the command, None outside."""
 
     exit_code: int | None
@@ -63,9 +63,11 @@ class ShellState:
 
 @dataclass
 class _Live:
-    """A shell with what was last put into it. `exports` are the variables that North carried over."""
+    """A shell with what was last put into it. `exports` are the variables that North carried over; `used` says that an
+    earlier command may have left something in it."""
 
     bash: Bash
+    used: bool = False
     exports: dict[str, str | None] = field(default_factory=dict)
 
 
@@ -175,6 +177,7 @@ class CommandRunner:
         mark = uuid.uuid4().hex
         self._marks.add(mark)
         before = live.bash.processes()
+        was_used, live.used = live.used, True
         sink = OutputSink()
         failed: ToolError | None = None
         ended = Ended(None, False, True, ())
@@ -219,7 +222,7 @@ class CommandRunner:
             left,
             after if cwd is None else where,
             moved,
-            ended.gone,
+            ended.gone and was_used,
             live.bash.in_force,
         )
 

@@ -188,6 +188,7 @@ async def test_directory_variables_and_functions_stay(tmp_path: Path) -> None:
 async def test_a_shell_that_ended_is_replaced_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with runner(tmp_path) as shell:
+        assert not (await run(shell, "exit 0")).shell_ended  # nothing was in it
         await run(shell, "cd sub")
         assert (await run(shell, "exit 0")).shell_ended
         assert (await run(shell, "pwd")).output.text == f"{tmp_path}/sub\n"
