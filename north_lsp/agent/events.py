@@ -62,7 +62,7 @@ class CallProposes:
 
 @dataclass(frozen=True, slots=True)
 class CallRunning:
-    """Allowed and under way. `output` is the text so far, for people; `terminal` is one of the editor's that shows it."""
+    """Allowed and under way. `output` is the text so far, for people; `terminal` is the editor's that shows it."""
 
     call_id: str
     output: str | None = None

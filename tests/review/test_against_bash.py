@@ -35,12 +35,13 @@ WORDS = [
     "2",
 ]
 SYMBOLS = [
-    " ", " ", " ", ";", "&&", "||", "|", "|&", "&", "\n", "\\\n", "\\", "'", '"', "`", "$", "$(", ")", "(", "{", "}", "{ ", "; }",
-    "<", ">", ">>", "<<", "<<<", "<<EOF\n", "\nEOF\n", ">&", "&>", "2>&1", ">/dev/null", "2>/dev/null", ">|", "<>", "<(", ">(",
-    "!", "#", " # ", "~", "*", "?", "[", "]", "[[", "]]", "((", "))", "$((", "$[", "${", "}", "$'", '$"', ",", "..", "=", "+=",
-    "\t", "\r", "\x0b", "\u00a0", "\u200b", "é", "if ", "then ", "fi", "for ", "do ", "done", "case ", "esac", "eval ", "exec ",
-    "command ", "builtin ", "time ", "coproc ", "function ", "()", "[$(bad)]", "$x", "${x}", "\\$", "\\'", '\\"', "\\`", ";;", "-",
-    "--", "'a b'", '"a b"', "\\n", "\\x", "{a,b}", "{1..2}", "^", "%", "@", ":", "/", "./", "bad;", "$(bad)", "`bad`", "'bad'",
+    " ", " ", " ", ";", "&&", "||", "|", "|&", "&", "\n", "\\\n", "\\", "'", "\"", "`", "$", "$(", ")", "(", "{",
+    "}", "{ ", "; }", "<", ">", ">>", "<<", "<<<", "<<EOF\n", "\nEOF\n", ">&", "&>", "2>&1", ">/dev/null",
+    "2>/dev/null", ">|", "<>", "<(", ">(", "!", "#", " # ", "~", "*", "?", "[", "]", "[[", "]]", "((", "))", "$((",
+    "$[", "${", "}", "$'", "$\"", ",", "..", "=", "+=", "\t", "\r", "\x0b", "\u00a0", "\u200b", "\u00e9", "if ",
+    "then ", "fi", "for ", "do ", "done", "case ", "esac", "eval ", "exec ", "command ", "builtin ", "time ",
+    "coproc ", "function ", "()", "[$(bad)]", "$x", "${x}", "\\$", "\\'", "\\\"", "\\`", ";;", "-", "--", "'a b'",
+    "\"a b\"", "\\n", "\\x", "{a,b}", "{1..2}", "^", "%", "@", ":", "/", "./", "bad;", "$(bad)", "`bad`", "'bad'",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS + SYMBOLS), min_size=1, max_size=14).map("".join)
 spaced = st.lists(st.sampled_from(WORDS + SYMBOLS), min_size=1, max_size=10).map(" ".join)
@@ -191,15 +192,17 @@ def test_such_lines_do_pass(world: World) -> None:
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_parser(text: str) -> None:
     try:
-        assert parse(text)
-    except NotSimple as problem:
-        assert problem.reason
+        found = parse(text)
+    except NotSimple:
+        return
+    assert found
 
 
 @pytest.mark.parametrize("piece", ["(", "$(", "{", "'a' ", '"', "\\", "a;", "&&", "<<", "[[", "\n", "$((", "`", "{a,"])
 def test_no_text_hangs_the_parser(piece: str) -> None:
     text = (piece * MAX_LENGTH)[:MAX_LENGTH]
     try:
-        assert parse(text)
-    except NotSimple as problem:
-        assert problem.reason
+        found = parse(text)
+    except NotSimple:
+        return
+    assert found

@@ -13,14 +13,135 @@ from north_lsp.workspace.paths import Roots
 # As generous as rules can be: whatever still asks does so for a reason of its own.
 GENEROUS = [
     Rule((program,), ("-*",))
-    for program in (
-        "git ls cat grep rg find fd sort uniq head tail wc echo printf sed awk tar env xargs timeout nice nohup command builtin "
-        "eval exec sh bash python3 node npm make tee dd cp mv rm date less man jq diff tree file ssh curl sudo go cargo pytest "
-        "pip npx time perl ruby docker cd test [ true false pwd let unset read source . trap alias export declare set shopt "
-        "enable hash kill ps xxd iconv hostname base64 zip ln chmod vim ed column cut tr stat du basename dirname which type "
-        "sleep mkdir touch rmdir seq tac nl rev paste join comm cmp md5sum sha256sum strings od hexdump id whoami uname "
-        "realpath readlink wait printenv ack ag ugrep ruff mypy black coproc exit"
-    ).split()
+    for program in [
+        "git",
+        "ls",
+        "cat",
+        "grep",
+        "rg",
+        "find",
+        "fd",
+        "sort",
+        "uniq",
+        "head",
+        "tail",
+        "wc",
+        "echo",
+        "printf",
+        "sed",
+        "awk",
+        "tar",
+        "env",
+        "xargs",
+        "timeout",
+        "nice",
+        "nohup",
+        "command",
+        "builtin",
+        "eval",
+        "exec",
+        "sh",
+        "bash",
+        "python3",
+        "node",
+        "npm",
+        "make",
+        "tee",
+        "dd",
+        "cp",
+        "mv",
+        "rm",
+        "date",
+        "less",
+        "man",
+        "jq",
+        "diff",
+        "tree",
+        "file",
+        "ssh",
+        "curl",
+        "sudo",
+        "go",
+        "cargo",
+        "pytest",
+        "pip",
+        "npx",
+        "time",
+        "perl",
+        "ruby",
+        "docker",
+        "cd",
+        "test",
+        "[",
+        "true",
+        "false",
+        "pwd",
+        "let",
+        "unset",
+        "read",
+        "source",
+        ".",
+        "trap",
+        "alias",
+        "export",
+        "declare",
+        "set",
+        "shopt",
+        "enable",
+        "hash",
+        "kill",
+        "ps",
+        "xxd",
+        "iconv",
+        "hostname",
+        "base64",
+        "zip",
+        "ln",
+        "chmod",
+        "vim",
+        "ed",
+        "column",
+        "cut",
+        "tr",
+        "stat",
+        "du",
+        "basename",
+        "dirname",
+        "which",
+        "type",
+        "sleep",
+        "mkdir",
+        "touch",
+        "rmdir",
+        "seq",
+        "tac",
+        "nl",
+        "rev",
+        "paste",
+        "join",
+        "comm",
+        "cmp",
+        "md5sum",
+        "sha256sum",
+        "strings",
+        "od",
+        "hexdump",
+        "id",
+        "whoami",
+        "uname",
+        "realpath",
+        "readlink",
+        "wait",
+        "printenv",
+        "ack",
+        "ag",
+        "ugrep",
+        "ruff",
+        "mypy",
+        "black",
+        "coproc",
+        "exit",
+    ]
 ]
 HOSTILE = r"""
 ls $(touch x)
@@ -513,19 +634,86 @@ GIT = [
     LOG,
     *[
         Rule(("git", name), ("-*",))
-        for name in (
-            "status diff show blame branch rev-parse ls-files ls-tree stash remote describe config shortlog grep tag "
-            "merge-base for-each-ref rev-list worktree reflog cat-file check-ignore add commit"
-        ).split()
+        for name in [
+            "status",
+            "diff",
+            "show",
+            "blame",
+            "branch",
+            "rev-parse",
+            "ls-files",
+            "ls-tree",
+            "stash",
+            "remote",
+            "describe",
+            "config",
+            "shortlog",
+            "grep",
+            "tag",
+            "merge-base",
+            "for-each-ref",
+            "rev-list",
+            "worktree",
+            "reflog",
+            "cat-file",
+            "check-ignore",
+            "add",
+            "commit",
+        ]
     ],
 ]
 READING = [
     Rule((name,), ("-*",))
-    for name in (
-        "ls cat grep rg find sort uniq head tail wc echo printf sed tar date diff jq cut tr stat du basename dirname "
-        "which pwd true false test [ cd tree file sleep ps id uname readlink realpath column fd xxd md5sum nl tac comm "
-        "seq type hostname"
-    ).split()
+    for name in [
+        "ls",
+        "cat",
+        "grep",
+        "rg",
+        "find",
+        "sort",
+        "uniq",
+        "head",
+        "tail",
+        "wc",
+        "echo",
+        "printf",
+        "sed",
+        "tar",
+        "date",
+        "diff",
+        "jq",
+        "cut",
+        "tr",
+        "stat",
+        "du",
+        "basename",
+        "dirname",
+        "which",
+        "pwd",
+        "true",
+        "false",
+        "test",
+        "[",
+        "cd",
+        "tree",
+        "file",
+        "sleep",
+        "ps",
+        "id",
+        "uname",
+        "readlink",
+        "realpath",
+        "column",
+        "fd",
+        "xxd",
+        "md5sum",
+        "nl",
+        "tac",
+        "comm",
+        "seq",
+        "type",
+        "hostname",
+    ]
 ]
 HARMLESS = (
     r"""
@@ -702,7 +890,6 @@ ls |& head
 """.strip("\n")
     .replace("ls \\\n  -la \\\n  sub", "ls -la sub/.")
     .split("\n")
-    + ["ls \\\n  -la \\\n  sub", "ls\npwd\n"]
 )
 
 
@@ -715,7 +902,7 @@ def test_an_everyday_command_that_is_covered_does_not_ask(tmp_path: Path, comman
     "command", ["pytest -q", "npm test", "make -j4 all", "python3 x.py", "cargo test --all", "go test ./..."]
 )
 def test_project_code_is_covered_in_the_sandbox_only(tmp_path: Path, command: str) -> None:
-    rules = [Rule((command.split()[0],), ("-*",))]
+    rules = [Rule((command.split(maxsplit=1)[0],), ("-*",))]
     assert asks(command, rules, make_place(tmp_path, sandboxed=True)) is None
     outside = asks(command, rules, make_place(tmp_path))
     assert outside is not None

@@ -74,7 +74,7 @@ HOSTILE: list[tuple[str, int | None, str | None]] = [
     ("exec >/dev/null 2>&1; echo lost", 0, ""),
     ("exec 61>&-; exec 62>&-; echo closed", 0, "closed\n"),
     ("echo x >&62; echo y >&61; true", 0, None),
-    ("for fd in /proc/$$/fd/*; do n=${fd##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\" 2>/dev/null; done; echo z", None, None),
+    ("for f in /proc/$$/fd/*; do n=${f##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done 2>/dev/null; echo z", None, None),
     ("printf 'no end'", 0, "no end"),
     ("set -e; false; echo never", 1, ""),
     ("set -euo pipefail; echo strict", 0, "strict\n"),
@@ -230,9 +230,22 @@ async def test_what_changes_the_meaning_of_words_is_known(tmp_path: Path, comman
 
 @pytest.mark.parametrize(
     "command",
-    ["export MY_WORD=1", "x=1; y=(1 2)", "for i in 1 2; do :; done", "cd /", "set -e", "ls /; cat /etc/passwd", "hash -r",
-     "sleep 0 & wait", "set -x; true", "PS1=x", "POSIXLY_CORRECT=1", "FOO=1 true", "pushd / >/dev/null"],
-)  # fmt: skip
+    [
+        "export MY_WORD=1",
+        "x=1; y=(1 2)",
+        "for i in 1 2; do :; done",
+        "cd /",
+        "set -e",
+        "ls /; cat /etc/passwd",
+        "hash -r",
+        "sleep 0 & wait",
+        "set -x; true",
+        "PS1=x",
+        "POSIXLY_CORRECT=1",
+        "FOO=1 true",
+        "pushd / >/dev/null",
+    ],
+)
 async def test_what_does_not_change_their_meaning_is_no_reason_to_ask(tmp_path: Path, command: str) -> None:
     async with runner(tmp_path) as shell:
         await run(shell, command)
@@ -255,9 +268,13 @@ async def test_the_clean_shell_has_the_variables_but_nothing_that_gives_words_an
 
 async def test_credentials_and_pagers_are_not_inherited(tmp_path: Path) -> None:
     environ = {
-        "PATH": os.environ["PATH"], "GITHUB_TOKEN": "secret", "DATABASE_URL": "postgres://u:secret@h/d", "BASH_ENV": "/x",
-        "HOME": "/h", "MONKEY": "banana",
-    }  # fmt: skip
+        "PATH": os.environ["PATH"],
+        "GITHUB_TOKEN": "secret",
+        "DATABASE_URL": "postgres://u:secret@h/d",
+        "BASH_ENV": "/x",
+        "HOME": "/h",
+        "MONKEY": "banana",
+    }
     async with runner(tmp_path, environ) as shell:
         text = (await run(shell, "env")).output.text
     assert "secret" not in text
@@ -272,14 +289,28 @@ async def test_credentials_and_pagers_are_not_inherited(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "is_credential"),
     [
-        ("OPENAI_API_KEY", "x", True), ("AWS_SECRET_ACCESS_KEY", "x", True), ("GH_TOKEN", "x", True),
-        ("DB_PASSWORD", "x", True), ("PGPASSWORD", "x", False), ("npm_token", "x", True), ("SLACK_WEBHOOK", "x", False),
-        ("ANYTHING", "ghp_0123456789abcdef", True), ("URL", "https://user:pw@host/", True), ("URL", "https://host:80/", False),
-        ("TOKENIZERS_PARALLELISM", "false", False), ("KEYBOARD", "us", False), ("SSH_AUTH_SOCK", "/x", False),
-        ("PATH", "/bin", False), ("MY_SECRET_2", "x", True), ("AUTHOR", "me", False), ("PWD", "/", False),
-        ("GOOGLE_APPLICATION_CREDENTIALS", "/x.json", True), ("XDG_SESSION_ID", "1", False), ("LANG", "C", False),
+        ("OPENAI_API_KEY", "x", True),
+        ("AWS_SECRET_ACCESS_KEY", "x", True),
+        ("GH_TOKEN", "x", True),
+        ("DB_PASSWORD", "x", True),
+        ("PGPASSWORD", "x", False),
+        ("npm_token", "x", True),
+        ("SLACK_WEBHOOK", "x", False),
+        ("ANYTHING", "ghp_0123456789abcdef", True),
+        ("URL", "https://user:pw@host/", True),
+        ("URL", "https://host:80/", False),
+        ("TOKENIZERS_PARALLELISM", "false", False),
+        ("KEYBOARD", "us", False),
+        ("SSH_AUTH_SOCK", "/x", False),
+        ("PATH", "/bin", False),
+        ("MY_SECRET_2", "x", True),
+        ("AUTHOR", "me", False),
+        ("PWD", "/", False),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/x.json", True),
+        ("XDG_SESSION_ID", "1", False),
+        ("LANG", "C", False),
     ],
-)  # fmt: skip
+)
 def test_credentials_are_known_by_name_or_form(name: str, value: str, is_credential: bool) -> None:
     assert looks_like_credential(name, value) is is_credential
 
@@ -302,9 +333,15 @@ def test_variables_of_effect() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["echo begun; sleep 60", "echo begun; while :; do :; done", "echo begun; exec sleep 60",
-     "echo begun; trap '' INT TERM; sleep 60", "echo begun; cat </dev/tty", "echo begun; sleep 60 | cat"],
-)  # fmt: skip
+    [
+        "echo begun; sleep 60",
+        "echo begun; while :; do :; done",
+        "echo begun; exec sleep 60",
+        "echo begun; trap '' INT TERM; sleep 60",
+        "echo begun; cat </dev/tty",
+        "echo begun; sleep 60 | cat",
+    ],
+)
 async def test_the_time_limit_ends_the_command_and_keeps_its_output(tmp_path: Path, command: str) -> None:
     async with runner(tmp_path) as shell:
         before = time.monotonic()

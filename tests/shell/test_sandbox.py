@@ -18,9 +18,7 @@ from north_lsp.shell.sandbox import InForce, Sandbox, probe, support
 from north_lsp.storage.settings import Settings
 
 
-@asynccontextmanager
-async def shut_in(base: Path) -> AsyncIterator[CommandRunner]:
-    """A session in a project with a repository; beside it lies a secret."""
+def make_project(base: Path) -> Path:
     root = base.resolve() / "project"
     (root / "sub").mkdir(parents=True)
     (root / ".north").mkdir()
@@ -28,6 +26,13 @@ async def shut_in(base: Path) -> AsyncIterator[CommandRunner]:
     (root / "sub/.env").write_text("A=1")
     (root.parent / "secret").write_text("hidden words")
     subprocess.run(["git", "init", "-q", str(root)], check=True)
+    return root
+
+
+@asynccontextmanager
+async def shut_in(base: Path) -> AsyncIterator[CommandRunner]:
+    """A session in a project with a repository; beside it lies a secret."""
+    root = make_project(base)
     async with anyio.create_task_group() as background:
         environ = command_environment(os.environ | {"HOME": str(base.resolve() / "home")}, frozenset())
         sandbox = sandbox_of(Settings(sandbox="workspace"), (root,), environ)
