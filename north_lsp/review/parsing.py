@@ -169,6 +169,8 @@ class _Reader:
             if here in "()":
                 raise NotSimple("it contains a subshell or a group", self._near())
             word = self._word()
+            if word.raw == "[":
+                word = Word("[", "[")
             if word.raw.isdecimal() and self._peek() in ("<", ">") and self._peek() != "":
                 self._redirect()
                 continue
