@@ -15,6 +15,7 @@ from north_lsp.agent.editor import CommandReview, Terminal
 from north_lsp.agent.events import CallEnded, CallRunning
 from north_lsp.agent.results import Result, StopTurn, ok
 from north_lsp.agent.state import TurnState
+from north_lsp.agent.transcript import text_of
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
@@ -115,7 +116,7 @@ def _decide(
     """On a thread: parses, looks at the disk, may ask git. Raises ToolError when a tool is to be used instead."""
     settings, roots = state.settings, state.workspace.roots
     warnings = dangers(command.command, settings.shell_always_ask)
-    if settings.shell_interceptor and not warnings:
+    if settings.shell_interceptor and not warnings and not _asked_for(state, command.command):
         better = better_tool(command.command, {spec.name for spec in state.tools.specs(state.mode)})
         if better is not None:
             raise ToolError(
@@ -139,6 +140,15 @@ def _decide(
         changes=changes,
         always_ask=settings.shell_always_ask,
     )
+
+
+def _asked_for(state: TurnState, command: str) -> bool:
+    """Whether the user's newest prompt spells this very command out: then it is what they want."""
+    for entry in reversed(state.conversation.active_path()):
+        message = entry.get("message") or {}
+        if entry.get("type") == "message" and message.get("role") == "user":
+            return command.strip() in text_of(message)
+    return False
 
 
 def _held_words(held: InForce | str | None) -> str | None:

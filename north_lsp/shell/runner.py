@@ -39,8 +39,8 @@ _PROGRESS_SECONDS = 1.0
 @dataclass(frozen=True, slots=True)
 class Ran:
     """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
-    processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what held
-    the command, None outside."""
+    processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
+    held the command, None outside."""
 
     exit_code: int | None
     output: Captured
