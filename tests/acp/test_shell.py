@@ -109,6 +109,13 @@ async def test_a_command_that_a_tool_does_better_is_not_run(
         assert not (world.project / "new.txt").exists()
 
 
+async def test_what_the_user_spelled_out_is_not_held_up_by_it(world: World, server: ModelServer) -> None:
+    async with session(world, "run") as (client, asked, id):
+        server.script(answer(call("shell_run", command="head -1 json/tool.py")), answer(say("ok")))
+        await prompt(client, id, "run `head -1 json/tool.py`")
+        assert len(asked.questions) == 1
+
+
 @pytest.mark.parametrize(
     "command",
     ["cat json/tool.py | wc -l", "tail -n1 json/tool.py && true", "ls -la json", "grep x < /dev/null", "echo hi"],

@@ -478,7 +478,7 @@ async def test_a_thousand_commands_leave_nothing(tmp_path: Path) -> None:
     async with runner(tmp_path) as shell:
         first = await run(shell, "ls /proc/$$/fd | wc -l; echo $$")
         before, shells = descriptors(), first.output.text
-        for number in range(300):
+        for number in range(1000):
             assert (await run(shell, f"echo {number}")).output.text == f"{number}\n"
         assert descriptors() == before
         assert (await run(shell, "ls /proc/$$/fd | wc -l; echo $$")).output.text == shells
