@@ -96,6 +96,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 _retry(settings),
                 Costs(locations),
                 fallbacks,
+                settings,
             )
             defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
             background.start_soon(_warm_up, defaults, providers)

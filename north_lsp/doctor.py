@@ -11,6 +11,7 @@ from typing import Literal
 from north_lsp import __version__
 from north_lsp.options import Options
 from north_lsp.providers.catalog import catalog, credential
+from north_lsp.shell.sandbox import probe
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import SettingsError, load_settings
 from north_lsp.workspace.root import find_root
@@ -38,7 +39,14 @@ class Finding:
 
 def examine(options: Options) -> list[Finding]:
     """All findings, in a fixed order."""
-    return [*_program(options), *_folders(options), *_settings(options), *_models(options), *_tools(options)]
+    return [
+        *_program(options),
+        *_folders(options),
+        *_settings(options),
+        *_models(options),
+        *_tools(options),
+        *_sandbox(options),
+    ]
 
 
 def report(findings: list[Finding]) -> str:
@@ -73,6 +81,27 @@ def _folders(options: Options) -> Iterator[Finding]:
             yield Finding(
                 "error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can"
             )
+
+
+def _sandbox(options: Options) -> Iterator[Finding]:
+    """Whether commands can be held to the workspace here, tried out, and whether the settings ask for it."""
+    try:
+        wanted = load_settings(Locations.from_environment(options.environ)).sandbox == "workspace"
+    except SettingsError:
+        wanted = False
+    held = probe()
+    if isinstance(held, str):
+        yield Finding(
+            "warning" if wanted else "note",
+            f"sandbox: not available here ({held})",
+            "every command asks before it runs without one" if wanted else "",
+        )
+        return
+    network = "a network of its own" if held.namespaces else "no sockets"
+    state = "on" if wanted else 'off (`"sandbox": "workspace"` in the settings switches it on)'
+    yield Finding("ok", f"sandbox: {state}; Landlock {held.landlock}, {network}")
+    for gap in held.gaps():
+        yield Finding("note", f"sandbox: not held back on this machine: {gap}")
 
 
 def _settings(options: Options) -> Iterator[Finding]:

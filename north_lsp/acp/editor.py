@@ -8,6 +8,7 @@ import anyio
 
 from north_lsp.acp import questions, v1
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.terminals import ClientTerminal
 from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged
 from north_lsp.errors import ToolError
@@ -49,6 +50,11 @@ class AcpEditor:
     async def review_command(self, review: CommandReview) -> CommandDecision:
         chosen, answer = await self._ask(questions.command_permission(self._session_id, review))
         return questions.command_decision(answer, chosen)
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> ClientTerminal | None:
+        if not self._client.has_terminals:
+            return None
+        return await ClientTerminal.create(self._peer, self._session_id, argv, cwd, environ)
 
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
         """The option chosen among those offered ("stop" for a cancelled question, None for anything else), and the

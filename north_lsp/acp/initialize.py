@@ -21,6 +21,7 @@ class Client:
     writes_files: bool = False
     shows_notices: bool = False
     reviews_hunks: bool = False
+    has_terminals: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def read_client(params: Params) -> Client:
         files.get("writeTextFile") is True,
         isinstance(session.get("notices"), dict),
         _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
+        capabilities.get("terminal") is True,
     )
 
 

@@ -19,6 +19,7 @@ EDIT_OPTIONS = (
 COMMAND_OPTIONS = (
     ("run", "Run", "allow_once"),
     ("always", "Always run this command", "allow_always"),
+    ("rule", "Always run commands like this", "allow_always"),
     ("all", "Run all commands", "allow_always"),
     ("deny", "Deny", "reject_once"),
 )
@@ -128,7 +129,7 @@ def _entries(value: object, files: dict[str, FileChange]) -> list[tuple[str, obj
 def command_decision(answer: dict[str, Any], chosen: str | None) -> CommandDecision:
     comment = _comment(_extension(answer))
     match chosen:
-        case "run" | "always" | "all" | "stop":
+        case "run" | "always" | "rule" | "all" | "stop":
             return CommandDecision(chosen, comment)
         case _:
             return CommandDecision("deny", comment)
@@ -140,7 +141,13 @@ def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]
     details = [f"In {visible(str(review.command.cwd))}, at most {review.command.timeout:g} s."]
     if review.command.description:
         details.append(visible(review.command.description))
+    if review.held:
+        details.append(visible(review.held))
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
+    details += [f"Not allowed by what you allowed before: {visible(reason)}." for reason in review.reasons]
+    if review.rule:
+        details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')
+    rows = [row for row in COMMAND_OPTIONS if row[0] != "rule" or review.rule]
     tool_call = {
         "toolCallId": review.call_id,
         "title": f"Run `{' ⏎ '.join(command.split(chr(10)))}`",
@@ -149,4 +156,4 @@ def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]
         "content": [content(fenced(command, "sh")), content("\n\n".join(details))],
         "rawInput": {"command": review.command.command, "cwd": str(review.command.cwd)},
     }
-    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(COMMAND_OPTIONS, review.may_remember)}
+    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(rows, review.may_remember)}

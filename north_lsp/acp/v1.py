@@ -96,6 +96,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [_call(call_id, title=title, rawInput=dict(arguments), **located)]
         case CallProposes(call_id, title, files):
             return [_call(call_id, title=title, content=diffs(files), locations=changed_places(files))]
+        case CallRunning(call_id, terminal=str(terminal)):
+            return [_call(call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}])]
         case CallRunning(call_id, None):
             return [_call(call_id, status="in_progress")]
         case CallRunning(call_id, output):

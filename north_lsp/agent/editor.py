@@ -29,7 +29,7 @@ class EditDecision:
 class CommandDecision:
     """`deny` is the safe default."""
 
-    kind: Literal["run", "always", "all", "deny", "stop"]
+    kind: Literal["run", "always", "rule", "all", "deny", "stop"]
     comment: str | None = None
 
 
@@ -46,13 +46,35 @@ class EditReview:
 
 @dataclass(frozen=True, slots=True)
 class CommandReview:
-    """A question about a command; it is shown whole."""
+    """A question about a command; it is shown whole. `reasons` say why what the user allowed before does not cover it,
+    `rule` describes what "rule" would allow from now on, `held` what holds the command while it runs."""
 
     call_id: str
     command: Command
     title: str
     may_remember: bool
     warnings: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    rule: str | None = None
+    held: str | None = None
+
+
+class Terminal(Protocol):
+    """A command that runs in a terminal of the editor's own."""
+
+    id: str
+
+    async def output(self) -> str:
+        """What it printed so far. Raises ToolError."""
+        ...
+
+    async def wait(self) -> int | None:
+        """The exit code, once it has ended; None after a signal. Raises ToolError."""
+        ...
+
+    async def kill(self) -> None: ...
+
+    async def release(self) -> None: ...
 
 
 class Surface(Protocol):
@@ -63,6 +85,10 @@ class Surface(Protocol):
     async def review_edit(self, review: EditReview) -> EditDecision: ...
 
     async def review_command(self, review: CommandReview) -> CommandDecision: ...
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
+        """Run a program in the editor's own terminal; None if it has none. Raises ToolError."""
+        ...
 
 
 class Documents(Protocol):

@@ -62,10 +62,11 @@ class CallProposes:
 
 @dataclass(frozen=True, slots=True)
 class CallRunning:
-    """Allowed and under way. `output` is the text so far, for people."""
+    """Allowed and under way. `output` is the text so far, for people; `terminal` is the editor's that shows it."""
 
     call_id: str
     output: str | None = None
+    terminal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from north_lsp.agent.events import (
 )
 from north_lsp.agent.file_blocks import block_id, block_title
 from north_lsp.agent.transcript import FILE_BLOCK, Entry, blocks_of, text_of
+from north_lsp.agent.user_commands import own_command_events
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
@@ -47,6 +48,8 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
                         yield UserSaid(entry["id"], shown_text(message))
                     case "assistant":
                         yield from _answer(entry["id"], message, tools, open_calls, blocks)
+                    case "bashExecution":
+                        yield from own_command_events(entry["id"], message)
                     case "toolResult" if (message.get("details") or {}).get("refused"):
                         pass
                     case "toolResult":

@@ -1,7 +1,7 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
+from north_lsp.agent.commands import sandbox_of
 from north_lsp.agent.context import system_text
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
@@ -23,15 +24,18 @@ from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Stopped, Turn
 from north_lsp.agent.usage import usage_of
+from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
 from north_lsp.providers.base import Usage
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.shell.runner import CommandRunner, command_environment
+from north_lsp.shell.environment import command_environment
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import Settings
 from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
@@ -54,6 +58,7 @@ class Environment:
     retry: RetrySettings
     costs: Costs
     fallbacks: Fallbacks
+    settings: Settings = field(default_factory=Settings)
 
 
 class Session:
@@ -85,9 +90,11 @@ class Session:
         self._closed = False
         self.retry_control = RetryControl()
         self._steering = Steering()
-        environ = command_environment(environment.environ, secret_names())
+        environ = command_environment(environment.environ, secret_names(), environment.settings.shell_pass_variables)
         environ["NORTH_SESSION_ID"] = conversation.id
-        self._runner = CommandRunner(environ, environment.background)
+        withheld = frozenset(environment.environ.keys() - environ.keys())
+        sandbox = sandbox_of(environment.settings, self.roots, environ)
+        self._runner = CommandRunner(environ, environment.background, self.roots[0], sandbox, withheld)
 
     @property
     def id(self) -> str:
@@ -125,6 +132,7 @@ class Session:
         """
         if is_blank(parts):
             raise ValueError("nothing to send: the prompt is empty")
+        own = own_command(parts)
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
@@ -134,7 +142,7 @@ class Session:
         try:
             with scope:
                 async with self._turn_lock:
-                    stopped = await self._run_turn(parts)
+                    stopped = await (self._run_turn(parts) if own is None else self._run_own(parts, own))
         finally:
             self._scopes.remove(scope)
         return "cancelled" if scope.cancelled_caught else stopped
@@ -177,6 +185,7 @@ class Session:
             self._count,
             self._environment.fallbacks.after,
             self._artifacts,
+            self._environment.settings,
         )
         turn = Turn(state)
         self._steering.open()
@@ -215,6 +224,12 @@ class Session:
         if aside is not None:
             await self._editor.show(Notice("warning", f"the costs could not be read; they were kept as {aside}"))
 
+    async def _run_own(self, parts: tuple[Part, ...], own: OwnCommand) -> Stopped:
+        """A command that the user typed (`!ls`): no model, no question."""
+        await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
+        await run_own_command(own, self._conversation, self._runner, self._editor, self.roots[0], self._sync)
+        return "end_turn"
+
     async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
         content = await to_log(parts, self._workspace)
         first = self._conversation.title is None
@@ -223,12 +238,15 @@ class Session:
         self._conversation.append("message", message=message)
         await self._sync()
         if first:
-            title = one_line(text_of(message), _TITLE_LENGTH) or "Untitled"
+            await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
+        if (error := self._conversation.write_error) is not None:
+            await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
+
+    async def _store_title(self, title: str) -> None:
+        if self._conversation.title is None:
             self._conversation.annotate("title_changed", title=title, titleSource="auto")
             updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             await self._editor.show(TitleChanged(title, updated))
-        if (error := self._conversation.write_error) is not None:
-            await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
 
     async def _tools(self) -> "Registry":
         return await anyio.to_thread.run_sync(self._environment.load_tools)

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
@@ -16,6 +16,7 @@ from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.settings import Settings
 from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
     """What the user has allowed in this project, and ways to add to it."""
 
     def allow_command(self, command: str) -> None: ...
+
+    def allow_rule(self, rule: dict[str, Any]) -> None: ...
 
     def edits_auto_accepted(self) -> bool: ...
 
@@ -69,6 +72,7 @@ class TurnState:
     count: Callable[[Model, Usage, float], Awaitable[None]]
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
     artifacts: Artifacts | None = None
+    settings: Settings = field(default_factory=Settings)
 
     def milliseconds(self) -> int:
         return round(time.time() * 1000)

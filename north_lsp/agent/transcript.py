@@ -86,6 +86,8 @@ def messages_of(path: Iterable[Entry], without: Collection[str] = ()) -> list[Me
                 messages.append(UserMessage(f"[North] The file {_result(stored).text}"))
             case "assistant" if not any(block.id in without for block in _calls_of(stored)):
                 messages.extend(_answer(stored, _results_behind(entries, index)))
+            case "bashExecution":
+                messages.append(UserMessage(_own_command_text(stored)))
     return messages
 
 
@@ -103,6 +105,13 @@ def _results_behind(entries: Sequence[Mapping[str, Any]], index: int) -> dict[st
 
 def _calls_of(stored: Mapping[str, Any]) -> list[ToolCall]:
     return [block for block in blocks_of(stored) if isinstance(block, ToolCall)]
+
+
+def _own_command_text(message: Mapping[str, Any]) -> str:
+    """What the model reads of a command that the user ran."""
+    code = message.get("exitCode")
+    ended = f"exit code {code}" if code is not None else "it did not end by itself"
+    return f"I ran this command myself:\n{message.get('command', '')}\n\n({ended})\n{message.get('output', '')}"
 
 
 def _excluded(entry: Entry) -> bool:

@@ -18,10 +18,11 @@ _EDIT_ACTIONS = {"Accept": "accept", "Always accept in this project": "always", 
 _COMMAND_ACTIONS = {
     "Run": "run",
     "Always run this command": "always",
+    "Always run commands like this": "rule",
     "Run all commands": "all",
     "Deny": "deny",
 }
-_REMEMBERED = ("always", "all")
+_REMEMBERED = ("always", "rule", "all")
 
 
 class PlainEditor:
@@ -80,12 +81,22 @@ class PlainEditor:
     async def review_command(self, review: CommandReview) -> CommandDecision:
         command = review.command
         parts = [f"Run this command in {command.cwd}?", command.command]
+        parts += [review.held] if review.held else []
         parts += [f"This command {warning}." for warning in review.warnings]
-        match await self._ask("\n\n".join(parts), _COMMAND_ACTIONS, review.may_remember):
-            case "run" | "always" | "all" as kind:
+        parts += [f"Not allowed by what you allowed before: {reason}." for reason in review.reasons]
+        actions = _COMMAND_ACTIONS
+        if review.rule:
+            parts.append(f'"Always run commands like this" would allow {review.rule}.')
+        else:
+            actions = {title: kind for title, kind in actions.items() if kind != "rule"}
+        match await self._ask("\n\n".join(parts), actions, review.may_remember):
+            case "run" | "always" | "rule" | "all" as kind:
                 return CommandDecision(kind)
             case _:
                 return CommandDecision("deny")
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
+        return None
 
     async def _ask(self, message: str, actions: dict[str, str], may_remember: bool) -> str | None:
         """The action chosen among those offered; None for a closed question."""

@@ -1,13 +1,23 @@
-"""Which commands may run without asking: only the exact texts that the user allowed, and never the dangerous ones."""
+"""Which commands may run without asking: what the user allowed, as an exact text or by a rule, and never the dangerous
+ones."""
 
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Literal, Protocol
 
+from north_lsp.review.parsing import NotSimple, parse
+from north_lsp.review.programs import changes_shell
+from north_lsp.review.rules import Place, Rule, bounded, covered, propose
+from north_lsp.workspace.protected import write_reason
+
 _SEGMENT_END = re.compile(r"[\n;|&]")
+_WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
+
+Shell = Literal["session", "clean"]
 
 
 class CommandApprovals(Protocol):
@@ -15,21 +25,28 @@ class CommandApprovals(Protocol):
 
     def command_allowed(self, command: str) -> bool: ...
 
+    def command_rules(self) -> Sequence[Mapping[str, object]]: ...
+
     def shell_auto_approved(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`status` is what the review's record says of a command that the user's own earlier word allows, else None.
-    `warnings` are shown with the question; `may_remember` is false for commands that ask every time."""
+    `warnings` are shown with the question, as ends of "This command …"; `reasons` say why an earlier word does not
+    cover it; `may_remember` is false for commands that ask every time; `rule` is the narrowest rule that could be
+    remembered; `shell` is where it runs if it is not asked about."""
 
     status: Literal["always", "auto"] | None
-    warnings: tuple[str, ...]
-    may_remember: bool
+    warnings: tuple[str, ...] = ()
+    may_remember: bool = True
+    reasons: tuple[str, ...] = ()
+    rule: Rule | None = None
+    shell: Shell = "session"
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _AlwaysAsk:
     patterns: tuple[re.Pattern[str], ...]
     whole: bool
     reason: str
@@ -40,10 +57,10 @@ class _Rule:
 
 
 @cache
-def _always_ask() -> tuple[_Rule, ...]:
+def _always_ask() -> tuple[_AlwaysAsk, ...]:
     rows = tomllib.loads(files(__package__).joinpath("always_ask.toml").read_text("utf-8"))["rules"]
     return tuple(
-        _Rule(
+        _AlwaysAsk(
             tuple(re.compile(pattern, re.IGNORECASE) for pattern in row["all"]),
             row.get("scope") == "command",
             row["reason"],
@@ -52,13 +69,56 @@ def _always_ask() -> tuple[_Rule, ...]:
     )
 
 
-def judge(command: str, *, in_root: bool, approvals: CommandApprovals) -> Verdict:
-    """Decide on a command. A remembered command counts only where it was meant: in the workspace root."""
+def dangers(command: str, patterns: Sequence[str] = ()) -> tuple[str, ...]:
+    """Why a command asks every time; `patterns` are the user's own (regular expressions on the whole text)."""
     segments = _SEGMENT_END.split(command)
-    warnings = tuple(rule.reason for rule in _always_ask() if rule.holds(command, segments))
-    if warnings:
+    found = [rule.reason for rule in _always_ask() if rule.holds(command, segments)]
+    for match in _WRITES_TO.finditer(command):
+        if (reason := write_reason(match[1], match[1])) is not None and "/dev/" not in match[1]:
+            found.append(f"writes to {match[1]}, which {reason}")
+            break
+    found += [f"fits the pattern {pattern!r} of your settings" for pattern in patterns if re.search(pattern, command)]
+    return tuple(dict.fromkeys(found))
+
+
+def judge(
+    command: str,
+    *,
+    place: Place,
+    approvals: CommandApprovals,
+    changes: Sequence[str] = (),
+    always_ask: Sequence[str] = (),
+) -> Verdict:
+    """Decide on a command. `changes` are what earlier commands did to the shell that may give a word another meaning.
+
+    A remembered text counts only where it was meant: in the workspace root. May take a while: call it on a thread.
+    """
+    if warnings := dangers(command, always_ask):
         return Verdict(None, warnings, may_remember=False)
     if approvals.shell_auto_approved():
-        return Verdict("auto", (), may_remember=True)
-    known = in_root and approvals.command_allowed(command)
-    return Verdict("always" if known else None, (), may_remember=in_root)
+        return Verdict("auto")
+    in_root = place.cwd == place.roots.main
+    rules = bounded([rule for entry in approvals.command_rules() if (rule := Rule.from_json(entry)) is not None])
+    reasons: list[str] = []
+    allowed = in_root and approvals.command_allowed(command)
+    if not allowed:
+        if place.roots.root_of(place.cwd) is None:
+            reasons.append("the shell is outside the workspace")
+        else:
+            asks = covered(command, rules, approvals.command_allowed, place)
+            allowed = asks is None
+            if asks is not None and rules:
+                reasons.append(asks.described())
+    if allowed and changes:
+        reasons += [f"an earlier command {change}, which may give it another meaning" for change in changes]
+    if allowed and not changes:
+        return Verdict("always", shell="session" if _changes_state(command) else "clean")
+    return Verdict(None, (), in_root, tuple(reasons), propose(command, place) if not allowed else None)
+
+
+def _changes_state(command: str) -> bool:
+    """Whether it may leave something behind in the shell that runs it. What cannot be read may."""
+    try:
+        return any(changes_shell(simple.program) for simple in parse(command))
+    except NotSimple:
+        return True

@@ -36,14 +36,21 @@ class OutputSink:
         self._bytes = 0
         self._last = "\n"
 
+    @property
+    def total_bytes(self) -> int:
+        return self._bytes
+
     def feed(self, data: bytes) -> None:
         self._bytes += len(data)
         self._take(self._held + self._decoder.decode(data), final=False)
 
-    def finish(self) -> Captured:
+    def finish(self, hidden: str = "\0") -> Captured:
+        """`hidden` is left out wherever it stands: the name of the file that bash read the command from."""
         self._take(self._held + self._decoder.decode(b"", True), final=True)
         lines = self._lines + (self._last != "\n")
-        return Captured(self.text(), self._dropped > 0, lines, self._bytes)
+        return Captured(
+            self.text().replace(hidden, "") if hidden != "\0" else self.text(), self._dropped > 0, lines, self._bytes
+        )
 
     def text(self) -> str:
         tail = "".join(self._tail)

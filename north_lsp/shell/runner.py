@@ -1,188 +1,340 @@
-"""Running one approved command: a fresh `bash`, no input, output in order, nothing left behind by a cancel."""
+"""The shells of one session: what one command changes, the next one finds; nothing is left behind by a cancel.
+
+Three shells at most, each started when it is first needed: `session` for what the user approves, `clean` for what a
+rule allows (nothing else ever runs there, so that no earlier command can have changed what a word means), `outside` for
+what the user lets run without the sandbox. Directory and harmless variables are carried from one to the other.
+"""
 
 import contextlib
 import os
+import shlex
 import shutil
-import signal
-import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
+from north_lsp.shell.bash import Bash, Ended
+from north_lsp.shell.environment import UNATTENDED, changes_meaning
 from north_lsp.shell.output import Captured, OutputSink
-from north_lsp.shell.tree import MARK, end_tree, find_tree
+from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
+from north_lsp.shell.sandbox import InForce, Sandbox, support
+from north_lsp.shell.tree import end_now, end_tree, find_tree
+
+Place = Literal["session", "clean", "outside"]
 
 _UPDATE_SECONDS = 0.25
-_IDLE_SECONDS = 0.25
-_DRAIN_SECONDS = 2.0
-_POLL_SECONDS = 0.02
-_DROPPED = {"PS1", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "ENV"}
-_UNATTENDED = {
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "MANPAGER": "cat",
-    "SYSTEMD_PAGER": "cat",
-    "LESS": "-FRX",
-    "GIT_EDITOR": "true",
-    "EDITOR": "true",
-    "VISUAL": "true",
-    "GIT_TERMINAL_PROMPT": "0",
-    "SSH_ASKPASS": "/usr/bin/false",
-    "GIT_ASKPASS": "/usr/bin/false",
-    "CI": "1",
-    "DEBIAN_FRONTEND": "noninteractive",
-    "NPM_CONFIG_YES": "true",
-    "NPM_CONFIG_FUND": "false",
-    "PIP_NO_INPUT": "1",
-    "PYTHONUNBUFFERED": "1",
-    "NO_COLOR": "1",
-    "TERM": "dumb",
-    "NORTH": "1",
-}
+_PROGRESS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The outcome of a command. `exit_code` is negative for a signal; `left_running` are processes it put aside."""
+    """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
+    processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
+    held the command, None outside."""
 
-    exit_code: int
+    exit_code: int | None
     output: Captured
     timed_out: bool
     duration_ms: int
     left_running: tuple[int, ...]
+    cwd: Path
+    moved: bool = False
+    shell_ended: bool = False
+    sandbox: InForce | None = None
 
 
-def command_environment(environ: Mapping[str, str], secret_names: frozenset[str]) -> dict[str, str]:
-    """What commands inherit: no credentials of North's own, no pagers, editors or prompts."""
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if name not in _DROPPED and name not in secret_names and not name.startswith("BASH_FUNC_")
-    }
-    return kept | _UNATTENDED
+@dataclass(frozen=True, slots=True)
+class ShellState:
+    """What a command would find: the directory, and what earlier commands did that may change what a word means."""
+
+    cwd: Path
+    changes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Live:
+    """A shell with what was last put into it. `exports` are the variables that North carried over; `used` says that an
+    earlier command may have left something in it."""
+
+    bash: Bash
+    used: bool = False
+    exports: dict[str, str | None] = field(default_factory=dict)
 
 
 class CommandRunner:
     """Runs commands for one session and ends what they started.
 
-    `background` owns the work of ending a process tree, so that a cancelled turn need not wait for it.
+    `background` owns the work of ending a process tree, so that a cancelled turn need not wait for it. Without
+    `sandbox` all commands run with the user's own rights.
     """
 
-    def __init__(self, environ: Mapping[str, str], background: anyio.abc.TaskGroup) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        background: anyio.abc.TaskGroup,
+        start: Path | None = None,
+        sandbox: Sandbox | None = None,
+        withheld: frozenset[str] = frozenset(),
+    ) -> None:
         self._environ = dict(environ)
         self._background = background
+        self._sandbox = sandbox
+        self._start = start
+        self._withheld = withheld
+        self._cwd: Path | None = None
+        self._carried: dict[str, str | None] = {}
+        self._live: dict[Place, _Live] = {}
+        self._locks: dict[Place, anyio.Lock] = {"session": anyio.Lock(), "clean": anyio.Lock(), "outside": anyio.Lock()}
+        self._folder: Path | None = None
         self._marks: set[str] = set()
+        self._stopping: set[Bash] = set()
 
-    async def run(self, command: str, cwd: Path, seconds: float, on_output: Callable[[str], Awaitable[None]]) -> Ran:
-        """Run to the end, the time limit or cancellation. Raises ToolError when the shell cannot be started."""
-        bash = shutil.which("bash", path=self._environ.get("PATH"))
-        if bash is None:
-            raise ToolError("UNAVAILABLE", "bash was not found on PATH", "install bash")
-        mark = uuid.uuid4().hex
+    # -- what is known -----------------------------------------------------------------------------------------
+
+    @property
+    def sandboxed(self) -> bool:
+        """Whether commands are to run in a sandbox. Whether the machine has one is another question."""
+        return self._sandbox is not None
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """What a shell starts with."""
+        return self._environ
+
+    @property
+    def added(self) -> Mapping[str, str]:
+        """What a program that somebody else starts is given on top of its own environment."""
+        return UNATTENDED
+
+    def argv_without_shell(self, command: str) -> list[str]:
+        """A program that runs a command in a bash of its own, started by somebody else: without what is withheld."""
+        unset = [part for name in sorted(self._withheld) for part in ("-u", name)]
+        return ["env", *unset, "bash", "--noprofile", "--norc", "-c", command]
+
+    def state(self, fallback: Path) -> ShellState:
+        """As of now; `fallback` is the directory before the first command."""
+        changes: list[str] = []
+        places: tuple[Place, ...] = ("session", "outside")
+        for place in places:
+            live = self._live.get(place)
+            if live is None or not live.bash.alive:
+                continue
+            first, now = live.bash.first, live.bash.report
+            if first is not None and now is not None:
+                changes += meaning_changed(first, now)
+            if live.bash.strange_descriptors():
+                changes.append("left descriptors open in the shell")
+        return ShellState(self._cwd or self._start or fallback, tuple(dict.fromkeys(changes)))
+
+    # -- running -----------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        command: str,
+        cwd: Path | None,
+        seconds: float,
+        on_output: Callable[[str], Awaitable[None]],
+        place: Place = "session",
+        start: Path | None = None,
+    ) -> Ran:
+        """Run to the end, the time limit or cancellation. With `cwd` the command runs there and the session's own
+        directory stays; without it, in the session's directory, which is `start` at first.
+
+        Raises ToolError when the shell cannot be started, or the sandbox that it is to run in.
+        """
+        if place == "outside" and self._sandbox is None:
+            place = "session"
+        async with self._locks[place]:
+            return await self._run(command, cwd, seconds, on_output, place, start)
+
+    async def _run(
+        self,
+        command: str,
+        cwd: Path | None,
+        seconds: float,
+        on_output: Callable[[str], Awaitable[None]],
+        place: Place,
+        start: Path | None,
+    ) -> Ran:
         started = time.monotonic()
-        try:
-            process = await anyio.open_process(
-                [bash, "--noprofile", "--norc", "-c", command],
-                stdin=subprocess.DEVNULL,
-                stderr=subprocess.STDOUT,
-                cwd=cwd,
-                env=self._environ | {MARK: mark},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ToolError("UNAVAILABLE", f"{bash} could not be started: {error.strerror}") from None
+        here = self._cwd = self._cwd or start or self._start or Path.cwd()
+        where = cwd or here
+        if not where.is_dir():
+            if cwd is not None:
+                raise ToolError("NOT_FOUND", f"the directory {where} does not exist")
+            where = self._cwd = start or self._start or Path.home()
+        live = await self._shell(place, where)
+        mark = uuid.uuid4().hex
         self._marks.add(mark)
-        find = partial(find_tree, process.pid, mark)
+        before = live.bash.processes()
+        was_used, live.used = live.used, True
         sink = OutputSink()
-        timed_out = False
+        failed: ToolError | None = None
+        ended = Ended(None, False, True, ())
         try:
-            with anyio.move_on_after(seconds) as limit:
-                await self._follow(process, sink, on_output)
-            timed_out = limit.cancelled_caught
-            if timed_out:
-                _interrupt(process)
-                await end_tree(find)
-                await self._drain(process, sink)
-            code = await process.wait()
-            left = tuple(await anyio.to_thread.run_sync(find))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._show_progress, sink, on_output)
+                try:
+                    ended = await live.bash.run(command, self._setup(live, where), seconds, sink.feed, mark)
+                except ToolError as error:
+                    failed = error
+                tasks.cancel_scope.cancel()
         except BaseException:
             # The turn is being cancelled: its answer must not wait for a grace period.
-            _interrupt(process)
-            self._background.start_soon(self._clean_up, process, find, mark)
+            self._background.start_soon(self._clean_up, place, live, before, mark)
             raise
-        if left:
-            self._background.start_soon(self._discard, process)
+        if failed is not None:
+            raise failed
+        left = ended.left_running
+        after = where
+        if ended.gone:
+            self._live.pop(place, None)
+            live.bash.close()
+            if not ended.timed_out:
+                left = tuple(await anyio.to_thread.run_sync(find_tree, None, mark))
         else:
+            after = live.bash.cwd() or where
+            if place == "session":
+                self._carry(live.bash)
+        if ended.timed_out:
+            await end_tree(partial(find_tree, None, mark), 0.0) if ended.gone else None
+        if not left:
             self._marks.discard(mark)
-            await process.aclose()
+        moved = cwd is None and after != here
+        if moved:
+            self._cwd = after
         duration = round((time.monotonic() - started) * 1000)
-        return Ran(code, sink.finish(), timed_out, duration, left)
+        return Ran(
+            ended.exit_code,
+            sink.finish(hidden=f"{live.bash.script}: "),
+            ended.timed_out,
+            duration,
+            left,
+            after if cwd is None else where,
+            moved,
+            ended.gone and was_used,
+            live.bash.in_force,
+        )
 
     async def end_all(self, grace: float) -> None:
-        """End whatever earlier commands left running."""
+        """End the shells and whatever earlier commands left running. The runner can be used again afterwards."""
         marks, self._marks = self._marks, set()
+        shells, self._live = [live.bash for live in self._live.values()], {}
+        for bash in shells:
+            await anyio.to_thread.run_sync(_ask_to_end, bash)
         async with anyio.create_task_group() as tasks:
             for mark in marks:
                 tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
+        for bash in shells:
+            await anyio.to_thread.run_sync(
+                end_now, lambda bash=bash: [*bash.processes(), bash.pid] if bash.alive else []
+            )
+            bash.close()
+        if self._folder is not None:
+            folder, self._folder = self._folder, None
+            await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
-    async def _clean_up(self, process: anyio.abc.Process, find: Callable[[], list[int]], mark: str) -> None:
-        with anyio.CancelScope(shield=True):
-            await end_tree(find)
-            self._marks.discard(mark)
-            await process.aclose()
+    # -- inside -----------------------------------------------------------------------------------------
 
-    async def _follow(
-        self, process: anyio.abc.Process, sink: OutputSink, on_output: Callable[[str], Awaitable[None]]
-    ) -> None:
-        """Read until the command has ended and its output with it, or what it left in the background falls silent."""
-        last = 0.0
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch_end, process, tasks.cancel_scope)
-            while data := await _receive(process):
-                sink.feed(data)
-                self._last_output = now = time.monotonic()
-                if now - last >= _UPDATE_SECONDS:
-                    last = now
-                    await on_output(sink.live())
-            await process.wait()
-            tasks.cancel_scope.cancel()
+    async def _shell(self, place: Place, cwd: Path) -> _Live:
+        live = self._live.get(place)
+        while live is not None and live.bash in self._stopping:
+            await anyio.sleep(0.01)
+            live = self._live.get(place)
+        if live is not None and live.bash.alive:
+            return live
+        if live is not None:
+            self._live.pop(place).bash.close()
+        bash = shutil.which("bash", path=self._environ.get("PATH"))
+        if bash is None:
+            raise ToolError("UNAVAILABLE", "bash was not found on PATH", "install bash")
+        described = None
+        if self._folder is None:
+            self._folder = await anyio.to_thread.run_sync(partial(_private_folder))
+        folder = self._folder / place
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if self._sandbox is not None and place != "outside":
+            if not (has := support()).available:
+                raise ToolError(
+                    "UNAVAILABLE",
+                    f"the sandbox that the settings ask for cannot be had: {has.reason}",
+                    "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
+                )
+            described = await anyio.to_thread.run_sync(self._sandbox.described, folder)
+        new = await Bash.start(bash, self._environ, cwd, folder, described, self._background)
+        self._live[place] = live = _Live(new)
+        return live
 
-    async def _watch_end(self, process: anyio.abc.Process, scope: anyio.CancelScope) -> None:
-        await process.wait()
-        self._last_output = ended = time.monotonic()
-        while time.monotonic() - self._last_output < _IDLE_SECONDS and time.monotonic() - ended < _DRAIN_SECONDS:
-            await anyio.sleep(_POLL_SECONDS)
-        scope.cancel()
+    def _setup(self, live: _Live, where: Path) -> str:
+        """Lines that bring a shell to where the command is to run."""
+        lines = []
+        if live.bash.cwd() != where:
+            lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
+        if live is not self._live.get("session"):
+            for name in live.exports.keys() | self._carried.keys():
+                if live.exports.get(name, "") == self._carried.get(name, "") and name in live.exports:
+                    continue
+                value = self._carried.get(name, self._environ.get(name))
+                lines.append(
+                    f"\\builtin unset {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
+                )
+            live.exports = dict(self._carried)
+        return "; ".join(lines) or "\\builtin :"
 
-    async def _discard(self, process: anyio.abc.Process) -> None:
-        """Go on reading what background processes print, so that they are not stopped by a closed pipe."""
-        while await _receive(process):
-            pass
-        await process.aclose()
+    def _carry(self, bash: Bash) -> None:
+        """Take over the variables that a command exported, as far as they cannot change what a word means."""
+        first, now = bash.first, bash.report
+        if first is None or now is None or first.exports == now.exports:
+            self._carried = {}
+            return
+        changed = _changed(first, now)
+        self._carried = {name: value for name, value in changed.items() if not changes_meaning(name)}
 
-    async def _drain(self, process: anyio.abc.Process, sink: OutputSink) -> None:
-        with anyio.move_on_after(_IDLE_SECONDS):
-            while data := await _receive(process):
-                sink.feed(data)
+    async def _clean_up(self, place: Place, live: _Live, before: set[int], mark: str) -> None:
+        self._stopping.add(live.bash)
+        try:
+            with anyio.CancelScope(shield=True):
+                code = await live.bash.stop(before)
+                if code is None:
+                    if self._live.get(place) is live:
+                        del self._live[place]
+                    live.bash.close()
+                    await end_tree(partial(find_tree, None, mark), 0.0)
+                elif place == "session":
+                    self._carry(live.bash)
+                self._marks.discard(mark)
+        finally:
+            self._stopping.discard(live.bash)
+
+    async def _show_progress(self, sink: OutputSink, on_output: Callable[[str], Awaitable[None]]) -> None:
+        """Tell what there is so far: new output soon, and that time passes."""
+        shown, last = 0, time.monotonic()
+        while True:
+            await anyio.sleep(_UPDATE_SECONDS)
+            now = time.monotonic()
+            if sink.total_bytes != shown or now - last >= _PROGRESS_SECONDS:
+                shown, last = sink.total_bytes, now
+                await on_output(sink.live())
 
 
-async def _receive(process: anyio.abc.Process) -> bytes:
-    if process.stdout is None:
-        return b""
-    try:
-        return await process.stdout.receive()
-    except anyio.EndOfStream:
-        return b""
+def _changed(first: ShellReport, now: ShellReport) -> dict[str, str | None]:
+    return changed_exports(read_exports(first.exports), read_exports(now.exports))
 
 
-def _interrupt(process: anyio.abc.Process) -> None:
+def _private_folder() -> Path:
+    return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+
+
+def _ask_to_end(bash: Bash) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(bash.pid, 1)

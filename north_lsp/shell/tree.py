@@ -6,6 +6,7 @@ A daemon leaves its parent and its group, but it keeps its environment: every co
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ MARK = "NORTH_COMMAND_ID"
 GRACE_SECONDS = 2.0
 _POLL_SECONDS = 0.02
 _PROC = Path("/proc")
+_HAS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 def find_tree(root_pid: int | None, mark: str) -> list[int]:
@@ -37,6 +39,50 @@ def find_tree(root_pid: int | None, mark: str) -> list[int]:
         found |= _from_ps(root_pid)
     found.discard(own)
     return sorted(found, reverse=True)
+
+
+def children_of(root: int) -> list[int]:
+    """All processes below one, the deepest last. A session's shell adopts what loses its parent, so that a daemon is
+    found here, whatever it did to its group and its environment."""
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            threads = os.listdir(f"/proc/{parent}/task")
+            texts = [_PROC.joinpath(str(parent), "task", thread, "children").read_text("ascii") for thread in threads]
+        except FileNotFoundError:
+            if parent == root and not _HAS_CHILDREN:
+                return _descendants_anywhere(root)
+            continue  # it ended meanwhile
+        except OSError:
+            continue
+        below = [int(pid) for text in texts for pid in text.split()]
+        found += below
+        waiting += below
+    return [pid for pid in found if _is_alive(pid)]
+
+
+def _descendants_anywhere(root: int) -> list[int]:
+    if not _PROC.joinpath("self/stat").exists():
+        return sorted(_from_ps(root) - {root})
+    parents = {pid: row[0] for pid in _pids() if (row := _parent_and_group(pid)) is not None}
+    return sorted(_descendants(root, parents) - {root})
+
+
+def end_now(find: Callable[[], list[int]]) -> None:
+    """Kill all processes that `find` names, again until there are none: halted first, since they may be multiplying."""
+    for _ in range(100):
+        rest = [pid for pid in find() if _is_alive(pid)]
+        if not rest:
+            return
+        send(rest, signal.SIGSTOP)
+        send(rest, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _is_alive(pid: int) -> bool:
+    return not _PROC.joinpath("self/stat").exists() or _parent_and_group(pid) is not None
 
 
 def _pids() -> Iterable[int]:

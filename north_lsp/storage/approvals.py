@@ -5,6 +5,7 @@ and one of the user's own. A cloned repository can so neither allow anything nor
 """
 
 import errno
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -43,6 +44,7 @@ class Approvals:
         self._folder = root / ".north"
         self._unsaved_switches: dict[Switch, bool] = {}
         self._unsaved_commands: set[str] = set()
+        self._unsaved_rules: list[Content] = []
 
     def edits_auto_accepted(self) -> bool:
         return self._is_on("editsAutoAccept")
@@ -85,6 +87,41 @@ class Approvals:
 
         if not self._save([(self._allowlist, _is_allowlist, share), (self._own, _is_approvals, record)]):
             self._unsaved_commands.add(command)
+
+    def command_rules(self) -> list[Content]:
+        """The rules that both files have, as they were written; what they mean is not this room's business."""
+        own = _rules_record(_read(self._own, _is_approvals))
+        shared = [rule for rule in _rules(_read(self._allowlist, _is_allowlist)) if _key(rule) in own]
+        return [*shared, *(rule for rule in self._unsaved_rules if rule not in shared)]
+
+    def allow_rule(self, rule: Content) -> None:
+        def share(content: Content) -> None:
+            rules = _rules(content)
+            content["rules"] = rules if rule in rules else [*rules, rule]
+            content.setdefault("allowedCommands", [])
+
+        def record(content: Content) -> None:
+            content["rules"] = {**_rules_record(content), _key(rule): {"at": timestamp()}}
+
+        if not self._save([(self._allowlist, _is_allowlist, share), (self._own, _is_approvals, record)]):
+            self._unsaved_rules.append(rule)
+
+    def revoke(self, permission: str | Content) -> None:
+        """Take back an exact command or a rule."""
+
+        def share(content: Content) -> None:
+            content["allowedCommands"] = [one for one in _commands(content) if one != permission]
+            if "rules" in content:
+                content["rules"] = [one for one in _rules(content) if one != permission]
+
+        def record(content: Content) -> None:
+            content["allowed"] = {name: row for name, row in _allowed(content).items() if name != permission}
+            key = "" if isinstance(permission, str) else _key(permission)
+            content["rules"] = {name: row for name, row in _rules_record(content).items() if name != key}
+
+        self._unsaved_commands.discard(permission if isinstance(permission, str) else "")
+        self._unsaved_rules = [rule for rule in self._unsaved_rules if rule != permission]
+        self._save([(self._own, _is_approvals, record), (self._allowlist, _is_allowlist, share)])
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -178,11 +215,28 @@ def _is_object(content: object) -> bool:
 
 
 def _is_allowlist(content: object) -> bool:
-    return isinstance(content, dict) and isinstance(content.get("allowedCommands", []), list)
+    lists = ("allowedCommands", "rules")
+    return isinstance(content, dict) and all(isinstance(content.get(name, []), list) for name in lists)
 
 
 def _is_approvals(content: object) -> bool:
-    return isinstance(content, dict) and isinstance(content.get("allowed", {}), dict)
+    records = ("allowed", "rules")
+    return isinstance(content, dict) and all(isinstance(content.get(name, {}), dict) for name in records)
+
+
+def _key(rule: Content) -> str:
+    """A rule's name in the user's own record: its content, spelled in one way."""
+    return json.dumps(rule, sort_keys=True, separators=(",", ":"))
+
+
+def _rules(content: Content) -> list[Content]:
+    rules = content.get("rules", [])
+    return [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
+
+
+def _rules_record(content: Content) -> dict[str, object]:
+    rules = content.get("rules", {})
+    return dict(rules) if isinstance(rules, dict) else {}
 
 
 def _commands(content: Content) -> list[object]:

@@ -1,5 +1,6 @@
 """The user's settings file, `<config>/config.json`: only what this version reads."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from north_lsp.storage.locations import Locations
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
+SandboxMode = Literal["off", "workspace"]
 
 
 class SettingsError(ValueError):
@@ -38,6 +40,11 @@ class Settings:
     provider_idle_timeout_s: int = 120
     provider_request_timeout_s: int = 600
     retry_fallback_chains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sandbox: SandboxMode = "off"
+    shell_pass_variables: tuple[str, ...] = ()
+    shell_always_ask: tuple[str, ...] = ()
+    shell_interceptor: bool = True
+    shell_client_terminal: bool = False
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -61,7 +68,7 @@ def load_settings(locations: Locations) -> Settings:
         reader.text("selectedModel"),
         cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
         cast(LogLevel, reader.choice("log.level", get_args(LogLevel)) or Settings.log_level),
-        reader.switch("retry.enabled", Settings.retry_enabled),
+        reader.flag("retry.enabled", Settings.retry_enabled),
         reader.count("retry.requestMaxRetries", Settings.retry_request_max),
         reader.count("retry.streamMaxRetries", Settings.retry_stream_max),
         reader.count("retry.maxRetries", Settings.retry_max),
@@ -71,7 +78,24 @@ def load_settings(locations: Locations) -> Settings:
         reader.count("provider.idleTimeoutS", Settings.provider_idle_timeout_s),
         reader.count("provider.requestTimeoutS", Settings.provider_request_timeout_s),
         reader.lists("retry.fallbackChains"),
+        cast(SandboxMode, reader.choice("sandbox", get_args(SandboxMode)) or Settings.sandbox),
+        reader.texts("shell.passVariables"),
+        reader.patterns("shell.alwaysAsk"),
+        reader.flag("shell.interceptor.enabled", Settings.shell_interceptor),
+        reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
     )
+
+
+def _found(values: Mapping[str, object], key: str) -> object:
+    """The value of a key that may be written in one piece or nested at any of its dots; None if there is none."""
+    if key in values:
+        return values[key]
+    parts = key.split(".")
+    for size in range(1, len(parts)):
+        inner = values.get(".".join(parts[:size]))
+        if isinstance(inner, dict) and (value := _found(inner, ".".join(parts[size:]))) is not None:
+            return value
+    return None
 
 
 @dataclass(frozen=True)
@@ -94,7 +118,7 @@ class _Reader:
             raise self._error(key, f"{key} has to be one of {', '.join(choices)}, not {value!r}")
         return value
 
-    def switch(self, key: str, default: bool) -> bool:
+    def flag(self, key: str, default: bool) -> bool:
         value = self._find(key)
         if value is not None and not isinstance(value, bool):
             raise self._error(key, f"{key} has to be true or false")
@@ -116,12 +140,25 @@ class _Reader:
             raise self._error(key, f"{key} has to be an object of lists of texts")
         return {name: tuple(row) for name, row in value.items()}
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._find(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self._error(key, f"{key} has to be a list of texts")
+        return tuple(value)
+
+    def patterns(self, key: str) -> tuple[str, ...]:
+        found = self.texts(key)
+        for pattern in found:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise self._error(key, f"{key} has a regular expression that is none: {error}") from None
+        return found
+
     def _find(self, key: str) -> object:
-        group, _, name = key.rpartition(".")
-        nested = self.values.get(group)
-        if key in self.values or not isinstance(nested, dict):
-            return self.values.get(key)
-        return nested.get(name)
+        return _found(self.values, key)
 
     def _error(self, key: str, problem: str) -> SettingsError:
         group, _, name = key.rpartition(".")

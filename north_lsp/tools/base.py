@@ -65,12 +65,14 @@ class Outputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command to be approved and run. `cwd` is absolute; `timeout` in seconds."""
+    """A shell command to be approved and run. `cwd` is absolute, None for the directory that the shell is in; `timeout`
+    in seconds; `outside` asks for a run without the sandbox, which the user decides on every time."""
 
     command: str
-    cwd: Path
+    cwd: Path | None
     timeout: float
     description: str | None = None
+    outside: bool = False
 
 
 @dataclass

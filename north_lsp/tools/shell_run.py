@@ -1,4 +1,4 @@
-"""`shell_run`: one command in a fresh shell, after the user's approval."""
+"""`shell_run`: one command in the session's shell, after the user's approval."""
 
 from typing import Any
 
@@ -13,8 +13,9 @@ _MAX_COMMAND_BYTES = 32 * 1024
 
 class ShellRunArgs(Arguments):
     command: str = Field(min_length=1)
-    cwd: str | None = Field(None, description="Relative to the workspace root.")
+    cwd: str | None = Field(None, description="For this command only; relative to the workspace root.")
     timeout: float = Field(60, ge=1, le=3600, description="Seconds.")
+    outside_sandbox: bool = Field(False, description="After a denial by the sandbox: ask the user to run it outside.")
     description: str | None = Field(None, max_length=80, description="Why, shown to the user.")
 
 
@@ -34,11 +35,11 @@ class ShellRun(ShellTool):
             raise ToolError(
                 "TOO_LARGE", f"the command is longer than {_MAX_COMMAND_BYTES} bytes", "write a script file"
             )
-        cwd = workspace.roots.main
+        cwd = None
         if args.cwd is not None:
             resolved = workspace.roots.resolve(args.cwd)
             if not resolved.path.is_dir():
                 state = "is not a folder" if resolved.exists else "does not exist"
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")
             cwd = resolved.path
-        return Command(args.command, cwd, args.timeout, args.description)
+        return Command(args.command, cwd, args.timeout, args.description, args.outside_sandbox)

@@ -174,7 +174,7 @@ async def test_cancel_during_a_review(open_editor: Open, world: World, server: M
 
 @editors
 async def test_cancel_during_a_command(open_editor: Open, world: World, server: ModelServer) -> None:
-    server.script(answer(call("shell_run", command="echo $$ > pid; sleep 60")), answer(say("Yes?")))
+    server.script(answer(call("shell_run", command="sh -c 'echo $$ > pid; exec sleep 60'")), answer(say("Yes?")))
     async with open_editor(world) as editor:
         editor.choices = ["accept"]
         prompt = asyncio.create_task(editor.prompt("Wait"))

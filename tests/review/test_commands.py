@@ -1,8 +1,12 @@
 """Which commands ask every time, and that no text hangs the question."""
 
+from pathlib import Path
+
 import pytest
 
 from north_lsp.review.commands import judge
+from north_lsp.review.rules import Place
+from north_lsp.workspace.paths import Roots
 
 
 class Everything:
@@ -11,8 +15,16 @@ class Everything:
     def command_allowed(self, command: str) -> bool:
         return True
 
+    def command_rules(self) -> list[dict[str, object]]:
+        return [{"words": ["git"], "flags": ["-*"]}]
+
     def shell_auto_approved(self) -> bool:
         return True
+
+
+HERE = Place(
+    Path("/nonexistent"), Roots((Path("/nonexistent"),)), False, {"PATH": "/usr/bin"}, lambda cwd, writes: None
+)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +52,12 @@ class Everything:
         "sudo true",
         "echo '{}' > .north/allowlist.json",
         "echo x >> .git/hooks/pre-commit",
+        "cat x > .vscode/tasks.json",
+        "echo x | tee .env",
     ],
 )
 def test_dangerous_commands_are_never_remembered(command: str) -> None:
-    verdict = judge(command, in_root=True, approvals=Everything())
+    verdict = judge(command, place=HERE, approvals=Everything())
     assert verdict.status is None
     assert verdict.warnings
     assert not verdict.may_remember
@@ -63,7 +77,7 @@ def test_dangerous_commands_are_never_remembered(command: str) -> None:
     ],
 )
 def test_everyday_commands_are_not_held_up(command: str) -> None:
-    assert judge(command, in_root=True, approvals=Everything()).status == "auto"
+    assert judge(command, place=HERE, approvals=Everything()).status == "auto"
 
 
 @pytest.mark.parametrize(
@@ -88,4 +102,4 @@ def test_everyday_commands_are_not_held_up(command: str) -> None:
 def test_no_text_hangs_the_question(piece: str) -> None:
     """With patterns that backtrack, each of these takes minutes."""
     command = (piece * 32_768)[:32_768]
-    assert judge(command, in_root=True, approvals=Everything()).status in (None, "auto")
+    assert judge(command, place=HERE, approvals=Everything()).status in (None, "auto")

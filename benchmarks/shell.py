@@ -1,0 +1,64 @@
+"""A thousand commands in one session: what North adds to bash, and what is left behind."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import anyio
+
+from north_lsp.shell.environment import command_environment
+from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.tree import children_of
+
+COUNT = 1000
+
+
+def memory() -> int:
+    """Resident memory in kB."""
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def bash_itself(command: str, count: int) -> float:
+    """The median of `bash -c`, in milliseconds."""
+    times = []
+    for _ in range(count):
+        started = time.perf_counter()
+        subprocess.run(["bash", "--noprofile", "--norc", "-c", command], capture_output=True, check=True)
+        times.append((time.perf_counter() - started) * 1000)
+    return statistics.median(times)
+
+
+async def ignore(text: str) -> None:
+    return None
+
+
+async def main() -> int:
+    times = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with anyio.create_task_group() as background:
+            runner = CommandRunner(command_environment(os.environ, frozenset()), background, Path(folder))
+            for _ in range(20):
+                await runner.run("/bin/true", None, 10, ignore)
+            before = (len(os.listdir("/proc/self/fd")), len(children_of(os.getpid())), memory())
+            for _ in range(COUNT):
+                started = time.perf_counter()
+                await runner.run("/bin/true", None, 10, ignore)
+                times.append((time.perf_counter() - started) * 1000)
+            after = (len(os.listdir("/proc/self/fd")), len(children_of(os.getpid())), memory())
+            await runner.end_all(0.1)
+            background.cancel_scope.cancel()
+    own, bash = statistics.median(times), bash_itself("/bin/true", 200)
+    print(f"median per command: {own:.2f} ms; bash -c itself: {bash:.2f} ms; added: {own - bash:+.2f} ms (at most 5)")
+    print(f"95th percentile: {statistics.quantiles(times, n=20)[-1]:.2f} ms")
+    for name, first, last in zip(("descriptors", "processes", "memory (kB)"), before, after, strict=True):
+        print(f"{name}: {first} -> {last}")
+    return 0 if own - bash <= 5 and after[:2] == before[:2] and after[2] - before[2] < 4096 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(anyio.run(main))

@@ -1,0 +1,76 @@
+"""Commands in the client's own terminals, through ACP's `terminal/*`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from north_lsp.errors import ToolError
+from north_lsp.rpc.messages import RpcError
+from north_lsp.rpc.peer import Peer
+
+_MAX_BYTES = 50_000
+_SECONDS = 10.0
+
+
+class ClientTerminal:
+    """One terminal of the client's; `id` is what a tool call embeds."""
+
+    def __init__(self, peer: Peer, session_id: str, id: str) -> None:
+        self.id = id
+        self._peer = peer
+        self._session_id = session_id
+
+    @classmethod
+    async def create(
+        cls, peer: Peer, session_id: str, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]
+    ) -> "ClientTerminal":
+        """Raises ToolError."""
+        params = {
+            "sessionId": session_id,
+            "command": argv[0],
+            "args": list(argv[1:]),
+            "cwd": str(cwd),
+            "env": [{"name": name, "value": value} for name, value in environ.items()],
+            "outputByteLimit": _MAX_BYTES,
+        }
+        answer = await _ask(peer, "terminal/create", params)
+        id = answer.get("terminalId")
+        if not isinstance(id, str):
+            raise ToolError("UNAVAILABLE", "the editor opened no terminal")
+        return cls(peer, session_id, id)
+
+    async def output(self) -> str:
+        """Raises ToolError."""
+        return str((await self._call("terminal/output")).get("output", ""))
+
+    async def wait(self) -> int | None:
+        """Raises ToolError."""
+        try:
+            answer = await self._peer.request("terminal/wait_for_exit", self._params(), cancellable=True)
+        except RpcError as error:
+            raise ToolError("UNAVAILABLE", f"the editor lost the terminal: {error}") from None
+        code = answer.get("exitCode") if isinstance(answer, dict) else None
+        return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+    async def kill(self) -> None:
+        await self._call("terminal/kill")
+
+    async def release(self) -> None:
+        await self._call("terminal/release")
+
+    async def _call(self, method: str) -> dict[str, Any]:
+        return await _ask(self._peer, method, self._params())
+
+    def _params(self) -> dict[str, Any]:
+        return {"sessionId": self._session_id, "terminalId": self.id}
+
+
+async def _ask(peer: Peer, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    try:
+        with anyio.fail_after(_SECONDS):
+            answer = await peer.request(method, params, cancellable=True)
+    except (RpcError, TimeoutError) as error:
+        raise ToolError("UNAVAILABLE", f"the editor's terminal does not answer {method}: {error}") from None
+    return answer if isinstance(answer, dict) else {}

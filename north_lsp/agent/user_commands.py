@@ -1,0 +1,108 @@
+"""Commands that the user types into the conversation (`!ls`): run at once, without a model and without a question."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from north_lsp.agent.editor import Editor
+from north_lsp.agent.events import CallEnded, CallNamed, CallReady, CallRunning, Event, UserSaid
+from north_lsp.agent.prompt import Part, Words
+from north_lsp.display import one_line, visible
+from north_lsp.errors import ToolError
+from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.conversation import Conversation
+
+_SECONDS = 3600.0
+_CONTEXT_LINES = 200
+_CONTEXT_CHARACTERS = 16_000
+_SHOWN_LINES = 20
+_SHOWN_WIDTH = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """`excluded` (typed with `!!`) keeps it from the model."""
+
+    command: str
+    excluded: bool
+
+
+def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
+    """The command in a prompt that begins with `!`, and has nothing else; None for any other prompt."""
+    if len(parts) != 1 or not isinstance(parts[0], Words):
+        return None
+    text = parts[0].text.strip()
+    excluded = text.startswith("!!")
+    command = text.lstrip("!").strip() if text.startswith("!") else ""
+    return OwnCommand(command, excluded) if command and "\0" not in command else None
+
+
+async def run_own_command(
+    own: OwnCommand,
+    conversation: Conversation,
+    runner: CommandRunner,
+    editor: Editor,
+    root: Path,
+    sync: Callable[[], Awaitable[None]],
+) -> None:
+    """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
+    entry_id = conversation.reserve_id()
+    message: dict[str, Any] = {
+        "role": "bashExecution",
+        "command": own.command,
+        "output": "",
+        "exitCode": None,
+        "cancelled": True,
+        "truncated": False,
+        "excludeFromContext": own.excluded,
+        "timestamp": round(time.time() * 1000),
+    }
+    for event in _opening(entry_id, own.command):
+        await editor.show(event)
+
+    async def on_output(text: str) -> None:
+        await editor.show(CallRunning(entry_id, visible(text)))
+
+    try:
+        ran = await runner.run(own.command, None, _SECONDS, on_output, "outside", root)
+        kept = ran.output.text.rstrip("\n").split("\n")
+        text = "\n".join(kept[-_CONTEXT_LINES:])[-_CONTEXT_CHARACTERS:]
+        message |= {"output": text, "exitCode": ran.exit_code, "cancelled": ran.timed_out}
+        message["truncated"] = ran.output.truncated or len(text) < len(ran.output.text.rstrip("\n"))
+    except ToolError as error:
+        message |= {"output": error.message, "cancelled": False}
+    finally:
+        with anyio.CancelScope(shield=True):
+            conversation.append("message", entry_id=entry_id, message=message)
+            await sync()
+            await editor.show(_ending(entry_id, message))
+
+
+def own_command_events(entry_id: str, message: Mapping[str, Any]) -> Iterator[Event]:
+    """A stored command as it was shown; the prompt itself comes first, since the client does not have it any more."""
+    prefix = "!!" if message.get("excludeFromContext") else "!"
+    yield UserSaid(entry_id, f"{prefix}{message.get('command', '')}")
+    yield from _opening(entry_id, str(message.get("command", "")))
+    yield _ending(entry_id, message)
+
+
+def _opening(entry_id: str, command: str) -> Iterator[Event]:
+    title = one_line(f"Running {command}")
+    yield CallNamed(entry_id, "shell_run", "execute", title)
+    yield CallReady(entry_id, title, {"command": command})
+    yield CallRunning(entry_id)
+
+
+def _ending(entry_id: str, message: Mapping[str, Any]) -> CallEnded:
+    lines = [line[:_SHOWN_WIDTH] for line in str(message.get("output", "")).split("\n")[-_SHOWN_LINES:]]
+    code = message.get("exitCode")
+    if message.get("cancelled"):
+        lines.append("cancelled")
+    elif code:
+        lines.append(f"exit code {code}")
+    text = visible("\n".join(lines).strip() or "(no output)")
+    return CallEnded(entry_id, one_line(f"Running {message.get('command', '')}"), code == 0, text)

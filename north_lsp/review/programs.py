@@ -1,0 +1,232 @@
+"""The table of what rules never cover (`programs.toml`), as questions about a simple command. Pure."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from north_lsp.review.parsing import Simple, Word
+
+Standing = Literal["free", "writer", "project", "never"]
+
+_SED_SAFE = re.compile(
+    r"(?:(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)(?:,(?:\d+|\$|\+\d+|/(?:[^/\\\n]|\\.)*/))?!?\s*)?"
+    r"(?:[pdqQ=]|s(?P<s>[/|#,:@])(?:[^\\\n]|\\[^\n])*?(?P=s)(?:[^\\\n]|\\[^\n])*?(?P=s)[gpiI\d]*)\Z"
+)
+_JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\$ENV|\bimport\b|\binclude\b|\$__prog_args|input_filename|\bdebug\b")
+_LONG_ENOUGH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How a program stands: `never` for any rule, `project` only in the sandbox, `writer` only
+    with paths that are spelled out, or free; with the reason."""
+
+    standing: Standing
+    reason: str = ""
+
+
+def program_name(spelled: str) -> str:
+    return spelled.rsplit("/", 1)[-1].casefold()
+
+
+def standing(spelled: str) -> Judged:
+    """By name; a path to a program is judged by its last part, and one inside the project by `rules.py` as well."""
+    name = program_name(spelled).removesuffix(".exe")
+    kinds: tuple[tuple[str, Standing], ...] = (("never", "never"), ("project", "project"), ("writers", "writer"))
+    for key, kind in kinds:
+        for row in _table()[key]:
+            if any(fnmatchcase(name, pattern.casefold()) for pattern in row["programs"]):
+                return Judged(kind, row["reason"])
+    return Judged("free")
+
+
+def excluded(simple: Simple) -> str | None:
+    """Why no rule covers this command's flags or operands; None if they are harmless."""
+    name = program_name(simple.program)
+    rest = simple.words[1:]
+    match name:
+        case "git":
+            return _git(rest)
+        case "sed" | "gsed":
+            return _sed(rest)
+        case "tar" | "gtar" | "bsdtar":
+            return _tar(rest)
+        case "cd":
+            return _cd(rest)
+        case "date":
+            return _date(rest)
+        case "jq" if any(_JQ_REACHES.search(word.text) for word in rest):
+            return "the filter of jq reads variables or other files"
+    row = next((row for pattern, row in _table()["flags"].items() if _matches(name, pattern)), None)
+    return None if row is None else _flags(row, rest)
+
+
+def writes_repository(simple: Simple) -> bool:
+    """Whether a git command changes the repository, so that its hooks would run."""
+    words = [word.text for word in simple.words]
+    row = _table()["git"]["commands"].get(words[1] if len(words) > 1 else "", {})
+    return bool(row.get("writes"))
+
+
+def _flags(row: Mapping[str, Any], words: Sequence[Word]) -> str | None:
+    operands, open = 0, True
+    for word in words:
+        text = word.text
+        if open and text == "--":
+            open = False
+        elif open and text.startswith("-") and text != "-":
+            if text in row.get("words", ()) or _has_flag(text, row):
+                return f"`{text}` {row['reason']}"
+        else:
+            if text in row.get("words", ()):
+                return f"`{text}` {row['reason']}"
+            operands += 1
+    if operands > row.get("max_operands", operands):
+        return str(row["reason"])
+    return None
+
+
+def _has_flag(text: str, row: Mapping[str, Any], more: Sequence[str] = ()) -> bool:
+    """Whether a word is, or may be taken for, one of a row's options. GNU programs accept abbreviations."""
+    if text.startswith("--"):
+        given, long = text.partition("=")[0], [*row.get("long", ()), *more]
+        return any(option.startswith(given) if len(given) >= _LONG_ENOUGH else option == given for option in long)
+    for letter in text[1:]:
+        if letter in row.get("short", ""):
+            return True
+        if letter in row.get("values", ""):
+            return False
+    return False
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or ("*" in pattern and fnmatchcase(name, pattern))
+
+
+def _git(words: Sequence[Word]) -> str | None:
+    table = _table()["git"]
+    if not words or words[0].text.startswith("-"):
+        return "options of git itself can run programs" if words else "git without a sub-command"
+    command, rest = words[0].text, [word.text for word in words[1:]]
+    row = table["commands"].get(command)
+    if row is None:
+        return f"`git {command}` is not one that rules cover: it may be an alias, reach another machine or run programs"
+    flags = [text for text in rest if text.startswith("-") and text != "-"]
+    operands = [text for text in rest if not text.startswith("-")]
+    for text in flags:
+        if _has_flag(text, row, table["common"]):
+            return f"`{text}` {table['reason']}"
+    if any("%G" in text or "%(signature" in text or "%(trailers" in text for text in rest):
+        return "signatures are checked by a program that the repository names"
+    if "first" in row and (operands[0] if operands else "") not in row["first"]:
+        return f"`git {command}` with these operands changes something"
+    if operands and operands[0] in row.get("not_first", ()):
+        return f"`git {command} {operands[0]}` changes something"
+    if operands and "needs" in row and not {flag.partition("=")[0] for flag in flags} & set(row["needs"]):
+        return f"`git {command}` with these words changes something"
+    if command == "config" and len(operands) > 1 and not {"--get", "--get-all", "--get-regexp"} & set(flags):
+        return "`git config` with a value changes the configuration"
+    return None
+
+
+def _sed(words: Sequence[Word]) -> str | None:
+    """Scripts that only print, delete or substitute; sed can also write files and run programs."""
+    scripts, operands, rest = [], [], list(words)
+    while rest:
+        text = rest.pop(0).text
+        if text in (
+            "-n",
+            "-E",
+            "-r",
+            "-u",
+            "-z",
+            "-s",
+            "--quiet",
+            "--silent",
+            "--regexp-extended",
+            "-nE",
+            "-En",
+            "-nr",
+            "-rn",
+        ):
+            continue
+        if text in ("-e", "--expression", "-ne") and rest:
+            scripts.append(rest.pop(0).text)
+        elif text.startswith("--expression="):
+            scripts.append(text.partition("=")[2])
+        elif text.startswith("-"):
+            return f"`{text}` may write files or read a script"
+        else:
+            operands.append(text)
+    if not scripts:
+        scripts = operands[:1]
+    for script in scripts:
+        if not all(_SED_SAFE.match(part.strip()) for part in _sed_commands(script)):
+            return "the script of sed does more than print, delete and substitute"
+    return None if scripts else "sed without a script"
+
+
+def _sed_commands(script: str) -> list[str]:
+    """Only scripts of one command, or of several without a substitution, are taken apart."""
+    if "\n" in script:
+        return ["?"]
+    return script.split(";") if not re.search(r"[sy/\\]", script) else [script]
+
+
+def _tar(words: Sequence[Word]) -> str | None:
+    """Only listing. The first word may be a cluster without a dash."""
+    row = _table()["flags"]["tar"]
+    texts = [word.text for word in words]
+    if texts and not texts[0].startswith("-"):
+        texts[0] = f"-{texts[0]}"
+    lists = False
+    for text in texts:
+        if text.startswith("-") and text != "-":
+            lists = lists or text == "--list" or (not text.startswith("--") and "t" in text)
+            if _has_flag(text, row):
+                return f"`{text}` {row['reason']}"
+        elif ":" in text:
+            return "a name with a colon is an archive on another machine"
+    return None if lists else "tar that does not list"
+
+
+def _date(words: Sequence[Word]) -> str | None:
+    texts, position = [word.text for word in words], 0
+    while position < len(texts):
+        text = texts[position]
+        position += 1
+        if text in ("-d", "--date", "-r", "--reference"):
+            position += 1  # the next word is its value
+        elif text.startswith(
+            ("-I", "-R", "-u", "-d", "--date=", "--iso-8601", "--rfc-", "--utc", "--universal", "+", "-j")
+        ):
+            if text.startswith("-u") and len(text) > 2:
+                return f"`{text}` may set the clock"
+        else:
+            return f"`{text}` sets the clock or reads a file"
+    return None
+
+
+def _cd(words: Sequence[Word]) -> str | None:
+    if len(words) != 1 or words[0].text.startswith("-") or words[0].is_glob or words[0].starts_open:
+        return "`cd` to a place that is not spelled out"
+    return None
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("programs.toml").read_text("utf-8"))
+
+
+def changes_shell(program: str) -> bool:
+    """Whether it is a builtin command that changes the shell itself (its directory included: that is carried over)."""
+    return any(
+        program.casefold() in row["programs"]
+        for row in _table()["never"]
+        if row["reason"].startswith("is a part of the")
+    )

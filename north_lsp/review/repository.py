@@ -1,0 +1,66 @@
+"""Whether git can be asked about a repository without its running something that the repository brought."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from north_lsp.workspace.git import run_git
+
+# Keys that name a program, or another place to read such keys from.
+_EXECUTING = re.compile(
+    r"core\.(?:fsmonitor|hookspath|pager|editor|askpass|sshcommand|gitproxy|alternaterefscommand|worktree|attributesfile)"
+    r"|diff\.external|diff\..+\.(?:command|textconv)|filter\..+\.(?:clean|smudge|process)|merge\..+\.driver"
+    r"|gpg\.(?:.+\.)?program|gpg\.ssh\.defaultkeycommand|pager\..+|interactive\.difffilter|sequence\.editor"
+    r"|credential\.(?:.+\.)?helper|trailer\..+\.(?:command|cmd)|include\.path|includeif\..+\.path|log\.showsignature"
+    r"|commit\.gpgsign|tag\.gpgsign|remote\..+\.(?:uploadpack|receivepack|vcs|promisor|partialclonefilter)"
+    r"|uploadpack\..+|submodule\..+\.update|tar\..+\.command|man\..+|browser\..+|web\.browser|help\.browser"
+    r"|protocol\.(?:.+\.)?allow|difftool\..+|mergetool\..+|extensions\.(?:worktreeconfig|partialclone)"
+)
+_OFF = {"core.fsmonitor": ("false", "0", "no", ""), "log.showsignature": ("false",), "commit.gpgsign": ("false",),
+        "tag.gpgsign": ("false",)}  # fmt: skip
+_READ_HOOKS = ("post-index-change", "fsmonitor-watchman", "reference-transaction")
+
+Ask = Callable[[list[str], Path], str | None]
+
+
+def what_git_would_run(cwd: Path, *, writes: bool, ask: Ask = run_git) -> str | None:
+    """The first key or hook of the repository at `cwd` that names a program; None if there is none. A repository that
+    cannot be asked counts as one that does. Runs git: call it on a thread."""
+    if (where := ask(["rev-parse", "--git-dir", "--git-common-dir"], cwd)) is None:
+        return None if _is_outside(cwd) else "a configuration that cannot be read"
+    listed = ask(["config", "-z", "--list", "--show-scope", "--includes"], cwd)
+    if listed is None:
+        return "a configuration that cannot be read"
+    fields = listed.split("\0")
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        if scope in ("local", "worktree") and _EXECUTING.fullmatch(key.lower()):
+            if value.lower() in _OFF.get(key.lower(), ()):
+                continue
+            return f"the key `{key}`"
+    for folder in dict.fromkeys(where.split("\n")):
+        if folder and (hook := _hook(cwd / folder / "hooks", writes=writes)) is not None:
+            return f"the hook `{hook}`"
+    return None
+
+
+def _hook(folder: Path, *, writes: bool) -> str | None:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return None
+    for name in names:
+        if name.endswith(".sample") or not os.access(folder / name, os.X_OK):
+            continue
+        if writes or name in _READ_HOOKS:
+            return name
+    return None
+
+
+def _is_outside(cwd: Path) -> bool:
+    """Whether no repository is anywhere above, so that git only says that there is none."""
+    return not any(
+        os.path.lexists(place / ".git") or ((place / "HEAD").exists() and (place / "objects").exists())
+        for place in (cwd, *cwd.parents)
+    )

@@ -1,0 +1,278 @@
+"""The allowlist's rules, decided on a parsed command line: every simple command has to be covered."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from north_lsp.errors import ToolError
+from north_lsp.review.parsing import NotSimple, Simple, Word, parse
+from north_lsp.review.programs import excluded, program_name, standing, writes_repository
+from north_lsp.review.repository import what_git_would_run
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.protected import write_reason
+
+Args = Literal["any", "paths", "none"]
+
+_BUILTINS = frozenset({"cd", "echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep"})
+_MAX_RULES = 1000
+_MAX_PLACES = 8
+_DIGITS = re.compile(r"-\d+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`words` come first, literally; `flags` are patterns for further words with a dash; `args` is for all others."""
+
+    words: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    args: Args = "any"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"words": list(self.words), "flags": list(self.flags), "args": self.args}
+
+    @classmethod
+    def from_json(cls, value: object) -> "Rule | None":
+        """None for what is no rule; such an entry allows nothing."""
+        if not isinstance(value, dict) or not value.keys() <= {"words", "flags", "args"}:
+            return None
+        words, flags, args = value.get("words"), value.get("flags", []), value.get("args", "any")
+        if not _texts(words) or not words or not _texts(flags) or args not in get_args(Args):
+            return None
+        return cls(tuple(words), tuple(flags), args)
+
+    def described(self) -> str:
+        """For people."""
+        flags = f", flags {' '.join(self.flags)}" if self.flags else ", no flags"
+        rest = {"any": "any words", "paths": "paths in the workspace", "none": "no other words"}[self.args]
+        return f"`{' '.join(self.words)}`{flags}, {rest}"
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and one for one in value)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command would run, and what is known there. `sandboxed` says that it would be held to the workspace."""
+
+    cwd: Path
+    roots: Roots
+    sandboxed: bool
+    environ: Mapping[str, str]
+    git_check: Callable[[Path, bool], str | None] = field(
+        default=lambda cwd, writes: what_git_would_run(cwd, writes=writes)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """Why a command has to be asked about, and which part of it; `part` is empty for the whole."""
+
+    reason: str
+    part: str = ""
+
+    def described(self) -> str:
+        return f"`{self.part}`: {self.reason}" if self.part else self.reason
+
+
+def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place) -> Asks | None:
+    """None if each simple command is covered by a rule or an exact entry; else the first that is not.
+
+    Parses, looks at the disk and may run git: call it on a thread.
+    """
+    try:
+        commands = parse(command)
+    except NotSimple as problem:
+        return Asks(f"rules do not decide on it: {problem.reason}", problem.part)
+    here = {place.cwd}
+    anywhere = {place.cwd}
+    for simple in commands:
+        for cwd in sorted(here):
+            if (asks := _covered_one(simple, rules, exact, place, cwd)) is not None:
+                return asks
+        after = {_after_cd(simple, cwd, place) for cwd in here} if simple.program == "cd" else here
+        if None in after or len(anywhere) > _MAX_PLACES:
+            return Asks("it leads out of the workspace", simple.source)
+        found = {cwd for cwd in after if cwd is not None}
+        anywhere |= found
+        # Behind `&&` a change of directory has succeeded; behind anything else it may have been left out.
+        here = found if simple.link == "&&" else set(anywhere)
+    return None
+
+
+def _covered_one(
+    simple: Simple, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place, cwd: Path
+) -> Asks | None:
+    if exact(simple.source) and cwd == place.roots.main:
+        return None
+    judged = standing(simple.program)
+    if judged.standing == "never":
+        return Asks(f"no rule covers it: {simple.program} {judged.reason}", simple.source)
+    matching = [rule for rule in rules if _matches(rule, simple, place.roots, cwd)]
+    if not matching:
+        return Asks("no rule covers it", simple.source)
+    if (why := excluded(simple)) is not None:
+        return Asks(f"no rule covers it: {why}", simple.source)
+    if judged.standing == "project" and not place.sandboxed:
+        return Asks(f"{simple.program} {judged.reason}; rules for it hold only in the sandbox", simple.source)
+    if judged.standing == "writer" and not any(rule.args == "paths" for rule in matching):
+        return Asks(f"{simple.program} {judged.reason}; only rules for paths cover it", simple.source)
+    if judged.standing != "free" and (why := _protected(simple, place.roots, cwd)) is not None:
+        return Asks(why, simple.source)
+    if (why := _strange_program(simple, place)) is not None:
+        return Asks(why, simple.source)
+    if (why := _opens_to_flags(simple, cwd)) is not None:
+        return Asks(why, simple.source)
+    if program_name(simple.program) == "git" and not place.sandboxed:
+        runs = place.git_check(cwd, writes_repository(simple))
+        if runs is not None:
+            return Asks(f"git would run what the repository names: {runs}", simple.source)
+    return None
+
+
+def _matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
+    words = simple.words
+    size = len(rule.words)
+    if len(words) < size or any(
+        word.text != wanted or word.is_glob for word, wanted in zip(words[:size], rule.words, strict=True)
+    ):
+        return False
+    options_end = False
+    for word in words[size:]:
+        if not options_end and word.text == "--":
+            options_end = True
+        elif not options_end and word.text.startswith("-") and word.text != "-":
+            if word.is_glob or not any(_flag_matches(pattern, word.text) for pattern in rule.flags):
+                return False
+            if rule.args == "paths" and not _value_is_inside(word, roots, cwd):
+                return False
+        elif rule.args == "none" or (rule.args == "paths" and not _is_inside(word, roots, cwd)):
+            return False
+    return True
+
+
+def _flag_matches(pattern: str, flag: str) -> bool:
+    """`*` stands for anything inside the one word; nothing else is special."""
+    if "*" not in pattern:
+        return pattern == flag
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), flag, re.DOTALL) is not None
+
+
+def _value_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
+    """For a flag with a value joined to it: every way to read the value as a path has to lead inside."""
+    name, has_value, value = word.text.partition("=")
+    if has_value:
+        return _is_inside(Word(value, value), roots, cwd)
+    if name.startswith("--") or _DIGITS.match(name):
+        return True
+    return all(_is_inside(Word(name[at:], name[at:]), roots, cwd) for at in range(2, len(name)))
+
+
+def _is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
+    if word.is_glob or word.starts_open or not word.text:
+        return False
+    pieces = [word.text] if "=" not in word.text else [word.text, word.text.partition("=")[2]]
+    for piece in pieces:
+        try:
+            path = piece if os.path.isabs(piece) else os.path.join(cwd, piece)
+            roots.resolve(path)
+        except ToolError:
+            return False
+    return True
+
+
+def _protected(simple: Simple, roots: Roots, cwd: Path) -> str | None:
+    """For programs that write: whether a word names a protected file."""
+    for word in simple.words[1:]:
+        try:
+            resolved = roots.resolve(word.text if os.path.isabs(word.text) else os.path.join(cwd, word.text))
+        except ToolError:
+            continue
+        relative = resolved.path.relative_to(resolved.root).as_posix()
+        if relative != "." and (reason := write_reason(relative, word.text)) is not None:
+            return f"{word.text} {reason}"
+    return None
+
+
+def _strange_program(simple: Simple, place: Place) -> str | None:
+    """A program inside the workspace is project code; one that is found by a relative path could be anything."""
+    name = simple.program
+    if name in _BUILTINS:
+        return None
+    if "/" in name:
+        found: str | None = os.path.join(place.cwd, name)
+    else:
+        path = place.environ.get("PATH", "")
+        if any(not os.path.isabs(entry) for entry in path.split(os.pathsep)):
+            return "PATH has an entry that is no absolute path"
+        found = shutil.which(name, path=path)
+    if found is None or place.sandboxed:
+        return None
+    real = Path(os.path.realpath(found))
+    if place.roots.root_of(real) is not None or place.roots.root_of(Path(os.path.abspath(found))) is not None:
+        return f"{name} is a program inside the workspace; rules for it hold only in the sandbox"
+    return None
+
+
+def _opens_to_flags(simple: Simple, cwd: Path) -> str | None:
+    """A pattern becomes the names that it fits; a file may be called like a flag."""
+    for word in simple.words[1:]:
+        if not (word.is_glob and word.starts_open) or word.text.startswith("~"):
+            continue
+        try:
+            names = os.listdir(cwd)
+        except OSError:
+            return "the directory cannot be read"
+        if any(name.startswith("-") for name in names):
+            return f"`{word.raw}` may become a flag: a file here has a name that begins with a dash"
+    return None
+
+
+def _after_cd(simple: Simple, cwd: Path, place: Place) -> Path | None:
+    """Where the commands behind a `cd` run; None if it leads out of the workspace."""
+    target = simple.words[1].text
+    try:
+        return place.roots.resolve(target if os.path.isabs(target) else os.path.join(cwd, target)).path
+    except ToolError:
+        return None
+
+
+def propose(command: str, place: Place) -> Rule | None:
+    """The narrowest rule that covers a command, or None where only its exact text can be remembered."""
+    try:
+        commands = parse(command)
+    except NotSimple:
+        return None
+    if len(commands) != 1 or commands[0].link:
+        return None
+    simple = commands[0]
+    if simple.program in _BUILTINS or standing(simple.program).standing == "never":
+        return None
+    words = [simple.program]
+    rest = list(simple.words[1:])
+    if rest and re.fullmatch(r"[a-z][a-z-]*", rest[0].raw) and _has_commands(simple.program):
+        words.append(rest.pop(0).text)
+    flags = tuple(
+        dict.fromkeys(word.text for word in rest if word.text.startswith("-") and word.text not in ("-", "--"))
+    )
+    others = [word for word in rest if not word.text.startswith("-")]
+    inside = all(_is_inside(word, place.roots, place.cwd) for word in others)
+    args: Args = "none" if not others else "paths" if inside else "any"
+    rule = Rule(tuple(words), flags, args)
+    return rule if covered(command, [rule], lambda _: False, place) is None and len(rule.words[0]) > 0 else None
+
+
+def _has_commands(program: str) -> bool:
+    return program_name(program) in (
+        "git", "npm", "pnpm", "yarn", "cargo", "go", "uv", "poetry", "make", "just", "dotnet", "mvn", "gradle", "bun",
+        "deno", "tox", "pip", "ruff", "hatch", "pdm", "mix", "rails", "bundle", "composer", "flutter", "dart", "swift",
+    )  # fmt: skip
+
+
+def bounded(rules: Sequence[Rule]) -> Sequence[Rule]:
+    """No file makes the question slow."""
+    return rules[:_MAX_RULES]

@@ -1,0 +1,454 @@
+"""One bash that lives: a terminal for what commands print, a pipe for what they are told, a pipe for what bash reports.
+
+The terminal carries output only. Bash reads North's lines from a pipe that commands never see (their standard input is
+`/dev/null`), and reports over a third descriptor that is closed while a command runs, so that nothing a command prints
+can pass for its end. Two marks with an unguessable nonce only say which part of the terminal's stream is the command's.
+"""
+
+import contextlib
+import errno
+import fcntl
+import json
+import math
+import os
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.shell.cutting import Cutter
+from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
+from north_lsp.shell.report import COMMANDS, ShellReport, read_report
+from north_lsp.shell.sandbox import InForce
+from north_lsp.shell.tree import MARK, children_of, end_now, send
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_START_SECONDS = 10.0
+_INTERRUPT_SECONDS = 2.0
+_ASK_SECONDS = 0.3
+_PROBE_SECONDS = 1.0
+_MARK_SECONDS = 0.25
+_IDLE_SECONDS = 0.25
+_DRAIN_SECONDS = 2.0
+_POLL_SECONDS = 0.01
+_READ = 65_536
+_READS_AT_ONCE = 32
+_MAX_REPORT = 4 << 20
+_ROWS, _COLUMNS = 40, 120
+
+_CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
+_RESET = (
+    r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
+    r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended. `exit_code` is None if the shell never said; `gone` means that the shell ended with it."""
+
+    exit_code: int | None
+    timed_out: bool
+    gone: bool
+    left_running: tuple[int, ...]
+
+
+class Bash:
+    """One shell process. Commands come one after the other; the caller sees to that."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", master: int, stdin: int, control: int, folder: Path) -> None:
+        self._process = process
+        self._master = master
+        self._stdin = stdin
+        self._control = control
+        self._folder = folder
+        self._inside = folder
+        self._pending = b""
+        self._on_bytes: Callable[[bytes], None] | None = None
+        self._last_output = 0.0
+        self._closed = False
+        self._pump_scope: anyio.CancelScope | None = None
+        self._nonce = ""
+        self._code: int | None = None
+        self._broken = False
+        self.first: ShellReport | None = None
+        self.report: ShellReport | None = None
+        self.in_force: InForce | None = None
+
+    # -- beginning and end -----------------------------------------------------------------------------------------
+
+    @classmethod
+    async def start(
+        cls,
+        bash: str,
+        environ: Mapping[str, str],
+        cwd: Path,
+        folder: Path,
+        sandbox: Mapping[str, Any] | None,
+        background: anyio.abc.TaskGroup,
+    ) -> "Bash":
+        """A shell that has answered. `folder` is the shell's own. Raises ToolError."""
+        shell = await anyio.to_thread.run_sync(cls._spawn, bash, dict(environ), cwd, folder, sandbox)
+        background.start_soon(shell._pump)
+        try:
+            with anyio.fail_after(_START_SECONDS):
+                await shell._begin()
+        except TimeoutError:
+            shell.kill()
+            raise ToolError("UNAVAILABLE", f"{bash} did not answer within {_START_SECONDS:g} s") from None
+        except BaseException:
+            shell.kill()
+            raise
+        return shell
+
+    @classmethod
+    def _spawn(
+        cls, bash: str, environ: dict[str, str], cwd: Path, folder: Path, sandbox: Mapping[str, Any] | None
+    ) -> "Bash":
+        master, tty = os.openpty()
+        stdin_read, stdin_write = os.pipe()
+        control_read, control_write = os.pipe()
+        ours, theirs = (master, stdin_write, control_read), (tty, stdin_read, control_write)
+        _plain_terminal(tty)
+        argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
+        config: dict[str, Any] = {"tty": tty, "stdin": stdin_read, "control": control_write, "argv": argv}
+        config["sandbox"] = None if sandbox is None else {**sandbox, "cwd": str(cwd)}
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_LAUNCHER), json.dumps(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=theirs,
+                cwd=cwd,
+                env=environ,
+                start_new_session=True,
+            )
+        except OSError as error:
+            for fd in (*ours, *theirs):
+                os.close(fd)
+            raise ToolError("UNAVAILABLE", f"{bash} could not be started: {error.strerror}") from None
+        for fd in theirs:
+            os.close(fd)
+        for fd in ours:
+            os.set_blocking(fd, False)
+        return cls(process, *ours, folder)
+
+    async def _begin(self) -> None:
+        first = await self._next_record()
+        if first.startswith("X ") or not first.startswith("P "):
+            reason = first[2:] or "it ended at once"
+            raise ToolError("UNAVAILABLE", f"the shell could not be started: {reason}")
+        in_force = json.loads(first[2:])
+        if in_force is not None:
+            self.in_force = InForce(**in_force)
+            self._inside = Path(self.in_force.temp)
+        self._nonce = uuid.uuid4().hex
+        await self._tell(f"{_CLEAN}; {_RESET}\n{self._reporting(self._nonce)}")
+        if await self._reported(self._nonce) is None:
+            raise ToolError("UNAVAILABLE", "the shell ended as it started")
+        self.first = self.report
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return not self._closed and self._process.poll() is None
+
+    def cwd(self) -> Path | None:
+        """Where the shell is, by the kernel's word where there is one."""
+        try:
+            return Path(os.readlink(f"/proc/{self.pid}/cwd"))
+        except OSError:
+            return None
+
+    def strange_descriptors(self) -> bool:
+        """Whether a command left descriptors open in the shell itself (`exec 5>file`)."""
+        try:
+            names = os.listdir(f"/proc/{self.pid}/fd")
+        except OSError:
+            return False
+        return any(int(name) not in (0, 1, 2, TTY_FD, CONTROL_FD, 255) for name in names)
+
+    def kill(self) -> None:
+        """End the shell and everything below it, now. Idempotent, never raises."""
+        end_now(lambda: [*children_of(self.pid), self.pid] if self._process.poll() is None else [])
+        self.close()
+
+    def close(self) -> None:
+        """Give the descriptors back; the process is reaped."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._pump_scope is not None:
+            self._pump_scope.cancel()
+        for fd in (self._stdin, self._control, self._master):
+            anyio.notify_closing(fd)
+            os.close(fd)
+        try:
+            self._process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    # -- a command -----------------------------------------------------------------------------------------
+
+    async def run(self, command: str, setup: str, seconds: float, feed: Callable[[bytes], None], marked: str) -> Ended:
+        """Run a command. `setup` are lines of North's own that come first; `marked` is put into its environment. On
+        cancellation the command goes on: call `stop`."""
+        nonce = self._nonce = uuid.uuid4().hex
+        cutter = Cutter(nonce)
+        before = set(children_of(self.pid))
+        self._code = None
+        self._broken = True  # until it tells its state, which a restricted shell, for one, cannot do any more
+
+        def on_bytes(data: bytes) -> None:
+            if piece := cutter.feed(data):
+                feed(piece)
+
+        self._on_bytes = on_bytes
+        timed_out = False
+        try:
+            await self._write_script(command, nonce)
+            await self._tell(f"{setup}\n{self._calling(nonce, marked)}\n{self._reporting(nonce)}")
+            with anyio.move_on_after(seconds) as limit:
+                code = await self._reported(nonce)
+            if limit.cancelled_caught:
+                timed_out = True
+                code = await self.stop(before)
+            gone = code is None or self._broken
+            with anyio.move_on_after(_MARK_SECONDS):
+                while not cutter.ended and not (gone and self._drained):
+                    await anyio.sleep(_POLL_SECONDS / 10)
+            left = () if timed_out or gone else tuple(pid for pid in children_of(self.pid) if pid not in before)
+            if left:
+                await self._until_silent(cutter, feed)
+        finally:
+            self._on_bytes = None
+        if rest := cutter.rest():
+            feed(rest)
+        if gone and code is None:
+            code = self._process.poll() if self._code is None else self._code
+        if gone:
+            self.kill()
+        return Ended(code, timed_out, gone, left)
+
+    async def stop(self, before: set[int]) -> int | None:
+        """Interrupt, wait, and kill what a command started; `before` are the processes that were there already. Gives
+        the exit code that the shell reports, None if the shell had to go, too."""
+
+        def rest() -> list[int]:
+            return [pid for pid in children_of(self.pid) if pid not in before]
+
+        code: int | None = None
+        answered = anyio.Event()
+
+        async def listen() -> None:
+            nonlocal code
+            code = await self._reported(self._nonce)
+            answered.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listen)
+            started = time.monotonic()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGINT)
+            send(rest(), signal.SIGINT)
+            asked = False
+            while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or not answered.is_set()):
+                if not asked and time.monotonic() - started > _ASK_SECONDS:
+                    send(rest(), signal.SIGTERM)
+                    send(rest(), signal.SIGCONT)
+                    asked = True
+                await anyio.sleep(_POLL_SECONDS)
+            had_rest = bool(rest())
+            await anyio.to_thread.run_sync(end_now, rest)
+            # Without processes below it, it is the shell itself that does not listen.
+            with anyio.move_on_after(_PROBE_SECONDS if had_rest else 0):
+                await answered.wait()
+            tasks.cancel_scope.cancel()
+        if code is None and self._process.poll() is None:
+            await anyio.to_thread.run_sync(end_now, lambda: [*children_of(self.pid), self.pid])
+            await anyio.to_thread.run_sync(self._process.wait)
+        return code
+
+    @property
+    def script(self) -> str:
+        """The file that a command is read from, as the shell names it in its messages."""
+        return str(self._inside / ".north-command")
+
+    def processes(self) -> set[int]:
+        return set(children_of(self.pid))
+
+    async def _write_script(self, command: str, nonce: str) -> None:
+        script = self._folder / ".north-command"
+        data = command.encode("utf-8", "surrogateescape") + b"\n"
+
+        def write() -> None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                script.unlink()
+            fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+
+        try:
+            write()  # a few kilobytes into a folder of our own: faster than asking a thread to
+        except OSError as error:
+            raise ToolError("IO_ERROR", f"the command cannot be handed to the shell: {error.strerror}") from None
+
+    def _calling(self, nonce: str, marked: str) -> str:
+        script = shlex.quote(self.script)
+        printf = r"\builtin printf '__NORTH_%s_%s__'"
+        return (
+            f"{printf} START {nonce}; {MARK}={marked} \\builtin . {script} "
+            f"</dev/null 1>&{TTY_FD} 2>&{TTY_FD} {TTY_FD}>&- {CONTROL_FD}>&-; "
+            f"{_CLEAN}; {printf} END {nonce}; "
+            f"\\builtin printf 'D {nonce} %s\\0' \"$POSIXLY_CORRECT\" >&{CONTROL_FD}; \\unset POSIXLY_CORRECT"
+        )
+
+    def _reporting(self, nonce: str) -> str:
+        sections = r" \builtin printf '\0';".join(f" {command};" for command in COMMANDS)
+        return (
+            f"{_CLEAN}; \\builtin printf '__NORTH_%s_%s__' END {nonce}; {_RESET}; "
+            f"{{ \\builtin printf 'S {nonce} %s\\0' \"$POSIXLY_CORRECT\";{sections} \\builtin printf '\\0'; }} "
+            f">&{CONTROL_FD} 2>/dev/null; \\unset POSIXLY_CORRECT; \\builtin printf 'Z {nonce}\\0' >&{CONTROL_FD}\n"
+        )
+
+    # -- the three channels -----------------------------------------------------------------------------------------
+
+    async def _tell(self, text: str) -> None:
+        data = memoryview(text.encode("utf-8", "surrogateescape"))
+        while data:
+            try:
+                data = data[os.write(self._stdin, data) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._stdin)
+            except OSError:
+                return  # the shell is gone, which shows when it is listened to
+
+    async def _reported(self, nonce: str) -> int | None:
+        """The exit code, once the shell has told its state; None if the shell has ended instead. What was reported for
+        an earlier command is left out."""
+        code: int | None = None
+        while True:
+            record = ""
+            # Behind its end a command has no say any more: a shell that does not go on is broken.
+            with anyio.move_on_after(math.inf if code is None else _PROBE_SECONDS):
+                record = await self._next_record()
+            if not record and code is not None:
+                return None
+            if not record and self._control_ended:
+                await self._process_end()
+                return None
+            kind, _, rest = record.partition(" ")
+            named, _, value = rest.partition(" ")
+            if named != nonce:
+                continue
+            if kind == "D" and code is None:
+                code = self._code = _number(value)
+            elif kind == "S":
+                code = self._code = _number(value) if code is None else code
+                self._broken = False
+                parts = [await self._next_record() for _ in COMMANDS]
+                try:
+                    self.report = read_report(parts)
+                except ValueError:
+                    continue
+            elif kind == "Z":
+                return code
+
+    _control_ended = False
+    _drained = False
+
+    async def _next_record(self) -> str:
+        """Up to the next NUL; empty once the shell has let go of its end."""
+        while b"\0" not in self._pending:
+            if self._control_ended or len(self._pending) > _MAX_REPORT:
+                self._control_ended = True
+                return ""
+            try:
+                data = os.read(self._control, _READ)
+            except BlockingIOError:
+                await anyio.wait_readable(self._control)
+                continue
+            self._control_ended = not data
+            self._pending += data
+        record, _, self._pending = self._pending.partition(b"\0")
+        return record.decode("utf-8", "surrogateescape")
+
+    async def _process_end(self) -> None:
+        """After an `exec` another program is in the shell's place and may go on for long."""
+        while self._process.poll() is None:
+            await anyio.sleep(_POLL_SECONDS)
+
+    async def _pump(self) -> None:
+        """Read what is printed, always: a process in the background would stop at a full terminal."""
+        with anyio.CancelScope() as self._pump_scope:
+            while not self._closed:
+                data = self._read_some()
+                if data is None:
+                    return
+                if data:
+                    self._last_output = time.monotonic()
+                    if self._on_bytes is not None:
+                        self._on_bytes(data)
+                    await anyio.lowlevel.checkpoint()
+                    continue
+                self._drained = self._process.poll() is not None
+                with contextlib.suppress(anyio.ClosedResourceError):
+                    await anyio.wait_readable(self._master)
+
+    def _read_some(self) -> bytes | None:
+        """What can be had at once; None at the end."""
+        pieces: list[bytes] = []
+        for _ in range(_READS_AT_ONCE):
+            try:
+                piece = os.read(self._master, _READ)
+            except BlockingIOError:
+                break
+            except OSError as error:  # EIO: nobody has the terminal open any more
+                if error.errno != errno.EIO or not pieces:
+                    self._drained = True
+                    return b"".join(pieces) or None
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def _until_silent(self, cutter: Cutter, feed: Callable[[bytes], None]) -> None:
+        """What processes in the background print right after the end still belongs to the command."""
+        self._on_bytes = feed
+        ended = self._last_output = time.monotonic()
+        while time.monotonic() - self._last_output < _IDLE_SECONDS and time.monotonic() - ended < _DRAIN_SECONDS:
+            await anyio.sleep(_POLL_SECONDS)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def _plain_terminal(fd: int) -> None:
+    """No echo, no changes to what is printed, a size that programs can work with."""
+    settings = termios.tcgetattr(fd)
+    settings[1] &= ~termios.OPOST
+    settings[3] &= ~(termios.ECHO | termios.ECHONL)
+    termios.tcsetattr(fd, termios.TCSANOW, settings)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))

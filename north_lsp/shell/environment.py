@@ -1,0 +1,84 @@
+"""The environment of commands: unattended, without credentials; and which variables change what a word means."""
+
+import re
+from collections.abc import Collection, Mapping
+
+_DROPPED = {
+    "PS1", "PS2", "PS4", "PROMPT_COMMAND", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "ENV", "TMOUT", "MAIL", "MAILPATH",
+    "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "HISTFILE",
+}  # fmt: skip
+UNATTENDED = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "LESS": "-FRX",
+    "GIT_EDITOR": "true",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS": "/usr/bin/false",
+    "GIT_ASKPASS": "/usr/bin/false",
+    "CI": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "NPM_CONFIG_YES": "true",
+    "NPM_CONFIG_FUND": "false",
+    "PIP_NO_INPUT": "1",
+    "PYTHONUNBUFFERED": "1",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "NORTH": "1",
+}
+
+# One word of a name decides: MY_API_KEY and GITHUB_TOKEN hold credentials, TOKENIZERS_PARALLELISM and KEYBOARD do not.
+_CREDENTIAL_NAME = re.compile(
+    r"(?:^|_)(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|APIKEYS?|AUTH|COOKIES?|JWT|PAT|PRIVATE"
+    r"|KEY|KEYS|ACCESSKEY|SECRETKEY|AUTHTOKEN|BEARER|DSN)(?:_(?:BASE64|B64|JSON|ID|FILE|PATH|\d+))?$"
+    r"|(?:^|_)(?:SECRET|PASSWORD|PRIVATE_KEY|ACCESS_KEY|API_KEY|AUTH_TOKEN)(?:_|$)",
+    re.IGNORECASE,
+)
+_NO_CREDENTIAL = re.compile(r"^(?:SSH_AUTH_SOCK|GPG_TTY|XAUTHORITY|.*_PUBLIC_KEY|PWD|OLDPWD)$", re.IGNORECASE)
+_CREDENTIAL_VALUE = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@]+@"  # an address with a password in it
+    r"|^(?:sk-|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abpr]-|npm_|pypi-|AKIA|ASIA|hf_|AIza|ya29\.)[\w.-]{10,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY)",
+    re.IGNORECASE,
+)
+
+# What a program runs, loads, or reads its settings from depends on these.
+_OF_EFFECT = re.compile(
+    r"^(?:PATH|CDPATH|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|EXECIGNORE|POSIXLY_CORRECT|PS4|PROMPT_COMMAND|SHELL"
+    r"|HOME|USER|TMPDIR|XDG_.*|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|TERMINFO.*|TERMCAP|MALLOC_.*|GLIBC_TUNABLES"
+    r"|.*PAGER|LESS.*|MAN.*|EDITOR|VISUAL|.*_EDITOR|BROWSER|GIT_.*|SSH_.*|GPG_.*|GNUPGHOME|.*ASKPASS"
+    r"|PYTHON.*|PIP_.*|UV_.*|POETRY_.*|PYTEST_.*|TOX_.*|VIRTUAL_ENV.*|CONDA_.*|NODE_.*|NPM_.*|npm_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*"
+    r"|RUBY.*|GEM_.*|BUNDLE_.*|PERL.*|PHP.*|LUA.*|JAVA_.*|_JAVA_OPTIONS|JDK_.*|CLASSPATH|MAVEN_.*|GRADLE_.*|SBT_.*|JVM_.*"
+    r"|GO[A-Z0-9_]*|CGO_.*|CARGO.*|RUST.*|CC|CXX|CPP|LD|AR|AS|.*FLAGS|.*_WRAPPER|MAKE.*|CMAKE_.*|MSBUILD.*|DOTNET_.*|NUGET_.*"
+    r"|RIPGREP_CONFIG_PATH|FZF_.*|JQ_.*|GREP_.*|AWK.*|ACK.*|TAR_OPTIONS|GZIP|ZIPOPT|UNZIP|RSYNC_.*|CVS_RSH|SVN_.*|HG.*"
+    r"|DOCKER_.*|KUBE.*|TF_.*|AWS_.*|GOOGLE_.*|AZURE_.*|.*_PROXY|.*_proxy|.*_PROGRAM|.*_COMMAND|.*_EXEC|.*_HOOKS?|.*_PRELOAD)$"
+)
+
+
+def looks_like_credential(name: str, value: str) -> bool:
+    """By the name's last word, or by the form of the value."""
+    if _NO_CREDENTIAL.match(name):
+        return False
+    return _CREDENTIAL_NAME.search(name) is not None or _CREDENTIAL_VALUE.search(value) is not None
+
+
+def command_environment(
+    environ: Mapping[str, str], secret_names: frozenset[str], passed: Collection[str] = ()
+) -> dict[str, str]:
+    """What commands inherit: no pagers, editors or prompts, and no credentials but those that the user lets pass."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in _DROPPED
+        and not name.startswith("BASH_FUNC_")
+        and (name in passed or (name not in secret_names and not looks_like_credential(name, value)))
+    }
+    return kept | UNATTENDED
+
+
+def changes_meaning(name: str) -> bool:
+    """Whether an exported variable of this name can make a program do another thing."""
+    return _OF_EFFECT.match(name) is not None

@@ -1,0 +1,272 @@
+"""Becomes the shell of a session: takes the terminal, shuts itself in if it is told to, and is replaced by bash.
+
+Run as a script of its own (`python -I -S launcher.py <json>`), since what it does must never happen in North's own
+process; it imports nothing of ours. What it has put in force is written to the control descriptor before bash starts:
+`P <json>`, or `X <reason>` when it gave up. A sandbox is all that was asked for, or the shell does not start.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import platform
+import signal
+import socket
+import struct
+import sys
+import termios
+from typing import Any
+
+TTY_FD = 61
+CONTROL_FD = 62
+
+_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 22, 24, 38, 36
+_NEW_MOUNTS, _NEW_USER, _NEW_IPC, _NEW_NET = 0x00020000, 0x10000000, 0x08000000, 0x40000000
+_ANY_NAMESPACE = 0x7E020080
+_BIND, _REMOUNT, _READ_ONLY, _REC, _PRIVATE, _RELATIME = 4096, 32, 1, 16384, 1 << 18, 1 << 21
+_KEPT_FLAGS = 2 | 4 | 8 | 1024 | 2048  # nosuid, nodev, noexec, noatime, nodiratime: the same bits in statvfs and mount
+_EPERM, _ENOSYS = 1, 38
+
+# The access rights of Landlock, by the version that brought them.
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_FIRST, _REFER, _TRUNCATE, _IOCTL_DEVICE = (1 << 13) - 1, 1 << 13, 1 << 14, 1 << 15
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
+_NET = 3
+_SCOPES = 3  # abstract sockets, signals
+
+_ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
+    "x86_64": (
+        0xC000003E,
+        {
+            "socket": 41, "clone": 56, "ioctl": 16, "ptrace": 101, "mount": 165, "umount2": 166, "pivot_root": 155,
+            "init_module": 175, "delete_module": 176, "kexec_load": 246, "add_key": 248, "request_key": 249,
+            "keyctl": 250, "unshare": 272, "perf_event_open": 298, "open_by_handle_at": 304, "setns": 308,
+            "process_vm_readv": 310, "process_vm_writev": 311, "finit_module": 313, "kexec_file_load": 320,
+            "bpf": 321, "userfaultfd": 323,
+        },
+    ),
+    "aarch64": (
+        0xC00000B7,
+        {
+            "socket": 198, "clone": 220, "ioctl": 29, "ptrace": 117, "mount": 40, "umount2": 39, "pivot_root": 41,
+            "init_module": 105, "delete_module": 106, "kexec_load": 104, "add_key": 217, "request_key": 218,
+            "keyctl": 219, "unshare": 97, "perf_event_open": 241, "open_by_handle_at": 265, "setns": 268,
+            "process_vm_readv": 270, "process_vm_writev": 271, "finit_module": 273, "kexec_file_load": 294,
+            "bpf": 280, "userfaultfd": 282,
+        },
+    ),
+}  # fmt: skip
+_COMMON = {
+    "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432,
+    "pidfd_getfd": 438, "mount_setattr": 442,
+}  # fmt: skip
+_CLONE3 = 435
+_REFUSED = (
+    "mount", "umount2", "pivot_root", "init_module", "delete_module", "kexec_load", "add_key", "request_key", "keyctl",
+    "unshare", "perf_event_open", "open_by_handle_at", "setns", "process_vm_readv", "process_vm_writev",
+    "finit_module", "kexec_file_load", "bpf", "userfaultfd",
+)  # fmt: skip
+_MOUNT_SETATTR = 442
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Unavailable(Exception):
+    """Something that was asked for is not to be had here."""
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        raise Unavailable(f"{what}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def landlock_version() -> int:
+    """0 where the kernel has none, or has it switched off."""
+    return max(0, int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1)))
+
+
+def filters_system_calls() -> bool:
+    """Whether this machine's system calls are known here, so that they can be filtered."""
+    return sys.platform == "linux" and platform.machine() in _ARCHITECTURES
+
+
+def enter_namespaces(uid: int, gid: int) -> None:
+    """Mounts and network of its own. Raises Unavailable."""
+    _check(_libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_NET | _NEW_IPC), "no namespaces of its own")
+    try:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+            fcntl.ioctl(made, 0x8914, struct.pack("16sh14x", b"lo", 1 | 64))  # SIOCSIFFLAGS: up, running
+    except OSError as error:
+        raise Unavailable(f"no namespaces of its own: {error}") from None
+    _mount(None, "/", _REC | _PRIVATE)
+
+
+def _mount(source: str | None, target: str, flags: int) -> None:
+    encoded = None if source is None else os.fsencode(source)
+    _check(_libc.mount(encoded, os.fsencode(target), None, ctypes.c_ulong(flags), None), f"mounting {target}")
+
+
+def make_read_only(path: str) -> None:
+    """Raises Unavailable."""
+    _mount(path, path, _BIND | _REC)
+    flags = os.statvfs(path).f_flag
+    kept = (flags & _KEPT_FLAGS) | (_RELATIME if flags & 4096 else 0)
+    _mount(None, path, _BIND | _REMOUNT | _READ_ONLY | kept)
+
+
+def make_all_read_only(writable: list[str]) -> None:
+    """Landlock does not hold back changes of permissions, owners and times; a read-only mount does. Raises
+    Unavailable."""
+    for path in writable:
+        _mount(path, path, _BIND | _REC)
+    at_fdcwd, recursive = -100, 0x8000
+    read_only = struct.pack("QQQQ", 1, 0, 0, 0)
+    _check(_libc.syscall(_MOUNT_SETATTR, at_fdcwd, b"/", recursive, read_only, len(read_only)), "read-only mounts")
+    for path in writable:
+        again = struct.pack("QQQQ", 0, 1, 0, 0)
+        _check(_libc.syscall(_MOUNT_SETATTR, at_fdcwd, os.fsencode(path), recursive, again, len(again)), path)
+
+
+def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) -> None:
+    """Only these paths: `read` (and run), `write` (everything), `device` (read, write). Raises Unavailable."""
+    handled = _FIRST
+    handled |= _REFER if version >= 2 else 0
+    handled |= _TRUNCATE if version >= 3 else 0
+    handled |= _IOCTL_DEVICE if version >= 5 else 0
+    net = _NET if version >= 4 and not network else 0
+    scopes = _SCOPES if version >= 6 else 0
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    attributes = struct.pack("QQQ", handled, net, scopes)[:size]
+    ruleset = _check(_libc.syscall(_LANDLOCK_CREATE, attributes, size, 0), "Landlock")
+    wanted = {
+        "read": _EXECUTE | _READ_FILE | _READ_DIR,
+        "write": handled & ~_IOCTL_DEVICE,
+        "device": _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEVICE,
+    }
+    for kind, paths in rules.items():
+        for path in paths:
+            try:
+                fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except OSError:
+                continue  # what is not there needs no permission
+            rights = wanted[kind] & handled
+            if not os.path.isdir(f"/proc/self/fd/{fd}"):
+                rights &= _ON_FILES
+            rule = struct.pack("=Qi", rights, fd)
+            _check(_libc.syscall(_LANDLOCK_ADD, ruleset, 1, rule, 0), f"Landlock, {path}")
+            os.close(fd)
+    _check(_libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0), "Landlock")
+    os.close(ruleset)
+
+
+def drop_capabilities() -> None:
+    """What root inside the sandbox could otherwise do; no program gets a capability back."""
+    for capability in range(64):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def restrict_calls(families: list[int]) -> None:
+    """Sockets of these families only, no way into other processes, mounts or namespaces. Raises Unavailable."""
+    if platform.machine() not in _ARCHITECTURES:
+        raise Unavailable(f"no system call filter for {platform.machine()}")
+    arch, numbers = _ARCHITECTURES[platform.machine()]
+    numbers = numbers | _COMMON
+    load, equal, greater, any_bit, ret = 0x20, 0x15, 0x35, 0x45, 0x06
+    allow, refuse = 0x7FFF0000, 0x00050000 | _EPERM
+    program: list[tuple[int, int, int, int]] = [
+        (load, 0, 0, 4), (equal, 1, 0, arch), (ret, 0, 0, refuse), (load, 0, 0, 0),
+    ]  # fmt: skip
+    if platform.machine() == "x86_64":  # the x32 calls have numbers of their own
+        program += [(greater, 0, 1, 0x40000000), (ret, 0, 0, refuse)]
+    for name in (*_REFUSED, *_COMMON):
+        program += [(equal, 0, 1, numbers[name]), (ret, 0, 0, refuse)]
+    program += [(equal, 0, 1, _CLONE3), (ret, 0, 0, 0x00050000 | _ENOSYS)]  # libraries fall back to clone
+    program += [(equal, 0, 4, numbers["clone"]), (load, 0, 0, 16), (any_bit, 0, 1, _ANY_NAMESPACE & ~0x80)]
+    program += [(ret, 0, 0, refuse), (ret, 0, 0, allow)]
+    program += [(equal, 0, 5, numbers["ioctl"]), (load, 0, 0, 24), (equal, 1, 0, 0x5412), (equal, 0, 1, 0x541C)]
+    program += [(ret, 0, 0, refuse), (ret, 0, 0, allow)]  # TIOCSTI and TIOCLINUX type into a terminal
+    sockets = [(load, 0, 0, 16)]
+    for family in families:
+        sockets += [(equal, 0, 1, family), (ret, 0, 0, allow)]
+    sockets += [(ret, 0, 0, refuse)]
+    program += [(equal, 0, len(sockets), numbers["socket"]), *sockets, (ret, 0, 0, allow)]
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    described = struct.pack("HxxxxxxP", len(program), ctypes.addressof(buffer))
+    _check(_libc.prctl(_PR_SET_SECCOMP, 2, described, 0, 0), "the system call filter")
+
+
+def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Raises Unavailable. Returns what is in force."""
+    version = landlock_version()
+    if version < 1:
+        raise Unavailable("this kernel has no Landlock")
+    uid, gid = os.getuid(), os.getgid()
+    namespaces, why = True, ""
+    try:
+        enter_namespaces(uid, gid)
+        make_all_read_only([*wanted["rules"]["write"], wanted["temp"]])
+        for path in wanted["frozen"]:
+            if os.path.lexists(path) and not os.path.islink(path):
+                make_read_only(path)
+        if wanted["hides"]:
+            _mount(wanted["temp"], "/tmp", _BIND)
+        os.chdir(wanted["cwd"])  # the same folder as before, seen through the new mounts
+    except Unavailable as error:
+        namespaces, why = False, str(error)
+    temp = "/tmp" if namespaces and wanted["hides"] else wanted["temp"]
+    rules = wanted["rules"]
+    rules = {**rules, "write": [*rules["write"], temp]}
+    os.environ["TMPDIR"] = temp
+    os.environ["XDG_CACHE_HOME"] = os.environ["NPM_CONFIG_CACHE"] = f"{temp}/.cache"
+    os.environ["GOCACHE"] = f"{temp}/.cache/go-build"
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
+    drop_capabilities()
+    restrict_files(version, rules, network=namespaces)
+    restrict_calls([socket.AF_INET, socket.AF_INET6] if namespaces else [])
+    return {"landlock": version, "namespaces": namespaces, "why": why, "temp": temp}
+
+
+def main(config: dict[str, Any]) -> None:
+    keep = [fcntl.fcntl(config[name], fcntl.F_DUPFD, 100) for name in ("stdin", "tty", "control")]
+    for name in ("stdin", "tty", "control"):
+        os.close(config[name])
+    stdin, tty, control = keep
+    for source, target in ((stdin, 0), (tty, 1), (tty, 2), (tty, TTY_FD), (control, CONTROL_FD)):
+        os.dup2(source, target, inheritable=True)
+    for fd in keep:
+        os.close(fd)
+    try:
+        fcntl.ioctl(TTY_FD, termios.TIOCSCTTY, 0)
+        if sys.platform == "linux":
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        in_force = enter_sandbox(config["sandbox"]) if config["sandbox"] is not None else None
+        os.write(CONTROL_FD, b"P " + json.dumps(in_force).encode() + b"\0")
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.execv(config["argv"][0], config["argv"])
+    except (Unavailable, OSError) as error:
+        os.write(CONTROL_FD, b"X " + str(error).encode("utf-8", "replace") + b"\0")
+        os._exit(126)
+
+
+def probe() -> dict[str, Any] | str:
+    """What a sandbox would hold, or why there is none. This process is inside it afterwards."""
+    rules: dict[str, list[str]] = {"read": ["/usr"], "write": [], "device": []}
+    try:
+        wanted = {"rules": rules, "frozen": [], "temp": "/tmp", "hides": False, "cwd": "/"}
+        return enter_sandbox(wanted)
+    except Unavailable as error:
+        return str(error)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--probe"]:
+        sys.stdout.write(json.dumps(probe()))
+    else:
+        main(json.loads(sys.argv[1]))

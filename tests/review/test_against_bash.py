@@ -1,0 +1,208 @@
+"""The parser against bash itself: whatever rules let pass runs nothing but what the parser saw, word for word."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from north_lsp.review.parsing import MAX_LENGTH, NotSimple, parse
+from north_lsp.review.rules import Place, Rule, covered
+from north_lsp.workspace.paths import Roots
+
+RULES = [Rule(("ok",), ("-*",)), Rule(("good", "sub"), ("-a",)), Rule(("echo",), ("-*",)), Rule(("true",))]
+WORDS = [
+    "ok",
+    "bad",
+    "good",
+    "good sub",
+    "echo",
+    "true",
+    "false",
+    "bad2",
+    "a",
+    "-a",
+    "--x=y",
+    "x=1",
+    "A=",
+    "bad=1",
+    "1",
+    "2",
+]
+SYMBOLS = [
+    " ", " ", " ", ";", "&&", "||", "|", "|&", "&", "\n", "\\\n", "\\", "'", "\"", "`", "$", "$(", ")", "(", "{",
+    "}", "{ ", "; }", "<", ">", ">>", "<<", "<<<", "<<EOF\n", "\nEOF\n", ">&", "&>", "2>&1", ">/dev/null",
+    "2>/dev/null", ">|", "<>", "<(", ">(", "!", "#", " # ", "~", "*", "?", "[", "]", "[[", "]]", "((", "))", "$((",
+    "$[", "${", "}", "$'", "$\"", ",", "..", "=", "+=", "\t", "\r", "\x0b", "\u00a0", "\u200b", "\u00e9", "if ",
+    "then ", "fi", "for ", "do ", "done", "case ", "esac", "eval ", "exec ", "command ", "builtin ", "time ",
+    "coproc ", "function ", "()", "[$(bad)]", "$x", "${x}", "\\$", "\\'", "\\\"", "\\`", ";;", "-", "--", "'a b'",
+    "\"a b\"", "\\n", "\\x", "{a,b}", "{1..2}", "^", "%", "@", ":", "/", "./", "bad;", "$(bad)", "`bad`", "'bad'",
+]  # fmt: skip
+texts = st.lists(st.sampled_from(WORDS + SYMBOLS), min_size=1, max_size=14).map("".join)
+spaced = st.lists(st.sampled_from(WORDS + SYMBOLS), min_size=1, max_size=10).map(" ".join)
+STUB = '#!/bin/sh\nprintf "%s\\0" "$#" "${0##*/}" "$@" >> "$STUB_LOG"\n'
+
+
+@dataclass
+class World:
+    folder: Path
+
+    @property
+    def place(self) -> Place:
+        root = self.folder / "project"
+        return Place(root, Roots((root,)), False, {"PATH": f"{self.folder}/bin"}, lambda cwd, writes: None)
+
+    def run(self, text: str) -> list[tuple[str, ...]]:
+        """What bash ran, with the arguments; and files that appeared count as a command, too."""
+        log = self.folder / "log"
+        log.write_bytes(b"")
+        environ = {"PATH": f"{self.folder}/bin", "STUB_LOG": str(log), "LC_ALL": "C.UTF-8"}
+        script = self.folder / "script"
+        script.write_text(text + "\nwait\n", "utf-8", "surrogateescape", newline="")
+        subprocess.run(
+            ["/bin/bash", "--noprofile", "--norc", str(script)],
+            cwd=self.folder / "project", env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, timeout=20, check=False,
+        )  # fmt: skip
+        fields, ran = log.read_text("utf-8").split("\0")[:-1], list[tuple[str, ...]]()
+        while fields:
+            size = int(fields[0]) + 2
+            ran.append(tuple(fields[1:size]))
+            del fields[:size]
+        made = sorted(os.listdir(self.folder / "project"))
+        for name in made:
+            (self.folder / "project" / name).unlink()
+        return [*ran, *(("made", name) for name in made)]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(os.path.realpath(name))
+        (folder / "bin").mkdir()
+        (folder / "project").mkdir()
+        for stub in ("ok", "bad", "good", "bad2", "a", "1", "2"):
+            (folder / "bin" / stub).write_text(STUB)
+            (folder / "bin" / stub).chmod(0o755)
+        yield World(folder)
+
+
+def check(world: World, text: str) -> bool:
+    """Whether the text passes; then bash may run only what was seen."""
+    if covered(text, RULES, lambda part: False, world.place) is not None:
+        return False
+    seen = [tuple(word.text for word in simple.words) for simple in parse(text)]
+    for ran in world.run(text):
+        assert ran in seen, (text, ran, seen)
+        assert ran[0] in ("ok", "good", "echo", "true"), (text, ran)
+    return True
+
+
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(texts, spaced))
+@example("ok \\\nbad")
+@example("ok\\\n;bad")
+@example("ok # \\\nbad")
+@example("ok '#' ; bad")
+@example("ok a#b;bad")
+@example("ok 2>/dev/null;bad")
+@example('ok "a\\"";bad')
+@example("ok '\\';bad")
+@example("ok $;bad")
+@example("ok {}&bad")
+@example("! ok;bad")
+def test_nothing_runs_that_was_not_covered(world: World, text: str) -> None:
+    check(world, text)
+
+
+quoted = st.one_of(
+    st.text('ab $`\\"!*#;&|<>(){}\n~=', max_size=6).map(lambda text: "'" + text + "'"),
+    st.text("ab '!*#;&|<>(){}\n~=", max_size=6).map(lambda text: '"' + text + '"'),
+    st.sampled_from(
+        [
+            "a",
+            "-a",
+            "--x=y",
+            "a=b",
+            "a\\ b",
+            "\\;",
+            "\\\\",
+            "{}",
+            "a{b}c",
+            "é",
+            "a#b",
+            "1",
+            "$",
+            '"$"',
+            "a\\\nb",
+            '"\\$x"',
+            '"\\\\"',
+            '"a\\b"',
+        ]
+    ),
+)
+plain = st.builds(
+    lambda program, words, tail: " ".join([program, *words]) + tail,
+    st.sampled_from(["ok", "good sub", "! ok", "  ok"]),
+    st.lists(quoted.filter(lambda word: "\u2028" not in word), max_size=4),
+    st.sampled_from(["", " >/dev/null", " 2>&1", " </dev/null", " &>/dev/null", " # bad", "  "]),
+)
+lines = st.lists(
+    st.tuples(plain, st.sampled_from([";", " && ", " || ", " | ", "\n", " & ", " |& "])), min_size=1, max_size=3
+).map(
+    lambda parts: "".join(
+        text + (link if at < len(parts) - 1 else "")
+        for at, (text, link) in enumerate(parts)
+        for text, link in [(text, "\n" if "#" in text[-6:] else link)]
+    )
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plain)
+def test_plain_words_reach_the_program_as_they_were_seen(world: World, text: str) -> None:
+    try:
+        commands = parse(text)
+    except NotSimple:
+        return
+    seen = [
+        tuple(word.text for word in simple.words) for simple in commands if not any(w.is_glob for w in simple.words)
+    ]
+    for ran in world.run(text):
+        assert ran in seen, (text, ran, seen)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines)
+def test_lists_run_only_what_was_seen(world: World, text: str) -> None:
+    check(world, text)
+
+
+def test_such_lines_do_pass(world: World) -> None:
+    for text in ("ok a 'b c' \"d\" && good sub -a | ok; true", "ok\nok # x\n! ok >/dev/null 2>&1", "ok {} a{b}c \\; $"):
+        assert check(world, text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=40))
+def test_no_text_breaks_the_parser(text: str) -> None:
+    try:
+        found = parse(text)
+    except NotSimple:
+        return
+    assert found
+
+
+@pytest.mark.parametrize("piece", ["(", "$(", "{", "'a' ", '"', "\\", "a;", "&&", "<<", "[[", "\n", "$((", "`", "{a,"])
+def test_no_text_hangs_the_parser(piece: str) -> None:
+    text = (piece * MAX_LENGTH)[:MAX_LENGTH]
+    try:
+        found = parse(text)
+    except NotSimple:
+        return
+    assert found
