@@ -16,7 +16,7 @@ ROUNDS = 10
 class Server:
     """A server process and blocking calls to it, with the least overhead on our side."""
 
-    def __init__(self, protocol: str, folder: Path) -> None:
+    def __init__(self, protocol: str, folder: Path, more: dict[str, str] | None = None) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_"))}
         folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
         self.protocol = protocol
@@ -26,7 +26,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environ | folders,
+            env=environ | folders | (more or {}),
         )
         self._id = 0
 

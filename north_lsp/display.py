@@ -11,6 +11,8 @@ _ESCAPES = re.compile(
 )
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z")
 _EMOJI = "[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f]"
+_LONGEST_EMOJI = 32
+_UNFINISHED_EMOJI = re.compile(f"{_EMOJI}[\ufe0e\ufe0f]*(?:\u200d{_EMOJI}[\ufe0e\ufe0f]*)*\u200d?\\Z")
 _HIDDEN = re.compile(
     # Within an emoji, the variation selectors and the joiner are part of its spelling.
     f"(?<={_EMOJI})\u200d(?={_EMOJI})|(?<={_EMOJI})[\ufe0e\ufe0f]|(?P<hidden>"
@@ -31,6 +33,13 @@ def visible(text: str) -> str:
 def unfinished_escape(text: str) -> int:
     """Where an escape sequence begins that the next piece of text may complete; the text's length if there is none."""
     found = _UNFINISHED.search(text)
+    return len(text) if found is None else found.start()
+
+
+def unfinished_emoji(text: str) -> int:
+    """Where an emoji begins that the next piece of text may complete; the text's length if there is none."""
+    start = max(0, len(text) - _LONGEST_EMOJI)
+    found = _UNFINISHED_EMOJI.search(text, start)
     return len(text) if found is None else found.start()
 
 

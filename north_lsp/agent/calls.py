@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.arguments import repaired
 from north_lsp.agent.commands import run_command
 from north_lsp.agent.digests import shortened, shortened_text
 from north_lsp.agent.edits import review_edit
@@ -35,7 +36,7 @@ class Calls:
     @property
     def is_stuck(self) -> bool:
         """The model makes the same call again and again."""
-        return self._repetition.is_stuck
+        return self._repetition.is_endless
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls in order, neighbouring readers side by side. Raises StopTurn."""
@@ -143,8 +144,9 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - one broken tool must not take the turn with it
             self._state.on_failure(f"tool {call.name}", error)
             result = self._failure(call, ToolError("INTERNAL", f"{call.name} failed in North ({type(error).__name__})"))
-        if (note := self._repetition.seen(call.name, call.arguments, result.text)) is not None:
-            result = replace(result, text=result.text + note)
+        tool = self._state.tools.find(call.name)
+        noted = self._repetition.note(call, result, writes=isinstance(tool, WriteTool))
+        result = replace(result, text=noted)
         self._results[call.id] = result
         await self._finish(unstored)
         if stop:
@@ -157,7 +159,7 @@ class Calls:
     async def _run(self, call: ToolCall) -> Result:
         if call.problem is not None:
             raise ToolError("INVALID_INPUT", call.problem, "send the call again with complete arguments")
-        tool, args = self._state.tools.check(call.name, call.arguments, self._state.mode)
+        tool, args = self._state.tools.check(call.name, self._repaired(call), self._state.mode)
         with self._state.diagnostics.timed_tool(call) as outcome:
             match tool:
                 case ReadTool():
@@ -178,6 +180,15 @@ class Calls:
                     raise ToolError("UNAVAILABLE", f"{call.name} cannot be run here")
             outcome.ok = not result.is_error
         return result
+
+    def _repaired(self, call: ToolCall) -> dict[str, object]:
+        tool = self._state.tools.find(call.name)
+        if tool is None:
+            return dict(call.arguments)
+        arguments, changed = repaired(call.arguments, tool.args.model_json_schema())
+        if changed:
+            self._state.diagnostics.event("arguments_repaired", toolName=call.name, fields=changed)
+        return arguments
 
     async def _output(self, call: ToolCall, output: Output) -> Result:
         if output.digest is not None and self._state.artifacts is not None:

@@ -1,29 +1,63 @@
-"""Calls that repeat themselves: a model that gets nowhere is told so, and is stopped when it does not listen."""
+"""A model that goes round in circles: the same call with the same result again, or edits that keep failing."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
 
-_NOTE_AT, _STOP_AT = 3, 6
-NOTE = (
-    "\n\nThis is the same call with the same result as before, {count} times in a row."
-    " Do something else, or say what is missing."
-)
+from north_lsp.agent.results import Result
+from north_lsp.providers.base import ToolCall
+
+NOTED, STOPPED = 3, 6
+FAILED_EDITS = 2
 
 
 class Repetition:
-    """Counts identical calls (tool, arguments, result) in a row."""
+    """Sees the results of a turn's calls in their order."""
 
     def __init__(self) -> None:
         self._last: tuple[str, str, str] | None = None
-        self._count = 0
+        self._times = 0
+        self._failed: Counter[str] = Counter()
 
     @property
-    def is_stuck(self) -> bool:
-        return self._count >= _STOP_AT
+    def is_endless(self) -> bool:
+        return self._times >= STOPPED
 
-    def seen(self, tool: str, arguments: Mapping[str, object], result: str) -> str | None:
-        """Count a call; what to add to its result, if anything."""
-        key = (tool, json.dumps(arguments, sort_keys=True, default=str), result)
-        self._count = self._count + 1 if key == self._last else 1
+    @property
+    def times(self) -> int:
+        return self._times
+
+    def note(self, call: ToolCall, result: Result, *, writes: bool) -> str:
+        """The result's text for the model, with a remark where one is due."""
+        key = (call.name, json.dumps(call.arguments, sort_keys=True, default=str), result.text)
+        self._times = self._times + 1 if key == self._last else 1
         self._last = key
-        return NOTE.format(count=self._count) if self._count >= _NOTE_AT else None
+        remarks: list[str] = []
+        if self._times >= NOTED:
+            remarks.append(
+                f"This is the {_ordinal(self._times)} time in a row that the same call gave the same result."
+                " Do something else."
+            )
+        path = str(call.arguments.get("path", ""))
+        if writes and path:
+            self._failed[path] = self._failed[path] + 1 if result.is_error else 0
+            if self._failed[path] >= FAILED_EDITS:
+                remarks.append(
+                    f"{self._failed[path]} edits of {path} have failed: read the region again, then use its exact text"
+                    " or make all changes in one batch."
+                )
+        return with_note(result.text, " ".join(remarks)) if remarks else result.text
+
+
+def with_note(text: str, note: str) -> str:
+    """A result's text with a remark, in the result's own form."""
+    try:
+        envelope = json.loads(text)
+    except ValueError:
+        envelope = None
+    if isinstance(envelope, dict) and "ok" in envelope:
+        return json.dumps(envelope | {"note": note}, ensure_ascii=False, separators=(",", ":"))
+    return f"{text}\n\n[{note}]"
+
+
+def _ordinal(number: int) -> str:
+    return {3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}.get(number, f"{number}th")

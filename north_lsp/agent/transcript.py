@@ -13,6 +13,7 @@ from north_lsp.providers.base import (
     ToolResult,
     UserMessage,
 )
+from north_lsp.providers.catalog import Model
 
 Entry = Mapping[str, Any]
 
@@ -73,9 +74,10 @@ def _user_text(message: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def messages_of(path: Iterable[Entry], without: Collection[str] = ()) -> list[Message]:
-    """The model's messages for an active path, repaired: every call has exactly one result, directly behind it. Answers
-    with a call of `without` are left out."""
+def messages_of(path: Iterable[Entry], model: Model, without: Collection[str] = ()) -> list[Message]:
+    """The messages for a model and an active path, repaired: every call has exactly one result, directly behind it.
+    Thinking that another model signed is left out, since only its own can read it; so are answers with a call of
+    `without`."""
     messages: list[Message] = []
     entries = [entry["message"] for entry in path if entry.get("type") == "message" and not _excluded(entry)]
     for index, stored in enumerate(entries):
@@ -85,7 +87,7 @@ def messages_of(path: Iterable[Entry], without: Collection[str] = ()) -> list[Me
             case "toolResult" if stored.get("toolName") == FILE_BLOCK:
                 messages.append(UserMessage(f"[North] The file {_result(stored).text}"))
             case "assistant" if not any(block.id in without for block in _calls_of(stored)):
-                messages.extend(_answer(stored, _results_behind(entries, index)))
+                messages.extend(_answer(stored, _results_behind(entries, index), model))
             case "bashExecution":
                 messages.append(UserMessage(_own_command_text(stored)))
     return messages
@@ -120,8 +122,9 @@ def _excluded(entry: Entry) -> bool:
     return not isinstance(message, Mapping) or bool(excluded or message.get("excludeFromContext"))
 
 
-def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult]) -> Sequence[Message]:
-    blocks = blocks_of(stored)
+def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult], model: Model) -> Sequence[Message]:
+    is_own = (stored.get("provider"), stored.get("model")) == (model.provider.id, model.id)
+    blocks = [block for block in blocks_of(stored) if is_own or not isinstance(block, Thinking)]
     useful = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())
     if not any(isinstance(block, Text | ToolCall) for block in useful):
         # Thinking alone, or nothing: an answer that failed. The alternation of roles still needs something here.
