@@ -402,6 +402,7 @@ class Bash:
         """Read what is printed, always: a process in the background would stop at a full terminal."""
         with anyio.CancelScope() as self._pump_scope:
             while not self._closed:
+                has_ended = self._process.poll() is not None  # asked first: it may print its last words in between
                 data = self._read_some()
                 if data is None:
                     return
@@ -411,7 +412,7 @@ class Bash:
                         self._on_bytes(data)
                     await anyio.lowlevel.checkpoint()
                     continue
-                self._drained = self._process.poll() is not None
+                self._drained = has_ended
                 with contextlib.suppress(anyio.ClosedResourceError):
                     await anyio.wait_readable(self._master)
 
