@@ -19,6 +19,7 @@ from north_lsp import __version__
 from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.editor import ClientFiles
+from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.modes import MODES, find_mode
@@ -94,7 +95,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 load_tools,
                 background,
                 _retry(settings),
-                Costs(locations),
+                CostKeeper(Costs(locations), background),
                 fallbacks,
                 settings,
             )

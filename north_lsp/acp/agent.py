@@ -214,7 +214,7 @@ class AcpAgent:
 
     async def _costs(self, params: Params, call: Call) -> object:
         """What every model has used and cost over all conversations."""
-        return await anyio.to_thread.run_sync(self._environment.costs.read)
+        return await self._environment.costs.totals()
 
     async def _retry_now(self, params: Params, call: Call) -> object:
         """Does not wait any longer; `{ok}` tells whether a model was waited for."""

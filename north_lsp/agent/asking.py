@@ -319,7 +319,7 @@ class Asking:
             durationMs=streamed.duration_ms,
             output=usage.output,
         )
-        await self._state.count(self._model, usage, self._model.prices.cost(usage))
+        self._state.count(self._model, usage)
         event = usage_of(self._state.conversation.active_path(), self._model.window)
         if event is not None:
             await self._state.editor.show(event)

@@ -182,10 +182,7 @@ class Calls:
         return result
 
     def _repaired(self, call: ToolCall) -> dict[str, object]:
-        tool = self._state.tools.find(call.name)
-        if tool is None:
-            return dict(call.arguments)
-        arguments, changed = repaired(call.arguments, tool.args.model_json_schema())
+        arguments, changed = repaired(call.arguments, self._state.tools.schema(call.name))
         if changed:
             self._state.diagnostics.event("arguments_repaired", toolName=call.name, fields=changed)
         return arguments

@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from north_lsp.agent.commands import sandbox_of
 from north_lsp.agent.context import system_text
+from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
@@ -26,14 +27,12 @@ from north_lsp.agent.turn import Stopped, Turn
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
-from north_lsp.providers.base import Usage
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.costs import Costs
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
 from north_lsp.tools.base import Mode, Workspace
@@ -56,7 +55,7 @@ class Environment:
     load_tools: Callable[[], "Registry"]
     background: anyio.abc.TaskGroup
     retry: RetrySettings
-    costs: Costs
+    costs: CostKeeper
     fallbacks: Fallbacks
     settings: Settings = field(default_factory=Settings)
 
@@ -182,7 +181,7 @@ class Session:
             self.retry_control,
             self._steering,
             self._say,
-            self._count,
+            self._environment.costs.record,
             self._environment.fallbacks.after,
             self._artifacts,
             self._environment.settings,
@@ -196,6 +195,9 @@ class Session:
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
                 await self._sync()
+                await self._environment.costs.settle()
+                if (problem := self._environment.costs.take_problem()) is not None:
+                    await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
@@ -206,23 +208,6 @@ class Session:
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
         entry = self._conversation.append("message", message=message)
         await self._editor.show(UserSaid(entry["id"], shown_text(message)))
-
-    async def _count(self, model: Model, usage: Usage, cost: float) -> None:
-        counts = {
-            "input": usage.input,
-            "output": usage.output,
-            "cacheRead": usage.cache_read,
-            "cacheWrite": usage.cache_write,
-        }
-        if model.provider.api == "offline" or not any(counts.values()):
-            return
-        try:
-            aside = await anyio.to_thread.run_sync(self._environment.costs.add, model.id, counts, cost)
-        except OSError as error:
-            self._diagnostics.event("costs_not_stored", error=str(error))
-            return
-        if aside is not None:
-            await self._editor.show(Notice("warning", f"the costs could not be read; they were kept as {aside}"))
 
     async def _run_own(self, parts: tuple[Part, ...], own: OwnCommand) -> Stopped:
         """A command that the user typed (`!ls`): no model, no question."""

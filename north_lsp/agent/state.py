@@ -69,7 +69,7 @@ class TurnState:
     retry_control: RetryControl
     steering: Steering
     say: Callable[[tuple[Part, ...]], Awaitable[None]]
-    count: Callable[[Model, Usage, float], Awaitable[None]]
+    count: Callable[[Model, Usage], None]
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
     artifacts: Artifacts | None = None
     settings: Settings = field(default_factory=Settings)

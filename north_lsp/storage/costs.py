@@ -1,7 +1,8 @@
 """What every model has used and cost: `<data>/costs.json`, shared by all conversations and processes."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,18 @@ from north_lsp.storage.relaxed_json import JsonError
 _DAYS = 90
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One request's use of a model: tokens, and US dollars."""
+
+    model: str
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float
+
+
 class Costs:
     """Methods block and take a lock for a moment: call them on a thread."""
 
@@ -20,22 +33,16 @@ class Costs:
         self._locations = locations
         self._path = locations.data / "costs.json"
 
-    def add(self, model: str, counts: Mapping[str, int], cost_usd: float, now: datetime | None = None) -> Path | None:
-        """Add one request: `counts` has input, output, cacheRead and cacheWrite tokens. Returns where a file that could
-        not be read was put aside. Raises OSError, also for a lock that stays taken."""
+    def add(self, spent: Iterable[Spent], now: datetime | None = None) -> Path | None:
+        """Add requests. Returns where a file that could not be read was put aside. Raises OSError, also for a lock that
+        stays taken."""
         day = (now or datetime.now(UTC)).date()
         with short_lock(self._locations, "costs"):
             content, aside = self._read_or_set_aside()
-            row = content["byModel"].setdefault(model, {})
-            for key in ("input", "output", "cacheRead", "cacheWrite"):
-                row[f"{key}Tokens"] = _count(row.get(f"{key}Tokens")) + max(counts.get(key, 0), 0)
-            row["requests"] = _count(row.get("requests")) + 1
-            row["costUsd"] = _amount(row.get("costUsd")) + cost_usd
-            content["allTimeCostUsd"] = _amount(content.get("allTimeCostUsd")) + cost_usd
-            days = content["byDay"]
-            days[day.isoformat()] = _amount(days.get(day.isoformat())) + cost_usd
+            for request in spent:
+                _add(content, request, day.isoformat())
             oldest = (day - timedelta(days=_DAYS)).isoformat()
-            content["byDay"] = {date: amount for date, amount in days.items() if date > oldest}
+            content["byDay"] = {date: amount for date, amount in content["byDay"].items() if date > oldest}
             content["lastUpdated"] = round(time.time() * 1000)
             private_directory(self._path.parent)
             write_atomic(self._path, json_bytes(content))
@@ -56,6 +63,22 @@ class Costs:
         except JsonError:
             content = None
         return (content, None) if content is not None else (_empty(), set_aside(self._path))
+
+
+def _add(content: dict[str, Any], spent: Spent, day: str) -> None:
+    row = content["byModel"].setdefault(spent.model, {})
+    counts = {
+        "inputTokens": spent.input,
+        "outputTokens": spent.output,
+        "cacheReadTokens": spent.cache_read,
+        "cacheWriteTokens": spent.cache_write,
+        "requests": 1,
+    }
+    for key, count in counts.items():
+        row[key] = _count(row.get(key)) + max(count, 0)
+    row["costUsd"] = _amount(row.get("costUsd")) + spent.cost_usd
+    content["allTimeCostUsd"] = _amount(content.get("allTimeCostUsd")) + spent.cost_usd
+    content["byDay"][day] = _amount(content["byDay"].get(day)) + spent.cost_usd
 
 
 def _empty() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -39,6 +40,11 @@ class Registry:
             ToolSpec(tool.name, _description(tool), _schema(tool.args)) for tool in tools if mode in tool.modes
         )
 
+    def schema(self, name: str) -> Mapping[str, object]:
+        """The JSON Schema of a tool's arguments; empty for a tool that does not exist."""
+        tool = self._tools.get(name)
+        return _schema(tool.args) if tool is not None else {}
+
     def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[Tool, Any]:
         """The tool and its parsed arguments. Raises ToolError before anything has run."""
         tool = self._tools.get(name)
@@ -71,7 +77,9 @@ def _description(tool: Tool) -> str:
     return description(tool.name)
 
 
-def _schema(model: type[BaseModel]) -> dict[str, object]:
+@cache
+def _schema(model: type[BaseModel]) -> Mapping[str, object]:
+    """Made once, and the same object for every request: nobody may change it."""
     schema = model.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)

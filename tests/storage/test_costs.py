@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.storage.costs import Costs
+from north_lsp.storage.costs import Costs, Spent
 from north_lsp.storage.locations import Locations
 
-COUNTS = {"input": 10, "output": 2, "cacheRead": 5, "cacheWrite": 1}
+
+def spent(model: str, cost: float, tokens: int = 10) -> list[Spent]:
+    return [Spent(model, tokens, 2, 5, 1, cost)]
 
 
 @pytest.fixture
@@ -25,9 +27,9 @@ def test_requests_add_up_by_model_and_day(locations: Locations) -> None:
     costs = Costs(locations)
     assert costs.read() == {"allTimeCostUsd": 0.0, "byModel": {}, "byDay": {}}
     day = datetime(2026, 1, 2, tzinfo=UTC)
-    costs.add("one", COUNTS, 0.25, day)
-    costs.add("one", COUNTS, 0.25, day)
-    costs.add("two", COUNTS | {"input": -5}, 0.5, day + timedelta(days=1))
+    costs.add(spent("one", 0.25), day)
+    costs.add(spent("one", 0.25), day)
+    costs.add(spent("two", 0.5, -5), day + timedelta(days=1))
     found = costs.read()
     assert found["allTimeCostUsd"] == 1.0
     assert found["byDay"] == {"2026-01-02": 0.5, "2026-01-03": 0.5}
@@ -46,19 +48,19 @@ def test_only_ninety_days_are_kept(locations: Locations) -> None:
     costs = Costs(locations)
     day = datetime(2026, 1, 1, tzinfo=UTC)
     for days in range(100):
-        costs.add("one", COUNTS, 1.0, day + timedelta(days=days))
+        costs.add(spent("one", 1.0), day + timedelta(days=days))
     assert len(costs.read()["byDay"]) == 90
     assert costs.read()["allTimeCostUsd"] == 100.0
 
 
 ADD = """
 import sys
-from north_lsp.storage.costs import Costs
+from north_lsp.storage.costs import Costs, Spent
 from north_lsp.storage.locations import Locations
 import os
 costs = Costs(Locations.from_environment(os.environ))
 for _ in range(25):
-    costs.add("one", {"input": 1}, 0.5)
+    costs.add([Spent("one", 1, 0, 0, 0, 0.5)])
 """
 
 
@@ -79,18 +81,18 @@ def test_a_file_that_cannot_be_read_is_put_aside(locations: Locations, content: 
     path.write_text(content)
     costs = Costs(locations)
     assert costs.read()["allTimeCostUsd"] == 0.0
-    aside = costs.add("one", COUNTS, 1.0)
+    aside = costs.add(spent("one", 1.0))
     assert aside is not None
     assert aside.read_text() == content
     assert costs.read()["allTimeCostUsd"] == 1.0
-    assert costs.add("one", COUNTS, 1.0) is None
+    assert costs.add(spent("one", 1.0)) is None
 
 
 def test_what_a_newer_version_added_stays(locations: Locations) -> None:
     locations.data.mkdir(parents=True)
     path = locations.data / "costs.json"
     path.write_text(json.dumps({"allTimeCostUsd": 2, "byModel": {"one": {"new": "field"}}, "more": [1]}))
-    Costs(locations).add("one", COUNTS, 1.0)
+    Costs(locations).add(spent("one", 1.0))
     found = json.loads(path.read_text())
     assert found["more"] == [1]
     assert found["byModel"]["one"]["new"] == "field"

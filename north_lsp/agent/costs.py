@@ -1,0 +1,57 @@
+"""Counting what requests use: the totals' file is written beside the turn, several requests at once if need be."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from north_lsp.providers.base import Usage
+from north_lsp.providers.catalog import Model
+from north_lsp.storage.costs import Costs, Spent
+
+
+class CostKeeper:
+    """One for a process. `problem` is what the user should be told, once."""
+
+    def __init__(self, costs: Costs, background: anyio.abc.TaskGroup) -> None:
+        self._costs = costs
+        self._background = background
+        self._pending: list[Spent] = []
+        self._writing = anyio.Lock()
+        self._aside: Path | None = None
+        self._error: OSError | None = None
+
+    def record(self, model: Model, usage: Usage) -> None:
+        """A request's use; the offline model's counts nothing."""
+        counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+        if model.provider.api != "offline" and any(counts):
+            self._pending.append(Spent(model.id, *counts, model.prices.cost(usage)))
+            self._background.start_soon(self.settle)
+
+    async def settle(self) -> None:
+        """Wait until everything that was recorded is in the file, or cannot be written now."""
+        async with self._writing:
+            spent, self._pending = self._pending, []
+            if not spent:
+                return
+            try:
+                with anyio.CancelScope(shield=True):
+                    self._aside = await anyio.to_thread.run_sync(self._costs.add, spent) or self._aside
+                self._error = None
+            except OSError as error:
+                self._pending = [*spent, *self._pending]  # tried again with the next request
+                self._error = error
+
+    def take_problem(self) -> str | None:
+        """What the user should be told, once."""
+        error, aside = self._error, self._aside
+        self._error, self._aside = None, None
+        if error is not None:
+            return f"the costs could not be stored: {error.strerror or error}"
+        return f"the costs could not be read; they were kept as {aside}" if aside is not None else None
+
+    async def totals(self) -> dict[str, Any]:
+        await self.settle()
+        return await anyio.to_thread.run_sync(self._costs.read)
