@@ -1,5 +1,6 @@
 """In what the servers differ that speak OpenAI's Chat Completions. Data and pure functions; imports nothing heavy."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -74,6 +75,11 @@ def compat_for(address: str, configured: Mapping[str, Any]) -> Compat:
     return Compat(**{**preset(address), **configured})
 
 
+_COMPLAINT = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra (field|input|param)"
+    r"|invalid (param|role|field|argument)|instead|does not exist|no such",
+    re.IGNORECASE,
+)
 _UNSUPPORTED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("stream_options", {"supports_usage_in_streaming": False}),
     ("max_completion_tokens", {"max_tokens_field": "max_tokens"}),
@@ -91,6 +97,8 @@ def without_unsupported(compat: Compat, text: str) -> Compat | None:
 
     "Use 'max_completion_tokens' instead of 'max_tokens'" names both: the one that was sent is the one to change.
     """
+    if not _COMPLAINT.search(text):
+        return None
     for name, change in _UNSUPPORTED:
         if name in text and name in _sent(compat):
             return replace(compat, **change)

@@ -47,6 +47,7 @@ _REASONS: dict[str, StopReason] = {
 }
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 _MAX_ID = 40
+_MAX_FORMS = 4
 
 
 class ChatProvider:
@@ -76,7 +77,7 @@ class ChatProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer(_used_ids(request), self._compat.reasoning_content_field)
-        while True:
+        for attempt in range(_MAX_FORMS):
             model = self._wire_id or request.model
             body = request_body(request, self._compat, self._address, model, self._reasons) | self._extra
             post = partial(self._client.post, "/chat/completions", body)
@@ -88,8 +89,8 @@ class ChatProvider:
             except Refused as error:
                 # A server that does not know a parameter is asked again without it, from now on.
                 changed = None
-                if error.status in (400, 422):
-                    changed = without_unsupported(self._compat, describe(error.body, error.raw)[1] + error.raw)
+                if error.status in (400, 422) and attempt + 1 < _MAX_FORMS:
+                    changed = without_unsupported(self._compat, describe(error.body, error.raw)[1])
                 if changed is None:
                     yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
                     return
@@ -260,12 +261,11 @@ class _Answer:
         events = self._close()
         if self._reason is None and not (self._is_done and self._blocks):
             return events, None
-        for call in self._calls.values():
-            if call.index is not None:
-                known = self._blocks[call.index]
-                assert isinstance(known, ToolCall)
-                block = self._blocks[call.index] = parse_call(known.id, known.name, "".join(call.json))
-                events.append(BlockEnd(call.index, block))
+        texts = {call.index: "".join(call.json) for call in self._calls.values()}
+        for index, block in enumerate(self._blocks):
+            if isinstance(block, ToolCall):
+                call = self._blocks[index] = parse_call(block.id, block.name, texts[index])
+                events.append(BlockEnd(index, call))
         reason = _REASONS.get(self._reason or "stop", "stop")
         has_calls = any(isinstance(block, ToolCall) for block in self._blocks)
         if reason in ("stop", "toolUse"):
@@ -381,8 +381,10 @@ class _Answer:
             known = self._last
         if known is None:
             known = _Call(id)
-            key = ("index", index)
-            self._calls[key if index is not None and key not in self._calls else ("new", len(self._calls))] = known
+            key = ("index", index) if index is not None else ("new", len(self._calls))
+            if key in self._calls:
+                self._calls["old", len(self._calls)] = self._calls[key]
+            self._calls[key] = known
         self._last = known
         return known
 
