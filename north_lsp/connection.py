@@ -29,7 +29,7 @@ from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
 from north_lsp.options import Options
-from north_lsp.providers.catalog import catalog
+from north_lsp.providers.discovery import Discoverer
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
@@ -75,12 +75,16 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     except SettingsError as error:
         diagnostics.event("config_error", message=str(error))
         settings = Settings()
+    known = await anyio.to_thread.run_sync(options.load_catalog)
+    for problem in known.problems:
+        diagnostics.event("config_error", message=problem)
     try:
         async with anyio.create_task_group() as background:
             providers = ProviderPool(options.environ)
-            environment = Environment(locations, options.environ, catalog(), providers, load_tools, background)
-            defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
-            background.start_soon(_warm_up, defaults, providers)
+            environment = Environment(locations, options.environ, known, providers, load_tools, background)
+            model = options.choose_model(settings.selected_model, known)
+            defaults = Defaults(model, options.mode or settings.mode_default)
+            background.start_soon(_warm_up, defaults, providers, Discoverer(known, options.environ))
             yield Core(environment, defaults, diagnostics)
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
@@ -90,11 +94,12 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         log.close()
 
 
-async def _warm_up(defaults: Defaults, providers: ProviderPool) -> None:
-    """Load on a thread what the first prompt needs."""
+async def _warm_up(defaults: Defaults, providers: ProviderPool, discoverer: Discoverer) -> None:
+    """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.to_thread.run_sync(load_tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
+    await discoverer.refresh()
 
 
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:

@@ -27,5 +27,6 @@ def build_request(
     model: Model, system: str, path: Iterable[Entry], tools: tuple[ToolSpec, ...], conversation_id: str
 ) -> ModelRequest:
     """One request; for a longer path of the same conversation it begins with the whole of this one."""
-    max_output = min(model.max_output, 32_000)
-    return ModelRequest(model.id, system, messages_of(path), tools, max_output, conversation_id)
+    return ModelRequest(
+        model.id, system, messages_of(path), tools, model.output_limit, conversation_id, model.reasoning
+    )

@@ -71,7 +71,7 @@ class Session:
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
-        environ = command_environment(environment.environ, secret_names())
+        environ = command_environment(environment.environ, secret_names(environment.catalog))
         environ["NORTH_SESSION_ID"] = conversation.id
         self._runner = CommandRunner(environ, environment.background)
 

@@ -193,10 +193,13 @@ class Catalog:
 
     def is_available(self, model: Model, environ: Mapping[str, str] | None = None) -> bool:
         """Whether it can be used as far as credentials go."""
-        provider, known = model.provider, self.environ if environ is None else environ
-        if provider.address_in(known) is None and provider.api != "offline":
+        return self.is_usable(model.provider, self.environ if environ is None else environ)
+
+    def is_usable(self, provider: ProviderInfo, environ: Mapping[str, str]) -> bool:
+        """Whether a provider has an address, and a key if it wants one."""
+        if provider.address_in(environ) is None and provider.api != "offline":
             return False
-        return provider.keyless or has_credential(provider, known)
+        return provider.keyless or has_credential(provider, environ)
 
     def available(self) -> tuple[Model, ...]:
         """The models that can be used, in their order."""
@@ -246,14 +249,18 @@ def require_credential(model: Model, environ: Mapping[str, str]) -> str | None:
 
 def find_credential(model: Model, environ: Mapping[str, str]) -> Credential | None:
     """The model's key; None for a model that goes without. May run a command. Raises MissingCredential."""
-    source = require_credential(model, environ)
-    if source is None:
-        return None
-    name = credential(model.provider, environ)
+    require_credential(model, environ)
+    return find_key(model.provider, environ)
+
+
+def find_key(provider: ProviderInfo, environ: Mapping[str, str]) -> Credential | None:
+    """The provider's key, if there is one. May run a command. Raises MissingCredential."""
+    name = credential(provider, environ)
     if name is not None:
         return Credential(environ[name].strip(), name, name.endswith("_TOKEN"))
-    assert model.provider.key is not None
-    return model.provider.key.resolve(environ)
+    if provider.key is not None and provider.key.is_there(environ):
+        return provider.key.resolve(environ)
+    return None
 
 
 def secret_names(known: Catalog | None = None) -> frozenset[str]:
