@@ -143,7 +143,11 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
     """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
     messages = _messages(request.messages, request.model)
     budget = request.reasoning.budget
-    may_think = budget >= _LEAST_BUDGET and budget < request.max_output and _tool_loop_can_think(messages)
+    may_think = (
+        budget >= _LEAST_BUDGET
+        and budget < request.max_output
+        and _tool_loop_can_think(request.messages, request.model)
+    )
     _break_for_lookback(messages)
     body: dict[str, Any] = {
         "model": request.model,
@@ -206,19 +210,19 @@ def _id(id: str) -> str:
     return f"{legal[: _MAX_ID - 17]}_{sha256(id.encode()).hexdigest()[:16]}"
 
 
-def _tool_loop_can_think(messages: Sequence[dict[str, Any]]) -> bool:
-    """A running tool loop must have begun with thinking if it is to go on with it: the vendor refuses others (begun by
-    another model, or with thinking off)."""
+def _tool_loop_can_think(messages: Sequence[Message], model: str) -> bool:
+    """A tool loop that another model has begun has no thinking that this one could go on from; the vendor then refuses
+    a request with thinking on."""
+    first: AssistantMessage | None = None
     for message in reversed(messages):
-        if message["role"] == "user":
-            if message["content"][0]["type"] != "tool_result":
-                return True
-        elif any(part["type"] == "tool_use" for part in message["content"]):
-            if message["content"][0]["type"] not in ("thinking", "redacted_thinking"):
-                return False
-        else:
-            return True
-    return True
+        match message:
+            case UserMessage():
+                break
+            case AssistantMessage():
+                first = message
+            case ToolResult():
+                pass
+    return first is None or first.model in ("", model)
 
 
 def _break_for_lookback(messages: Sequence[dict[str, Any]]) -> None:
