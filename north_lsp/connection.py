@@ -33,7 +33,7 @@ from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
 from north_lsp.options import Options
 from north_lsp.providers.base import Timeouts
-from north_lsp.providers.catalog import catalog
+from north_lsp.providers.discovery import Discoverer
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
@@ -80,17 +80,20 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     except SettingsError as error:
         diagnostics.event("config_error", message=str(error))
         settings = Settings()
+    known = await anyio.to_thread.run_sync(options.load_catalog)
+    for problem in known.problems:
+        diagnostics.event("config_error", message=problem)
     try:
         async with anyio.create_task_group() as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
             providers = ProviderPool(options.environ, timeouts)
-            fallbacks = Fallbacks(settings.retry_fallback_chains, catalog(), providers)
+            fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
             for problem in fallbacks.problems:
                 diagnostics.event("config_error", message=problem)
             environment = Environment(
                 locations,
                 options.environ,
-                catalog(),
+                known,
                 providers,
                 load_tools,
                 background,
@@ -99,8 +102,9 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 fallbacks,
                 settings,
             )
-            defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
-            background.start_soon(_warm_up, defaults, providers)
+            model = options.choose_model(settings.selected_model, known)
+            defaults = Defaults(model, options.mode or settings.mode_default)
+            background.start_soon(_warm_up, defaults, providers, Discoverer(known, options.environ))
             yield Core(environment, defaults, diagnostics)
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
@@ -122,11 +126,12 @@ def _retry(settings: Settings) -> RetrySettings:
     )
 
 
-async def _warm_up(defaults: Defaults, providers: ProviderPool) -> None:
-    """Load on a thread what the first prompt needs."""
+async def _warm_up(defaults: Defaults, providers: ProviderPool, discoverer: Discoverer) -> None:
+    """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.to_thread.run_sync(load_tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
+    await discoverer.refresh()
 
 
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:

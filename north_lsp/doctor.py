@@ -10,7 +10,7 @@ from typing import Literal
 
 from north_lsp import __version__
 from north_lsp.options import Options
-from north_lsp.providers.catalog import catalog, credential
+from north_lsp.providers.catalog import credential, has_credential
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import SettingsError, load_settings
@@ -23,6 +23,11 @@ _KNOWN = {
     "NORTH_DATA_DIR",
     "NORTH_STATE_DIR",
     "NORTH_LOG_LEVEL",
+    "NORTH_FAST_MODEL",
+    "NORTH_SLOW_MODEL",
+    "NORTH_PLAN_MODEL",
+    "NORTH_CA_BUNDLE",
+    "NORTH_DISCOVERY",
     "NORTH_OFFLINE_DELAY_MS",
     "NORTH_TCP_TOKEN",
 }
@@ -112,22 +117,22 @@ def _settings(options: Options) -> Iterator[Finding]:
 
 
 def _models(options: Options) -> Iterator[Finding]:
-    for provider in catalog().providers:
-        if not provider.credentials:
-            continue
-        name = credential(provider, options.environ)
-        if name is not None:
-            base = options.environ.get(provider.base_url or "")
-            yield Finding("ok", f"{provider.title}: {name} is set" + (f", served by {base}" if base else ""))
-        else:
+    known = options.load_catalog()
+    for problem in known.problems:
+        yield Finding("error", problem, "mend the file; docs/models.md says what may stand in it")
+    keyed = [provider for provider in known.providers if has_credential(provider, options.environ)]
+    for provider in keyed:
+        name = credential(provider, options.environ) or "a key in models.yml"
+        base = options.environ.get(provider.base_url or "")
+        yield Finding("ok", f"{provider.title}: {name} is set" + (f", served by {base}" if base else ""))
+    for provider in known.providers:
+        if provider.default is not None and provider.credentials and provider not in keyed:
             yield Finding(
                 "note",
-                f"{provider.title}: no key; the offline model answers",
+                f"{provider.title}: no key" + ("" if keyed else "; the offline model answers"),
                 f"set {provider.credentials[-1]} in the environment that starts the editor",
             )
-    if options.environ.get("OPENAI_API_KEY"):
-        yield Finding("note", "OPENAI_API_KEY is set, but this version has no OpenAI models yet", "use Anthropic's")
-    yield Finding("ok", f"model: {options.choose_model(None).title}")
+    yield Finding("ok", f"model: {options.choose_model(None, known).title}")
 
 
 def _tools(options: Options) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from north_lsp.providers.catalog import Model
+    from north_lsp.providers.catalog import Catalog, Model
     from north_lsp.tools.base import Mode
 
 
@@ -29,14 +29,21 @@ class Options:
         if self.model is not None:
             self.choose_model(None)
 
-    def choose_model(self, saved: str | None) -> "Model":
+    def load_catalog(self) -> "Catalog":
+        """The shipped models, and the user's. Reads files."""
+        from north_lsp.providers.catalog import load_catalog
+        from north_lsp.storage.locations import Locations
+
+        return load_catalog(Locations.from_environment(self.environ).config, self.environ)
+
+    def choose_model(self, saved: str | None, known: "Catalog | None" = None) -> "Model":
         """The model to start with: the one asked for, else the saved choice, else the default of what has a key.
 
         Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
         """
-        from north_lsp.providers.catalog import MissingCredential, UnknownModel, catalog, require_credential
+        from north_lsp.providers.catalog import MissingCredential, UnknownModel, require_credential
 
-        known = catalog()
+        known = known or self.load_catalog()
         for selector, is_asked in ((self.model, True), (saved, False)):
             if selector is None:
                 continue

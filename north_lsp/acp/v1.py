@@ -159,7 +159,9 @@ def mode_state(mode: Mode) -> dict[str, Any]:
 def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     """All options with their current values, in their fixed order."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
-    models = [{"value": known.selector, "name": known.title} for known in catalog.models]
+    usable = catalog.available()
+    others = () if any(known.selector == session.model.selector for known in usable) else (session.model,)
+    models = [{"value": known.selector, "name": known.title} for known in (*usable, *others)]
     edits = [
         {"value": "review", "name": "Review", "description": "Every edit is reviewed before it is written"},
         {"value": "auto", "name": "Accept", "description": "Edits are applied; protected files still ask"},

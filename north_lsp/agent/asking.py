@@ -168,17 +168,13 @@ class Asking:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
-                with anyio.move_on_after(state.request_seconds) as limit:
-                    async with aclosing(self._provider.stream(request)) as events:
-                        async for event in events:
-                            renamed = ids.rename(event)
-                            if isinstance(renamed, Done | Failed):
-                                end = renamed
-                                break
-                            await self._take(renamed, streamed, merger)
-                if limit.cancelled_caught:
-                    text = f"the model's answer took longer than {state.request_seconds:g} s"
-                    end = Failed("network", text, streamed.message(), retryable=True)
+                async with aclosing(self._provider.stream(request)) as events:
+                    async for event in events:
+                        renamed = ids.rename(event)
+                        if isinstance(renamed, Done | Failed):
+                            end = renamed
+                            break
+                        await self._take(renamed, streamed, merger)
                 streamed.broke_in_file = self._files.in_block and not isinstance(end, Done)
                 if rest := await self._files.finish():
                     await merger.add(rest, thinking=False)

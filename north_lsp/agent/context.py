@@ -33,5 +33,5 @@ def build_request(
 ) -> ModelRequest:
     """One request; for a longer path of the same conversation it begins with the whole of this one. Answers with a call
     of `without` are left out."""
-    max_output = min(model.max_output, 32_000)
-    return ModelRequest(model.id, system, messages_of(path, model, without), tools, max_output, conversation_id)
+    messages = messages_of(path, model, without)
+    return ModelRequest(model.id, system, messages, tools, model.output_limit, conversation_id, model.reasoning)

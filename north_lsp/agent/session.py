@@ -89,7 +89,8 @@ class Session:
         self._closed = False
         self.retry_control = RetryControl()
         self._steering = Steering()
-        environ = command_environment(environment.environ, secret_names(), environment.settings.shell_pass_variables)
+        secrets = secret_names(environment.catalog)
+        environ = command_environment(environment.environ, secrets, environment.settings.shell_pass_variables)
         environ["NORTH_SESSION_ID"] = conversation.id
         withheld = frozenset(environment.environ.keys() - environ.keys())
         sandbox = sandbox_of(environment.settings, self.roots, environ)
@@ -176,7 +177,6 @@ class Session:
             self._runner,
             self._diagnostics,
             self._sync,
-            self._environment.providers.timeouts.request,
             self._environment.retry,
             self.retry_control,
             self._steering,

@@ -89,8 +89,8 @@ class SessionFactory:
                 mode = "ask" if entry.get("mode") == "ask" else "agent"
             elif entry["type"] == "model_change":
                 selector = entry.get("model")
-        known = environment.catalog.models
-        model = next((model for model in known if model.selector == selector), self._defaults.model)
+        default = self._defaults.model
+        model = default if selector == default.selector else environment.catalog.get(str(selector)) or default
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         rules = {root: IgnoreRules.of(root) for root in roots.roots}

@@ -64,7 +64,6 @@ class TurnState:
     runner: CommandRunner
     diagnostics: Diagnostics
     sync: Callable[[], Awaitable[None]]
-    request_seconds: float
     retry: RetrySettings
     retry_control: RetryControl
     steering: Steering

@@ -130,7 +130,7 @@ def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult], model:
         # Thinking alone, or nothing: an answer that failed. The alternation of roles still needs something here.
         return [AssistantMessage((Text(_EMPTY_ANSWER),))]
     calls = [block for block in useful if isinstance(block, ToolCall)]
-    answer = AssistantMessage(useful)
+    answer = AssistantMessage(useful, model=str(stored.get("model") or ""))
     return [answer, *(results.get(call.id) or ToolResult(call.id, call.name, INTERRUPTED, True) for call in calls)]
 
 

@@ -1,13 +1,21 @@
-"""Anthropic's Messages API through the official SDK. Imported only when it is used: the SDK is heavy."""
+"""Anthropic's Messages API through the official SDK. Imported only when it is used: the SDK is heavy.
 
-import json
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+The SDK makes the request; its events are read here as plain JSON, so that a server's unknown event, field or broken
+line does no harm. Repeating a request is the turn's business, so the SDK's own retries are off.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any, Literal
 
 import anthropic
 import httpx2
-from anthropic.types import RawMessageStreamEvent
 
+from north_lsp.providers import json_text, wire
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -15,8 +23,6 @@ from north_lsp.providers.base import (
     CallDelta,
     CallStart,
     Done,
-    ErrorKind,
-    Failed,
     Message,
     ModelRequest,
     StopReason,
@@ -31,7 +37,8 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
-from north_lsp.providers.hints import retry_after_ms
+from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
@@ -42,278 +49,350 @@ _STOP_REASONS: dict[str, StopReason] = {
     "tool_use": "toolUse",
     "refusal": "refusal",
 }
-_KINDS: dict[int, ErrorKind] = {401: "auth", 402: "quota_exhausted", 403: "auth", 429: "rate_limit"}
-_IN_STREAM_KINDS: dict[str, ErrorKind] = {
-    "overloaded_error": "overloaded",
-    "api_error": "overloaded",
-    "rate_limit_error": "rate_limit",
-    "authentication_error": "auth",
-    "permission_error": "auth",
-    "billing_error": "quota_exhausted",
-}
-_RETRYABLE: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded"})
+_EPHEMERAL = {"type": "ephemeral"}
+# The vendor looks for a cached prefix at no more than 20 blocks before a breakpoint.
+_LOOKBACK_BLOCKS = 18
+_LEAST_BUDGET = 1024
+_MAX_PAUSES = 5
+_ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_ID = 64
+_TOKEN_BETA = "oauth-2025-04-20"
 
 
 class AnthropicProvider:
-    """One client per model in use; `secret` is an API key, or a bearer token."""
+    """One client for a model in use; `secret` is an API key, or a bearer token, or None for a server that wants none.
+    `wire_id` is the id sent in place of the catalogue's."""
 
-    def __init__(self, secret: str, base_url: str | None, timeouts: Timeouts, *, is_token: bool = False) -> None:
-        self._timeouts = timeouts
+    def __init__(
+        self,
+        secret: str | None,
+        base_url: str | None,
+        *,
+        is_token: bool = False,
+        endpoint: Endpoint | None = None,
+        wire_id: str | None = None,
+        http: httpx2.AsyncClient | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        self._timeouts = timeouts or Timeouts()
+        address = base_url or "https://api.anthropic.com"
+        self._endpoint = endpoint or Endpoint("Anthropic", address, "ANTHROPIC_API_KEY")
+        self._wire_id = wire_id
+        self._extra = dict(extra_body or {})
+        headers: dict[str, Any] = {}
+        if is_token and (secret or "").startswith("sk-ant-oat"):
+            headers["anthropic-beta"] = _TOKEN_BETA
+        if secret is None:
+            headers |= {"Authorization": anthropic.Omit(), "X-Api-Key": anthropic.Omit()}
         self._client = anthropic.AsyncAnthropic(
-            api_key=None if is_token else secret,
+            # A client that is given no key would look for one in the environment, and send it to this address.
+            api_key=None if is_token else secret or "none",
             auth_token=secret if is_token else None,
-            base_url=base_url,
-            max_retries=0,  # whoever asked decides, and shows it
-            timeout=httpx2.Timeout(timeouts.request, connect=timeouts.connect, read=timeouts.idle),
+            base_url=address,
+            max_retries=0,
+            default_headers=headers,
+            timeout=httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect),
+            http_client=http,
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
+        body = request_body(request) | {"model": self._wire_id or request.model} | self._extra
+        endpoint, model = self._endpoint, request.model
+        for _ in range(_MAX_PAUSES):
+            try:
+                post = partial(self._post, body)
+                async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts)) as events:
+                    async for event in events:
+                        if isinstance(event, Done) and answer.is_paused:
+                            break
+                        yield event
+                    else:
+                        return
+            except Refused as error:
+                yield wire.refusal(error, endpoint, model, answer.partial("error"))
+                return
+            # The model has paused by itself: it goes on when it is given back what it has said.
+            said = [part for block in answer.blocks if (part := _block(block, is_own=True)) is not None]
+            body = body | {"messages": [*request_body(request)["messages"], {"role": "assistant", "content": said}]}
+            answer.go_on()
+        yield Done("stop", answer.message("stop"))
+
+    async def _post(self, body: Mapping[str, object]) -> httpx2.Response:
         try:
-            events = await self._client.messages.create(
-                model=request.model,
-                max_tokens=request.max_output,
-                system=[{"type": "text", "text": request.system}],
-                messages=_to_wire(request.messages),
-                tools=[
-                    {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
-                    for tool in request.tools
-                ],
-                # The vendor sets the breakpoint at the end of the request, so that requests stay prefixes of the next.
-                cache_control={"type": "ephemeral"},
-                stream=True,
+            response = await self._client.post(
+                "/v1/messages",
+                cast_to=httpx2.Response,
+                body=body,
+                options={"headers": {"X-Stainless-Raw-Response": "stream"}},
             )
-            async with events:
-                if (problem := self._no_stream(events.response)) is not None:
-                    yield _failure("bad_request", problem, answer.partial("error"))
-                    return
-                async for event in events:
-                    for out in answer.take(event):
-                        yield out
         except anthropic.APIStatusError as error:
-            yield _status_failure(error, answer.partial("error"))
-            return
-        except anthropic.APITimeoutError:
-            yield _failure("network", self._timed_out(), answer.partial("error"))
-            return
+            raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
         except anthropic.APIConnectionError as error:
-            text = f"the model could not be reached at {self._client.base_url}: {_cause(error)}"
-            yield _failure("network", text, answer.partial("error"))
-            return
-        except anthropic.APIError as error:
-            yield _in_stream_failure(error, answer.partial("error"))
-            return
-        except httpx2.TimeoutException:
-            yield _failure("network", self._timed_out(), answer.partial("error"))
-            return
-        except httpx2.HTTPError as error:
-            yield _failure("network", f"the model's stream broke: {_cause(error)}", answer.partial("error"))
-            return
-        except json.JSONDecodeError as error:
-            yield _failure("network", f"the model's stream is not valid: {error.msg}", answer.partial("error"))
-            return
-        if answer.stop_reason is None or answer.open:
-            yield _failure("network", "the model's stream ended early", answer.partial("error"))
-        else:
-            reason = _STOP_REASONS.get(answer.stop_reason, "toolUse" if answer.has_calls else "stop")
-            yield Done(reason, answer.partial(reason))
-
-    def _timed_out(self) -> str:
-        return f"the model sent nothing for {self._timeouts.idle:g} s"
-
-    def _no_stream(self, response: Any) -> str | None:
-        """What is wrong with an answer that no model server gives."""
-        type = response.headers.get("content-type", "nothing").partition(";")[0]
-        if type == "text/event-stream":
-            return None
-        return (
-            f"{self._client.base_url} answered {type} instead of a stream: it is no server of Anthropic's API;"
-            " check ANTHROPIC_BASE_URL"
-        )
+            raise Unreachable from error
+        return response
 
     async def aclose(self) -> None:
         await self._client.close()
 
 
-class _Answer:
-    """The message so far, always equal to what has been emitted."""
+# -- the request ------------------------------------------------------------------------------------------------------
 
-    def __init__(self) -> None:
-        self._blocks: dict[int, Block] = {}
-        self._json: dict[int, list[str]] = {}
-        self.open: set[int] = set()
-        self.stop_reason: str | None = None
-        self._usage = Usage()
+
+def request_body(request: ModelRequest) -> dict[str, Any]:
+    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    messages = _messages(request.messages, request.model)
+    budget = request.reasoning.budget
+    may_think = (
+        budget >= _LEAST_BUDGET
+        and budget < request.max_output
+        and _tool_loop_can_think(request.messages, request.model)
+    )
+    _break_for_lookback(messages)
+    body: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_output,
+        "stream": True,
+        # The vendor sets a breakpoint at the end of the request, so that requests stay prefixes of the next.
+        "cache_control": _EPHEMERAL,
+        "thinking": {"type": "enabled", "budget_tokens": budget} if may_think else None,
+        "tools": [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+            for tool in request.tools
+        ],
+        # Tools come before the system text in the vendor's order, so this one breakpoint keeps both.
+        "system": [{"type": "text", "text": request.system, "cache_control": _EPHEMERAL}] if request.system else None,
+        "messages": messages,
+    }
+    return {key: value for key, value in body.items() if value not in (None, [])}
+
+
+def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+    sent: list[dict[str, Any]] = []
+    for message in messages:
+        match message:
+            case UserMessage(text):
+                sent.append({"role": "user", "content": [{"type": "text", "text": text}]})
+            case AssistantMessage(blocks):
+                is_own = message.model in ("", model)
+                content = [part for block in blocks if (part := _block(block, is_own)) is not None]
+                if content:
+                    sent.append({"role": "assistant", "content": content})
+            case ToolResult(call_id, _, text, is_error):
+                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": text, "is_error": is_error}
+                if sent and sent[-1]["role"] == "user" and sent[-1]["content"][0]["type"] == "tool_result":
+                    sent[-1]["content"].append(result)
+                else:
+                    sent.append({"role": "user", "content": [result]})
+    return sent
+
+
+def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
+    """None for what cannot be sent back: blank text, thinking that is unsigned or another model's."""
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text} if text.strip() else None
+        case Thinking(_, _, redacted) if redacted is not None:
+            return {"type": "redacted_thinking", "data": redacted} if is_own else None
+        case Thinking(thinking, signature):
+            if not signature or signature.startswith("{") or not is_own:
+                return None
+            return {"type": "thinking", "thinking": thinking, "signature": signature}
+        case ToolCall(id, name, arguments):
+            return {"type": "tool_use", "id": _id(id), "name": name, "input": dict(arguments)}
+
+
+def _id(id: str) -> str:
+    """A call's id in the characters that the vendor allows; the same for call and result."""
+    legal = _ILLEGAL_IN_ID.sub("_", id)
+    if legal == id and len(id) <= _MAX_ID:
+        return id
+    return f"{legal[: _MAX_ID - 17]}_{sha256(id.encode()).hexdigest()[:16]}"
+
+
+def _tool_loop_can_think(messages: Sequence[Message], model: str) -> bool:
+    """A tool loop that another model has begun has no thinking that this one could go on from; the vendor then refuses
+    a request with thinking on."""
+    first: AssistantMessage | None = None
+    for message in reversed(messages):
+        match message:
+            case UserMessage():
+                break
+            case AssistantMessage():
+                first = message
+            case ToolResult():
+                pass
+    return first is None or first.model in ("", model)
+
+
+def _break_for_lookback(messages: Sequence[dict[str, Any]]) -> None:
+    """Where a single answer with its results is longer than the vendor's lookback, set a breakpoint at the end of the
+    request before: that is where its cache was written."""
+    turns = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
+    if not turns or turns[-1] == 0:
+        return
+    last = turns[-1]
+    if sum(len(message["content"]) for message in messages[last:]) > _LOOKBACK_BLOCKS:
+        end = messages[last - 1]["content"]
+        end[-1] = {**end[-1], "cache_control": _EPHEMERAL}
+
+
+# -- the answer -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Answer:
+    """The message so far, always equal to what has been emitted. After a pause it goes on behind what it has."""
+
+    ended: bool = False
+    _by_index: dict[int, Block] = field(default_factory=dict)
+    _json: dict[int, list[str]] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
+    _stop: str | None = None
+    _usage: Usage = field(default_factory=Usage)
+    _before: Usage = field(default_factory=Usage)
+    _offset: int = 0
 
     @property
-    def has_calls(self) -> bool:
-        return any(isinstance(block, ToolCall) for block in self._blocks.values())
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(self._by_index[index] for index in sorted(self._by_index))
 
-    def partial(self, reason: Any) -> AssistantMessage:
-        return AssistantMessage(tuple(self._blocks[index] for index in sorted(self._blocks)), reason, self._usage)
+    @property
+    def is_paused(self) -> bool:
+        return self._stop == "pause_turn"
 
-    def take(self, event: RawMessageStreamEvent) -> list[StreamEvent]:
-        match event.type:
+    def go_on(self) -> None:
+        self._offset = max(self._by_index, default=-1) + 1
+        self._before, self._usage = self._total(), Usage()
+        self._stop, self.ended = None, False
+
+    def partial(self, reason: Literal["error"]) -> AssistantMessage:
+        return AssistantMessage(self.blocks, reason, self._total())
+
+    def message(self, reason: StopReason) -> AssistantMessage:
+        return AssistantMessage(self.blocks, reason, self._total())
+
+    def finish(self) -> tuple[list[StreamEvent], Done | None]:
+        if self._stop is None or self._open:
+            return [], None
+        has_calls = any(isinstance(block, ToolCall) for block in self._by_index.values())
+        reason = _STOP_REASONS.get(self._stop, "toolUse" if has_calls else "stop")
+        return [], Done(reason, self.message(reason))
+
+    def take_done(self) -> None:
+        """Some servers that speak this API end as others do."""
+        self.ended = True
+
+    def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
+        index = data.get("index")
+        at = self._offset + (index if isinstance(index, int) else 0)
+        match data.get("type") or name:
             case "message_start":
-                self._count(event.message.usage)
+                self._count(_object(_object(data.get("message")).get("usage")))
             case "message_delta":
-                self._count(event.usage)
-                self.stop_reason = event.delta.stop_reason or self.stop_reason
+                self._count(_object(data.get("usage")))
+                self._stop = _object(data.get("delta")).get("stop_reason") or self._stop
+            case "message_stop":
+                self.ended = True
             case "content_block_start":
-                return self._start(event.index, event.content_block)
+                return self._start(at, _object(data.get("content_block")))
             case "content_block_delta":
-                return self._delta(event.index, event.delta)
+                return self._delta(at, _object(data.get("delta")))
             case "content_block_stop":
-                return self._end(event.index)
+                return self._end(at)
+            case "error":
+                raise StreamError(data)
             case _:
                 pass
         return []
 
-    def _start(self, index: int, block: Any) -> list[StreamEvent]:
-        match block.type:
+    def _start(self, index: int, block: dict[str, Any]) -> list[StreamEvent]:
+        match block.get("type"):
             case "text":
-                self._blocks[index] = Text(block.text or "")
-                self.open.add(index)
-                return [TextDelta(index, block.text)] if block.text else []
+                text = _text(block, "text")
+                self._by_index[index] = Text(text)
+                self._open.add(index)
+                return [TextDelta(index, text)] if text else []
             case "thinking":
-                self._blocks[index] = Thinking(block.thinking or "")
-                self.open.add(index)
+                text = _text(block, "thinking")
+                self._by_index[index] = Thinking(text, _text(block, "signature") or None)
+                self._open.add(index)
+                return [ThinkingDelta(index, text)] if text else []
             case "redacted_thinking":
-                self._blocks[index] = Thinking("", redacted=block.data)
+                self._by_index[index] = Thinking("", redacted=_text(block, "data"))
             case "tool_use":
-                self._blocks[index] = ToolCall(block.id, block.name, {})
+                id, name = _text(block, "id"), _text(block, "name")
+                self._by_index[index] = ToolCall(id, name, {}, "the arguments are not complete")
                 self._json[index] = []
-                self.open.add(index)
-                return [CallStart(index, block.id, block.name)]
+                self._open.add(index)
+                started: list[StreamEvent] = [CallStart(index, id, name)]
+                if whole := _object(block.get("input")):  # servers that do not stream arguments
+                    return started + self._arguments(index, json_text.arguments_text(whole))
+                return started
             case _:
                 pass
         return []
 
-    def _delta(self, index: int, delta: Any) -> list[StreamEvent]:
-        match delta.type, self._blocks.get(index):
-            case "text_delta", Text(text):
-                self._blocks[index] = Text(text + delta.text)
-                return [TextDelta(index, delta.text)]
-            case "thinking_delta", Thinking(thinking, signature):
-                self._blocks[index] = Thinking(thinking + delta.thinking, signature)
-                return [ThinkingDelta(index, delta.thinking)]
-            case "signature_delta", Thinking(thinking, signature):
-                self._blocks[index] = Thinking(thinking, (signature or "") + delta.signature)
+    def _arguments(self, index: int, piece: str) -> list[StreamEvent]:
+        self._json[index].append(piece)
+        return [CallDelta(index, piece)]
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> list[StreamEvent]:
+        match delta.get("type"), self._by_index.get(index):
+            case "text_delta", Text(before):
+                text = _text(delta, "text")
+                self._by_index[index] = Text(before + text)
+                return [TextDelta(index, text)]
+            case "thinking_delta", Thinking(before) as block:
+                text = _text(delta, "thinking")
+                self._by_index[index] = replace(block, thinking=before + text)
+                return [ThinkingDelta(index, text)]
+            case "signature_delta", Thinking(_, signature) as block:
+                self._by_index[index] = replace(block, signature=(signature or "") + _text(delta, "signature"))
             case "input_json_delta", ToolCall():
-                self._json[index].append(delta.partial_json)
-                return [CallDelta(index, delta.partial_json)]
+                return self._arguments(index, _text(delta, "partial_json"))
             case _:
                 pass
         return []
 
     def _end(self, index: int) -> list[StreamEvent]:
-        self.open.discard(index)
-        block = self._blocks.get(index)
+        self._open.discard(index)
+        block = self._by_index.get(index)
         if block is None:
             return []
         if isinstance(block, ToolCall):
-            block = self._blocks[index] = parse_call(block.id, block.name, "".join(self._json[index]))
+            block = self._by_index[index] = json_text.parse_call(block.id, block.name, "".join(self._json[index]))
         return [BlockEnd(index, block)]
 
-    def _count(self, usage: Any) -> None:
+    def _count(self, usage: dict[str, Any]) -> None:
         """Later counts replace earlier ones; what a message leaves out stays."""
         old = self._usage
         self._usage = Usage(
-            _number(usage.input_tokens, old.input),
-            _number(usage.output_tokens, old.output),
-            _number(usage.cache_read_input_tokens, old.cache_read),
-            _number(usage.cache_creation_input_tokens, old.cache_write),
+            _number(usage.get("input_tokens"), old.input),
+            _number(usage.get("output_tokens"), old.output),
+            _number(usage.get("cache_read_input_tokens"), old.cache_read),
+            _number(usage.get("cache_creation_input_tokens"), old.cache_write),
+        )
+
+    def _total(self) -> Usage:
+        before, now = self._before, self._usage
+        return Usage(
+            before.input + now.input,
+            before.output + now.output,
+            before.cache_read + now.cache_read,
+            before.cache_write + now.cache_write,
         )
 
 
-def _number(value: int | None, before: int) -> int:
-    return before if value is None else max(value, 0)
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+def _text(values: Mapping[str, object], key: str) -> str:
+    value = values.get(key)
+    return value if isinstance(value, str) else ""
 
 
-def parse_call(id: str, name: str, text: str) -> ToolCall:
-    """A complete call; `problem` says where its arguments stop being a JSON object."""
-    try:
-        arguments = json.loads(text or "{}", parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        return ToolCall(id, name, {}, f"the arguments are not valid JSON: {error.msg} at character {error.pos}")
-    except (ValueError, RecursionError) as error:
-        return ToolCall(id, name, {}, f"the arguments are not valid JSON: {error}")
-    if not isinstance(arguments, dict):
-        return ToolCall(id, name, {}, "the arguments are not a JSON object")
-    return ToolCall(id, name, arguments)
-
-
-def _to_wire(messages: Sequence[Message]) -> list[Any]:
-    wire: list[dict[str, Any]] = []
-    for message in messages:
-        match message:
-            case UserMessage(text):
-                wire.append({"role": "user", "content": [{"type": "text", "text": text}]})
-            case AssistantMessage(blocks):
-                wire.append({"role": "assistant", "content": [part for block in blocks if (part := _block(block))]})
-            case ToolResult(call_id, _, text, is_error):
-                result = {"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": is_error}
-                if wire and wire[-1]["role"] == "user" and wire[-1]["content"][0]["type"] == "tool_result":
-                    wire[-1]["content"].append(result)
-                else:
-                    wire.append({"role": "user", "content": [result]})
-    return wire
-
-
-def _block(block: Block) -> dict[str, Any] | None:
-    match block:
-        case Text(text):
-            return {"type": "text", "text": text} if text.strip() else None
-        case Thinking(_, _, redacted) if redacted is not None:
-            return {"type": "redacted_thinking", "data": redacted}
-        case Thinking(thinking, signature):
-            return {"type": "thinking", "thinking": thinking, "signature": signature} if signature else None
-        case ToolCall(id, name, arguments):
-            return {"type": "tool_use", "id": id, "name": name, "input": dict(arguments)}
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost reason, which is the one that helps."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error) or type(error).__name__
-
-
-def _failure(
-    kind: ErrorKind,
-    message: str,
-    partial: AssistantMessage,
-    status: int | None = None,
-    retry_after_ms: int | None = None,
-) -> Failed:
-    return Failed(kind, message, partial, status, kind in _RETRYABLE, retry_after_ms)
-
-
-def _error_text(body: object, fallback: str) -> tuple[str, str]:
-    """The vendor's error type and message."""
-    error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict):
-        return "", fallback
-    return str(error.get("type", "")), str(error.get("message") or fallback)
-
-
-def _status_failure(error: anthropic.APIStatusError, partial: AssistantMessage) -> Failed:
-    type, text = _error_text(error.body, error.message)
-    status = error.status_code
-    if status == 200:
-        return _in_stream_failure(error, partial)
-    kind = _KINDS.get(status) or ("overloaded" if status >= 500 or status == 408 else "bad_request")
-    if kind == "bad_request" and "prompt is too long" in text:
-        kind = "context_overflow"
-    hint = "; check the key" if kind == "auth" else ""
-    wait = retry_after_ms(error.response.headers)
-    return _failure(kind, f"the model answered {status} {type}: {text}{hint}".replace("  ", " "), partial, status, wait)
-
-
-def _in_stream_failure(error: anthropic.APIError, partial: AssistantMessage) -> Failed:
-    type, text = _error_text(error.body, error.message)
-    return _failure(_IN_STREAM_KINDS.get(type, "bad_request"), f"the model reported an error: {text}", partial)
+def _number(value: object, before: int) -> int:
+    return max(value, 0) if isinstance(value, int) else before

@@ -17,7 +17,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Reasoning text. `signature` goes back unchanged; `redacted` holds the vendor's opaque form instead of text."""
+    """Reasoning text. `signature` goes back unchanged; `redacted` holds the vendor's opaque form instead of text.
+
+    What stands in a signature is its adapter's business: Anthropic's is opaque, that of OpenAI's Responses is the
+    reasoning item as a JSON object. No adapter sends another one's.
+    """
 
     thinking: str
     signature: str | None = None
@@ -54,9 +58,13 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
+    """`model` is the id of the model that wrote it, as in ModelRequest, or empty; what only that model can read (signed
+    thinking) is not sent to another."""
+
     blocks: tuple[Block, ...]
     stop_reason: StopReason | Literal["error", "aborted"] = "stop"
     usage: Usage = Usage()
+    model: str = ""
 
     @property
     def text(self) -> str:
@@ -88,8 +96,18 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasoning:
+    """How much a model may think: `budget` in tokens (0 is off) where the vendor counts them, `effort` in the vendor's
+    own word (None sends none) where it does not."""
+
+    budget: int = 0
+    effort: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. `model` is the vendor's id; `conversation_id` groups requests for caches."""
+    """One call of a model. `model` is its id in the catalogue; `conversation_id` groups requests for caches.
+    `max_output` includes what it thinks."""
 
     model: str
     system: str
@@ -97,15 +115,16 @@ class ModelRequest:
     tools: Sequence[ToolSpec]
     max_output: int
     conversation_id: str = ""
+    reasoning: Reasoning = Reasoning()
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """In seconds: until a connection stands, without a byte, and for a whole request."""
+    """Seconds: to connect, without any byte, and for a request as a whole."""
 
-    connect: float = 15.0
-    idle: float = 120.0
-    request: float = 600.0
+    connect: float = 15
+    idle: float = 120
+    request: float = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +174,17 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The last event of a stream that broke; `partial` is what had arrived. `message` is one sentence for the user;
-    `retry_after_ms` is how long the vendor asks to wait."""
+    """The last event of a stream that broke; `partial` is what had arrived. `message` is one sentence for the user,
+    with the next step. `retry_after_ms` is how long the server asked to wait, None if it did not say. No adapter
+    repeats a failed request by itself."""
 
     kind: ErrorKind
     message: str
     partial: AssistantMessage
     status: int | None = None
     retryable: bool = False
-    retry_after_ms: int | None = None
     details: Mapping[str, object] = field(default_factory=dict)
+    retry_after_ms: int | None = None
 
 
 StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Done | Failed

@@ -1,31 +1,53 @@
-"""Which models there are, how a text picks one, and which credential a model needs."""
+"""Which models there are, and what they need. The shipped ones are data (`catalog.toml`); the user's `models.yml` and
+what servers say of themselves are added. How a text picks a model is in `selectors.py`. Imports nothing heavy."""
 
-import difflib
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
 
-from north_lsp.providers.base import Provider, Timeouts, Usage
+from north_lsp.providers.base import Provider, Reasoning, Timeouts, Usage
+from north_lsp.providers.compat import is_local
+from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
+from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
+
+__all__ = [
+    "LEVELS",
+    "Catalog",
+    "Level",
+    "MissingCredential",
+    "Model",
+    "Prices",
+    "ProviderInfo",
+    "UnknownModel",
+    "catalog",
+    "credential",
+    "load_catalog",
+    "make_provider",
+    "require_credential",
+    "secret_names",
+]
+
+Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models"]
+_ANSWER_TOKENS = 32_000
 
 
 class UnknownModel(ValueError):
     """A selector that picks none or several; the text is one line for the user."""
 
 
-class MissingCredential(ValueError):
-    """A model that cannot be used yet; the text is one line that says what to set."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars per million tokens."""
+    """US dollars per million tokens. `known` is False for a model whose price nobody has said; it then costs 0."""
 
     input: float
     output: float
     cache_write: float
     cache_read: float
+    known: bool = True
 
     def cost(self, usage: Usage) -> float:
         """US dollars for one request; negative counts count as nothing."""
@@ -38,20 +60,60 @@ class Prices:
         return sum(max(tokens, 0) * price for tokens, price in parts) / 1_000_000
 
 
+FREE = Prices(0, 0, 0, 0)
+UNPRICED = Prices(0, 0, 0, 0, known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What becomes of a provider's requests (`requestTransform`): headers to strip (`prefix*` too), to set (None
+    removes), and fields to add to the body."""
+
+    strip: tuple[str, ...] = ()
+    put: Mapping[str, str | None] = field(default_factory=dict, hash=False)
+    body: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+
+NO_TRANSFORM = Transform()
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
-    """`credentials` and `base_url` are names of environment variables; the first credential that is set wins."""
+    """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
+    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable."""
 
     id: str
     api: str
     title: str
     credentials: tuple[str, ...]
-    base_url: str | None
-    default: str
+    base_url: str | None = None
+    default: str | None = None
+    address: str | None = None
+    fast: str | None = None
+    keyless: bool = False
+    discovery: Discovery | None = None
+    key: KeySource | None = None
+    auth_header: bool = False
+    headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
+    compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    transform: Transform = NO_TRANSFORM
+
+    def address_in(self, environ: Mapping[str, str]) -> str | None:
+        """Where it is served; Ollama's variables name the host, to which the API's path is added."""
+        text = environ.get(self.base_url or "", "").strip().rstrip("/")
+        if not text:
+            return self.address
+        if "://" not in text:
+            text = f"http://{text}"
+        needs_path = self.discovery in ("ollama", "llama.cpp") and not text.endswith("/v1")
+        return f"{text}/v1" if needs_path else text
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
+    """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
+    that is another one. `promotion_target` is the selector of a model with a larger window, if models.yml names one."""
+
     provider: ProviderInfo
     id: str
     alias: str
@@ -59,39 +121,102 @@ class Model:
     window: int
     max_output: int
     prices: Prices
+    thinking: ThinkingInfo | None = None
+    level: Level | None = None
+    wire_id: str | None = None
+    promotion_target: str | None = None
+    api: str = ""
+    images: bool = False
+    headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
+    compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    transform: Transform = NO_TRANSFORM
+    source: Literal["shipped", "models.yml", "discovered"] = "shipped"
 
     @property
     def selector(self) -> str:
         return f"{self.provider.id}/{self.id}"
 
+    @property
+    def reasoning(self) -> Reasoning:
+        """How much a request may think."""
+        if self.thinking is None:
+            return Reasoning()
+        return self.thinking.reasoning(self.level or self.thinking.default, self.max_output)
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def output_limit(self) -> int:
+        """The most tokens that a request asks for: the answer's and what is thought before."""
+        return min(self.max_output, _ANSWER_TOKENS + self.reasoning.budget)
+
+    def with_level(self, level: Level | None) -> "Model":
+        return replace(self, level=level)
+
+
 class Catalog:
-    providers: tuple[ProviderInfo, ...]
-    models: tuple[Model, ...]
+    """The models of a process, in their order. What servers are found to offer is added while it lives (`add`); a model
+    once given out stays as it was. `problems` are lines for the user about a `models.yml` that is not used."""
+
+    def __init__(
+        self,
+        providers: Sequence[ProviderInfo],
+        models: Sequence[Model],
+        *,
+        environ: Mapping[str, str] | None = None,
+        roles: Mapping[str, str] | None = None,
+        names: Mapping[str, str] | None = None,
+        problems: Sequence[str] = (),
+    ) -> None:
+        self.providers = tuple(providers)
+        self.models = tuple(models)
+        self.environ: Mapping[str, str] = environ or {}
+        self.roles: Mapping[str, str] = roles or {}
+        self.names: Mapping[str, str] = names or {}
+        self.problems = tuple(problems)
 
     def find(self, selector: str) -> Model:
-        """The model that a selector picks: `provider/id`, alias, id, or a part of one. Raises UnknownModel."""
-        text = selector.strip()
-        for matches in (
-            [model for model in self.models if model.selector == text],
-            [model for model in self.models if text in (model.alias, model.id)],
-            [model for model in self.models if text and text.lower() in model.selector.lower()],
-        ):
-            if len(matches) == 1:
-                return matches[0]
-            if matches:
-                several = ", ".join(model.alias for model in matches[:8])
-                raise UnknownModel(f"the model {selector!r} is ambiguous: choose one of {several}")
-        names = [model.alias for model in self.models]
-        close = difflib.get_close_matches(text, names, 3, 0.3) or names[:3]
-        raise UnknownModel(f"there is no model {selector!r}; the closest are {', '.join(close)}")
+        """The model that a selector picks: a role, `provider/id`, alias, id, or a part of one, each with a thinking
+        level behind it or not (`sonnet-4:high`). Raises UnknownModel."""
+        from north_lsp.providers import selectors
+
+        return selectors.find(self, selector)
+
+    def get(self, selector: str) -> Model | None:
+        """The model with exactly this `provider/id`."""
+        return next((model for model in self.models if model.selector == selector), None)
 
     def default(self, environ: Mapping[str, str]) -> Model:
-        """The shipped default of the first provider with a credential; the offline model without any."""
-        usable = (provider for provider in self.providers if credential(provider, environ) is not None)
-        provider = next(usable, self.providers[-1])
-        return self.find(provider.default)
+        """The default role if it can be used, else the shipped default of the first provider with a credential, else
+        the first model that can be used: the offline model, if there is no other."""
+        from north_lsp.providers import selectors
+
+        return selectors.default(self, environ)
+
+    def is_available(self, model: Model, environ: Mapping[str, str] | None = None) -> bool:
+        """Whether it can be used as far as credentials go."""
+        return self.is_usable(model.provider, self.environ if environ is None else environ)
+
+    def is_usable(self, provider: ProviderInfo, environ: Mapping[str, str]) -> bool:
+        """Whether a provider has an address, and a key if it wants one."""
+        if provider.address_in(environ) is None and provider.api != "offline":
+            return False
+        return provider.keyless or has_credential(provider, environ)
+
+    def available(self) -> tuple[Model, ...]:
+        """The models that can be used, in their order."""
+        return tuple(model for model in self.models if self.is_available(model))
+
+    def add(self, found: Sequence[Model]) -> bool:
+        """Put discovered models in: they take the place of their provider's earlier discovered ones, never of shipped
+        or configured ones. Says whether anything changed."""
+        ids = {model.provider.id for model in found}
+        kept = [model for model in self.models if model.source != "discovered" or model.provider.id not in ids]
+        known = {model.selector for model in kept}
+        new = [model for model in found if model.selector not in known]
+        offline = [model for model in kept if model.api == "offline"]
+        models = (*(model for model in kept if model.api != "offline"), *new, *offline)
+        changed = models != self.models
+        self.models = models
+        return changed
 
 
 def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None:
@@ -99,59 +224,131 @@ def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None
     return next((name for name in provider.credentials if environ.get(name, "").strip()), None)
 
 
+def has_credential(provider: ProviderInfo, environ: Mapping[str, str]) -> bool:
+    return credential(provider, environ) is not None or (provider.key is not None and provider.key.is_there(environ))
+
+
 def require_credential(model: Model, environ: Mapping[str, str]) -> str | None:
-    """The variable to use; None for a model that needs none. Raises MissingCredential."""
-    if not model.provider.credentials:
+    """Where the model's key is: the variable, or the key path in models.yml; None for a model that goes without. Runs
+    no command. Raises MissingCredential."""
+    provider = model.provider
+    name = credential(provider, environ)
+    if name is not None:
+        return name
+    if provider.key is not None and provider.key.is_there(environ):
+        return provider.key.where
+    if provider.keyless:
         return None
-    name = credential(model.provider, environ)
-    if name is None:
-        raise MissingCredential(
-            f"{model.title} needs a key: set {model.provider.credentials[-1]} in the environment that starts North,"
-            " or choose the offline model"
-        )
-    return name
+    wanted = (provider.key.variable if provider.key is not None else None) or next(reversed(provider.credentials), None)
+    if wanted is None:
+        raise MissingCredential(f"{model.title} needs a key: give {provider.id} an apiKeyEnv in models.yml")
+    raise MissingCredential(
+        f"{model.title} needs a key: set {wanted} in the environment that starts North, or choose the offline model"
+    )
 
 
-def secret_names() -> frozenset[str]:
+def find_credential(model: Model, environ: Mapping[str, str]) -> Credential | None:
+    """The model's key; None for a model that goes without. May run a command. Raises MissingCredential."""
+    require_credential(model, environ)
+    return find_key(model.provider, environ)
+
+
+def find_key(provider: ProviderInfo, environ: Mapping[str, str]) -> Credential | None:
+    """The provider's key, if there is one. May run a command. Raises MissingCredential."""
+    name = credential(provider, environ)
+    if name is not None:
+        return Credential(environ[name].strip(), name, name.endswith("_TOKEN"))
+    if provider.key is not None and provider.key.is_there(environ):
+        return provider.key.resolve(environ)
+    return None
+
+
+def secret_names(known: Catalog | None = None) -> frozenset[str]:
     """Variables that hold credentials of North's own; no command inherits them."""
-    known = {name for provider in catalog().providers for name in provider.credentials}
-    return frozenset(known | {"ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "NORTH_TCP_TOKEN"})
+    names = {"ANTHROPIC_AUTH_TOKEN", "NORTH_TCP_TOKEN"}
+    for provider in (known or catalog()).providers:
+        names.update(provider.credentials)
+        sources = [*provider.headers.values(), *([provider.key] if provider.key is not None else [])]
+        names.update(source.variable for source in sources if source.variable is not None)
+    return frozenset(names)
 
 
 @cache
 def catalog() -> Catalog:
-    """The shipped catalogue."""
+    """The shipped catalogue alone."""
     data = tomllib.loads(files(__package__).joinpath("catalog.toml").read_text("utf-8"))
     providers = {
-        id: ProviderInfo(id, row["api"], row["title"], tuple(row["credentials"]), row.get("base_url"), row["default"])
+        id: ProviderInfo(
+            id,
+            row["api"],
+            row["title"],
+            tuple(row["credentials"]),
+            row.get("base_url"),
+            row.get("default"),
+            row.get("address"),
+            row.get("fast"),
+            row.get("keyless", False),
+            row.get("discovery"),
+        )
         for id, row in data["providers"].items()
     }
     models = tuple(
         Model(
             providers[row["provider"]],
             row["id"],
-            row["alias"],
+            row.get("alias", row["id"]),
             row["title"],
             row["window"],
             row["max_output"],
             Prices(**row["price"]),
+            _thinking(row.get("thinking")),
+            api=providers[row["provider"]].api,
+            images=row.get("images", False),
         )
         for row in data["models"]
     )
     return Catalog(tuple(providers.values()), models)
 
 
+def _thinking(row: dict[str, Any] | None) -> ThinkingInfo | None:
+    if row is None:
+        return None
+    return ThinkingInfo(row["mode"], row.get("budget", 0), tuple(row.get("efforts", ThinkingInfo("effort").efforts)))
+
+
+def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
+    """The shipped catalogue with the user's `models.yml`. A file with errors is left out as a whole, and said in
+    `problems`; nothing is raised. Reads files: call it on a thread where somebody waits."""
+    shipped = catalog()
+    from north_lsp.providers.models_file import find_file
+
+    path = find_file(config_dir)
+    if path is None:
+        return Catalog(shipped.providers, shipped.models, environ=environ)
+    from north_lsp.providers.models_file import ModelsFileError, read_models_file
+    from north_lsp.providers.models_merge import merged
+
+    try:
+        return merged(shipped, read_models_file(path), environ)
+    except ModelsFileError as error:
+        return Catalog(shipped.providers, shipped.models, environ=environ, problems=[str(error)])
+
+
 def make_provider(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
-    """The way to reach a model. Imports its vendor's SDK; raises MissingCredential."""
-    name = require_credential(model, environ)
-    if model.provider.api == "anthropic-messages" and name is not None:
-        from north_lsp.providers.anthropic import AnthropicProvider
+    """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
+    MissingCredential."""
+    if model.provider.api == "offline":
+        from north_lsp.providers.offline.provider import OfflineProvider
 
-        base_url = environ.get(model.provider.base_url or "") or None
-        return AnthropicProvider(environ[name].strip(), base_url, timeouts, is_token=name.endswith("_TOKEN"))
-    from north_lsp.providers.offline.provider import OfflineProvider
+        return OfflineProvider(delay=_offline_delay(environ))
+    from north_lsp.providers.making import make_remote
 
-    return OfflineProvider(delay=_offline_delay(environ))
+    return make_remote(model, environ, timeouts)
+
+
+def is_on_this_machine(model: Model, environ: Mapping[str, str]) -> bool:
+    address = model.provider.address_in(environ)
+    return address is None or is_local(address)
 
 
 def _offline_delay(environ: Mapping[str, str]) -> float:

@@ -21,6 +21,7 @@ class ProviderPool:
 
     async def get(self, model: Model) -> Provider:
         """Raises MissingCredential."""
+        model = model.with_level(None)  # how much a model thinks is said with each request
         async with self._making:
             provider = self._providers.get(model)
             if provider is None:

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from north_lsp.agent.retry import GiveUp, Retries, RetrySettings, Wait
 from north_lsp.providers.base import AssistantMessage, Failed
-from north_lsp.providers.hints import retry_after_ms
+from north_lsp.providers.failures import retry_after_ms
 
 NOTHING = AssistantMessage(())
 
 
 def failure(*, retryable: bool = True, hint: int | None = None) -> Failed:
-    return Failed("overloaded", "overloaded", NOTHING, 529, retryable, hint)
+    return Failed("overloaded", "overloaded", NOTHING, 529, retryable, retry_after_ms=hint)
 
 
 def retries(settings: RetrySettings | None = None, jitter: float = 0.5) -> Retries:
@@ -114,5 +114,5 @@ def test_all_waits_together_stay_below_the_bound(
     ],
 )
 def test_hints_of_headers(headers: dict[str, str], wait: int | None) -> None:
-    now = datetime.fromisoformat("2026-01-02T22:30:00+00:00")
+    now = datetime.fromisoformat("2026-01-02T22:30:00+00:00").timestamp()
     assert retry_after_ms(headers, now) == wait

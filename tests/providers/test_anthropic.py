@@ -1,5 +1,7 @@
 """Anthropic's provider with the real SDK against a server that streams the real format."""
 
+from dataclasses import replace
+
 import pytest
 
 from north_lsp.providers.anthropic import AnthropicProvider
@@ -12,12 +14,12 @@ from north_lsp.providers.base import (
     Failed,
     Message,
     ModelRequest,
+    Reasoning,
     StreamEvent,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
-    Timeouts,
     ToolCall,
     ToolResult,
     ToolSpec,
@@ -42,9 +44,14 @@ from tests.support.script import (
 QUESTION: list[Message] = [UserMessage("Question")]
 
 
-async def ask(server: ModelServer, messages: list[Message], tools: list[ToolSpec] | None = None) -> list[StreamEvent]:
-    provider = AnthropicProvider("key", server.url, Timeouts())
-    request = ModelRequest("claude-test", "Be good.", messages, tools or [], 1000, "c")
+async def ask(
+    server: ModelServer,
+    messages: list[Message],
+    tools: list[ToolSpec] | None = None,
+    reasoning: Reasoning = Reasoning(),  # noqa: B008 - frozen
+) -> list[StreamEvent]:
+    provider = AnthropicProvider("key", server.url)
+    request = ModelRequest("claude-test", "Be good.", messages, tools or [], 4000, "c", reasoning)
     try:
         return [event async for event in provider.stream(request)]
     finally:
@@ -101,7 +108,7 @@ async def test_what_is_sent_is_what_the_vendor_expects(server: ModelServer) -> N
     request = server.requests[0]
     assert request.path == "/v1/messages"
     assert request.body["stream"] is True
-    assert request.body["system"] == [{"type": "text", "text": "Be good."}]
+    assert request.body["system"] == [{"type": "text", "text": "Be good.", "cache_control": {"type": "ephemeral"}}]
     assert request.body["cache_control"] == {"type": "ephemeral"}
     assert request.body["tools"][0]["input_schema"] == {"type": "object", "properties": {}}
     first, assistant, results, second = request.body["messages"]
@@ -156,7 +163,7 @@ async def test_a_prompt_that_is_too_long_is_its_own_kind(server: ModelServer) ->
         ([say("half of"), stream_error("overloaded_error", "Overloaded")], "overloaded"),
         ([say("half of the text"), cut()], "network"),
         ([call("read_file", path="a.py"), cut()], "network"),
-        ([say("half of"), malformed(b"event: content_block_delta\ndata: {broken\n\n")], "network"),
+        ([say("half of"), malformed(b"data: {broken\n\n" * 21)], "network"),
     ],
 )
 async def test_a_stream_that_breaks_keeps_what_had_arrived(server: ModelServer, parts: list[Part], kind: str) -> None:
@@ -168,8 +175,72 @@ async def test_a_stream_that_breaks_keeps_what_had_arrived(server: ModelServer, 
     assert failed.partial.stop_reason == "error"
 
 
+async def test_a_few_broken_lines_are_skipped(server: ModelServer) -> None:
+    done = await end(server, say("whole "), malformed(b"event: x\ndata: {broken\n\n: a comment\n\n" * 20), say("text"))
+    assert isinstance(done, Done)
+    assert done.message.text == "whole text"
+
+
+async def test_thinking_is_asked_for_and_comes_back_signed(server: ModelServer) -> None:
+    server.script(answer(say("ok")), answer(say("ok")), answer(say("ok")))
+    mine: list[Message] = [
+        UserMessage("First"),
+        AssistantMessage(
+            (Thinking("hm", "sig"), Thinking("", redacted="blob"), ToolCall("t|1", "read_file", {})),
+            model="claude-test",
+        ),
+        ToolResult("t|1", "read_file", "one", False),
+    ]
+    await ask(server, mine, reasoning=Reasoning(budget=2000))
+    other = [replace(one, model="gpt") if isinstance(one, AssistantMessage) else one for one in mine]
+    await ask(server, other, reasoning=Reasoning(budget=2000))
+    await ask(server, [*other, UserMessage("Second")], reasoning=Reasoning(budget=2000))
+    first, foreign, later = (request.body for request in server.requests)
+    assert first["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+    thought, hidden, used = first["messages"][1]["content"]
+    assert thought == {"type": "thinking", "thinking": "hm", "signature": "sig"}
+    assert hidden == {"type": "redacted_thinking", "data": "blob"}
+    assert used["id"] == first["messages"][2]["content"][0]["tool_use_id"]
+    assert "|" not in used["id"]
+    # Another model's thinking cannot be read, and its tool loop not be continued with thinking on.
+    assert [part["type"] for part in foreign["messages"][1]["content"]] == ["tool_use"]
+    assert "thinking" not in foreign
+    assert "thinking" in later
+
+
+async def test_a_pause_of_the_model_is_no_end(server: ModelServer) -> None:
+    server.script(answer(say("one "), stop("pause_turn"), usage(input=5, output=2)), answer(say("two"), usage(input=7)))
+    events = await ask(server, QUESTION)
+    done = events[-1]
+    assert isinstance(done, Done)
+    assert done.message.blocks == (Text("one "), Text("two"))
+    assert done.message.usage.input == 12
+    assert server.requests[1].body["messages"][-1] == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "one "}],
+    }
+
+
+@pytest.mark.parametrize(("calls", "has_second_breakpoint"), [(3, False), (15, True)])
+async def test_what_was_cached_is_found_again(server: ModelServer, calls: int, has_second_breakpoint: bool) -> None:
+    """The vendor looks back 20 blocks from a breakpoint: a longer answer needs one where the request before ended."""
+    server.script(answer(say("ok")))
+    used = tuple(ToolCall(f"t{number}", "read_file", {}) for number in range(calls))
+    results = [ToolResult(call.id, "read_file", "x", False) for call in used]
+    await ask(server, [*QUESTION, AssistantMessage(used), *results])
+    body = server.requests[0].body
+    marked = [
+        (index, place)
+        for index, message in enumerate(body["messages"])
+        for place, part in enumerate(message["content"])
+        if "cache_control" in part
+    ]
+    assert marked == ([(0, 0)] if has_second_breakpoint else [])
+    assert body["cache_control"] == {"type": "ephemeral"}
+
+
 async def test_a_server_that_is_not_there(server: ModelServer) -> None:
-    provider = AnthropicProvider("key", "http://127.0.0.1:9", Timeouts())
+    provider = AnthropicProvider("key", "http://127.0.0.1:9")
     events = [event async for event in provider.stream(ModelRequest("m", "s", QUESTION, [], 100))]
     await provider.aclose()
     assert len(events) == 1

@@ -1,7 +1,7 @@
 """Anthropic's Messages API as a stream of server-sent events, for a scripted answer."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.support.script import (
@@ -11,7 +11,7 @@ from tests.support.script import (
     Fail,
     Gate,
     Malformed,
-    Page,
+    Raw,
     Reset,
     Say,
     Stop,
@@ -27,7 +27,7 @@ def _event(name: str, **data: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
 
 
-def _pieces(text: str, number: int) -> list[str]:
+def pieces(text: str, number: int) -> list[str]:
     size = max(1, -(-len(text) // number))
     return [text[start : start + size] for start in range(0, len(text), size)]
 
@@ -36,7 +36,7 @@ def error_body(fail: Fail) -> bytes:
     return json.dumps({"type": "error", "error": {"type": fail.type, "message": fail.message}}).encode()
 
 
-def stream(answer: Answer, model: str) -> Iterator[Piece]:
+def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
     """The bytes of a response, with gates and cuts between them."""
     tokens = next((part for part in answer.parts if isinstance(part, Tokens)), Tokens())
     counts = {
@@ -48,7 +48,7 @@ def stream(answer: Answer, model: str) -> Iterator[Piece]:
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": request.get("model"),
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
@@ -73,7 +73,7 @@ def stream(answer: Answer, model: str) -> Iterator[Piece]:
             case Say() | Think() | Call():
                 yield from _block(part, index, is_cut)
                 index += 1
-            case Tokens() | Fail() | Reset() | Page():
+            case Tokens() | Fail() | Reset() | Raw():
                 continue
     delta = {"stop_reason": reason, "stop_sequence": None}
     yield _event("message_delta", delta=delta, usage={"output_tokens": tokens.output})
@@ -84,14 +84,14 @@ def _block(part: Say | Think | Call, index: int, is_cut: bool) -> Iterator[bytes
     match part:
         case Say(text, number):
             start: dict[str, Any] = {"type": "text", "text": ""}
-            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(text, number)]
+            deltas = [{"type": "text_delta", "text": piece} for piece in pieces(text, number)]
         case Think(text, signature):
             start = {"type": "thinking", "thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(text, 3)]
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(text, 3)]
             deltas.append({"type": "signature_delta", "signature": signature})
         case Call(name, arguments, id):
             start = {"type": "tool_use", "id": id, "name": name, "input": {}}
-            texts = ["", *_pieces(json.dumps(arguments), 4)]
+            texts = ["", *pieces(json.dumps(arguments), 4)]
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in texts]
     yield _event("content_block_start", index=index, content_block=start)
     for delta in deltas[: len(deltas) // 2 + 1] if is_cut else deltas:

@@ -1,11 +1,12 @@
-"""A model server on loopback that answers by script, in the vendor's real streaming format."""
+"""A model server on loopback that answers by script, in the real streaming format of the API that a request's path
+names."""
 
 import json
 import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,10 +15,15 @@ from typing import Any, Self
 
 import anyio.to_thread
 
-from tests.support import anthropic_format
-from tests.support.script import Answer, Cut, Fail, Gate, Page, Reset
+from tests.support import anthropic_format, chat_format, responses_format
+from tests.support.script import Answer, Cut, Fail, Gate, Raw, Reset
 
 _SECONDS = 20
+_FORMATS = {
+    "/messages": anthropic_format,
+    "/responses": responses_format,
+    "/chat/completions": chat_format,
+}
 
 
 @dataclass(frozen=True)
@@ -31,12 +37,13 @@ class RecordedRequest:
 
 class ModelServer:
     """Use as a context manager; `script` answers before they are asked for. Leaving it complains about requests for
-    which no answer was left."""
+    which no answer was left. `pages` are JSON by path, for what is asked beside the models."""
 
     def __init__(self) -> None:
         self.requests: list[RecordedRequest] = []
         self.unexpected: list[RecordedRequest] = []
         self.disconnects = 0
+        self.pages: dict[str, Any] = {}
         self._answers: deque[Answer] = deque()
         self._reached: set[str] = set()
         self._opened: set[str] = set()
@@ -138,57 +145,59 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *arguments: Any) -> None:
         """Quiet."""
 
+    def do_GET(self) -> None:
+        self._page()
+
+    def _page(self) -> None:
+        page = self._model.pages.get(self.path)
+        body = page if isinstance(page, bytes) else json.dumps(page).encode()
+        self.send_response(404 if page is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         request = RecordedRequest(self.command, self.path, dict(self.headers.items()), json.loads(raw), raw)
+        format = next((known for end, known in _FORMATS.items() if self.path.endswith(end)), None)
+        if format is None:
+            self._page()
+            return
         answer = self._model.take(request)
         if answer is None:
             answer = Answer((Fail(500, "api_error", "no answer was scripted for this request"),))
-        first = answer.parts[0] if answer.parts else None
+        fail = next((part for part in answer.parts if isinstance(part, Fail)), None)
         try:
-            match first:
-                case Fail():
-                    self._fail(first)
-                case Page():
-                    self._page(first)
-                case Reset():
-                    # Closing with this option sends a reset instead of an end.
+            match answer.parts:
+                case (Reset(), *_):
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     self.connection.close()
                     self.close_connection = True
-                case None:
-                    self._page(Page("text/event-stream", b""))
+                case (Raw() as whole, *_):
+                    self._send(whole.status, whole.body, {"Content-Type": whole.content_type})
+                case _ if fail is not None:
+                    headers = {"Content-Type": "application/json", **fail.headers}
+                    self._send(fail.status, format.error_body(fail), headers)
                 case _:
-                    self._stream(answer, str(request.body.get("model")))
+                    self._stream(format.stream(answer, request.body))
         except (BrokenPipeError, ConnectionResetError):
             self._model.hung_up()
             self.close_connection = True
 
-    def _fail(self, fail: Fail) -> None:
-        body = anthropic_format.error_body(fail)
-        self.send_response(fail.status)
-        for name, value in {
-            "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
-            **fail.headers,
-        }.items():
+    def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
-    def _page(self, page: Page) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", page.content_type)
-        self.send_header("Content-Length", str(len(page.body)))
-        self.end_headers()
-        self.wfile.write(page.body)
-
-    def _stream(self, answer: Answer, model: str) -> None:
+    def _stream(self, pieces: Iterator[anthropic_format.Piece]) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for piece in anthropic_format.stream(answer, model):
+        for piece in pieces:
             match piece:
                 case Gate():
                     if not self._model.hold(piece, self.connection):

@@ -61,19 +61,6 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Reset:
-    """The connection is reset before there is any answer."""
-
-
-@dataclass(frozen=True)
-class Page:
-    """An answer that is no stream at all."""
-
-    content_type: str
-    body: bytes
-
-
-@dataclass(frozen=True)
 class Malformed:
     """Bytes sent as they are."""
 
@@ -97,7 +84,21 @@ class Tokens:
     cache_write: int = 0
 
 
-Part = Say | Think | Call | Gate | Fail | StreamError | Cut | Reset | Page | Malformed | Stop | Tokens
+@dataclass(frozen=True)
+class Reset:
+    """The connection is closed before a byte of an answer."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer sent as it is, whatever was asked for."""
+
+    body: bytes
+    content_type: str = "text/event-stream"
+    status: int = 200
+
+
+Part = Reset | Raw | Say | Think | Call | Gate | Fail | StreamError | Cut | Malformed | Stop | Tokens
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,14 @@ def cut() -> Cut:
 
 def malformed(data: bytes) -> Malformed:
     return Malformed(data)
+
+
+def reset() -> Reset:
+    return Reset()
+
+
+def raw(body: bytes, content_type: str = "text/event-stream", status: int = 200) -> Raw:
+    return Raw(body, content_type, status)
 
 
 def stop(reason: str) -> Stop:

@@ -1,0 +1,75 @@
+"""Where a provider's key comes from. Never shows one; imports nothing heavy."""
+
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_COMMAND_SECONDS = 10
+
+
+class MissingCredential(ValueError):
+    """A model that cannot be used yet; the text is one line that says what to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """`source` says where it is from, for messages: a variable's name, or the key path in models.yml."""
+
+    secret: str
+    source: str
+    is_token: bool = False
+
+    def __repr__(self) -> str:
+        return f"Credential({self.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """A value of models.yml that may be secret: `!command`, the name of a variable, or the text itself. `where` is its
+    key path."""
+
+    value: str
+    where: str
+
+    @property
+    def variable(self) -> str | None:
+        """The variable that it names, if it looks like a name."""
+        return self.value if _VARIABLE.fullmatch(self.value) else None
+
+    def is_there(self, environ: Mapping[str, str]) -> bool:
+        """Whether it can be resolved, without running a command."""
+        if self.value in environ:
+            return bool(environ[self.value].strip())
+        return bool(self.value.strip()) and self.variable is None
+
+    def resolve(self, environ: Mapping[str, str]) -> Credential:
+        """Runs the command, if it is one (up to 10 s). Raises MissingCredential."""
+        if self.value.startswith("!"):
+            return Credential(self._run(environ), self.where)
+        if self.value in environ:
+            text = environ[self.value].strip()
+            if not text:
+                raise MissingCredential(f"the variable {self.value}, which {self.where} names, is empty: set it")
+            return Credential(text, self.value)
+        if self.variable is not None:
+            raise MissingCredential(f"the variable {self.value}, which {self.where} names, is not set: set it")
+        return Credential(self.value, self.where)
+
+    def _run(self, environ: Mapping[str, str]) -> str:
+        try:
+            done = subprocess.run(
+                self.value[1:],
+                shell=True,
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_COMMAND_SECONDS,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            raise MissingCredential(f"the command in {self.where} did not end within {_COMMAND_SECONDS} s") from None
+        text = done.stdout.decode("utf-8", "replace").strip()
+        if done.returncode != 0 or not text:
+            raise MissingCredential(f"the command in {self.where} gave no key (exit code {done.returncode}): mend it")
+        return text

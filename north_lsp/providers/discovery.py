@@ -1,0 +1,221 @@
+"""Asks servers which models they have: those on this machine, and providers that have a key but no shipped models.
+
+Nobody waits for it: it runs beside everything else, all servers at once, and a server that is not there, slow, or no
+model server is passed over in silence."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.display import one_line
+from north_lsp.providers.catalog import FREE, UNPRICED, Catalog, Model, Prices, ProviderInfo
+from north_lsp.providers.compat import is_local
+from north_lsp.providers.models_merge import DEFAULT_OUTPUT, DEFAULT_THINKING, DEFAULT_WINDOW
+
+LOCAL_SECONDS = 0.3
+_REMOTE_SECONDS = 5.0
+_FRESH_LOCAL_SECONDS = 60.0
+_FRESH_REMOTE_SECONDS = 24 * 3600.0
+_MAX_BYTES = 8 * 1024 * 1024
+_MAX_MODELS = 2000
+
+
+class Discoverer:
+    """For one process; keeps what it has found as long as it is fresh, and when a server does not answer."""
+
+    def __init__(self, catalog: Catalog, environ: Mapping[str, str], *, local_seconds: float = LOCAL_SECONDS) -> None:
+        self._catalog = catalog
+        self._environ = environ
+        self._local_seconds = local_seconds
+        self._asked: dict[str, float] = {}
+        self._running = anyio.Lock()
+
+    async def refresh(self) -> bool:
+        """Ask every server whose answer is not fresh, and put the models into the catalogue. Says whether the catalogue
+        has changed. Raises nothing but cancellation."""
+        async with self._running:
+            now = anyio.current_time()
+            due = [info for info in self._catalog.providers if self._is_due(info, now)]
+            if not due:
+                return False
+            changed = False
+
+            async def ask(info: ProviderInfo) -> None:
+                nonlocal changed
+                found = await self._ask(info)
+                if found is not None:
+                    self._asked[info.id] = now
+                    changed = self._catalog.add(found) or changed
+
+            await anyio.to_thread.run_sync(_import_client, abandon_on_cancel=True)
+            async with anyio.create_task_group() as tasks:
+                for info in due:
+                    tasks.start_soon(ask, info)
+            return changed
+
+    def _is_due(self, info: ProviderInfo, now: float) -> bool:
+        if info.discovery is None or info.address_in(self._environ) is None:
+            return False
+        if self._environ.get("NORTH_DISCOVERY", "").lower() in ("off", "0", "false") and info.keyless:
+            return False
+        if not self._catalog.is_usable(info, self._environ):
+            return False
+        fresh = _FRESH_REMOTE_SECONDS if info.discovery == "openai-models" else _FRESH_LOCAL_SECONDS
+        return now - self._asked.get(info.id, -fresh) >= fresh
+
+    async def _ask(self, info: ProviderInfo) -> list[Model] | None:
+        """The models of a server; None if it did not answer as one."""
+        import httpx2
+
+        from north_lsp.providers.catalog import MissingCredential, find_key
+
+        address = info.address_in(self._environ)
+        assert address is not None
+        limit = self._local_seconds if is_local(address) and info.keyless else _REMOTE_SECONDS
+        try:
+            with anyio.fail_after(limit):
+                headers = {}
+                key = await anyio.to_thread.run_sync(find_key, info, self._environ, abandon_on_cancel=True)
+                if key is not None:
+                    headers["Authorization"] = f"Bearer {key.secret}"
+                for name, source in info.headers.items():
+                    resolved = await anyio.to_thread.run_sync(source.resolve, self._environ, abandon_on_cancel=True)
+                    headers[name] = resolved.secret
+                verify = not address.startswith("http://")
+                async with httpx2.AsyncClient(headers=headers, timeout=limit, verify=verify) as client:
+                    return await _read(client, info, address)
+        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, OSError, MissingCredential):
+            return None
+
+
+def _import_client() -> None:
+    import httpx2
+
+    assert httpx2
+
+
+async def _read(client: Any, info: ProviderInfo, address: str) -> list[Model]:
+    """Raises ValueError for an answer that is no list of models."""
+    if info.discovery == "ollama":
+        root = address.removesuffix("/v1")
+        rows = _rows(await _get(client, f"{root}/api/tags"), "models")
+        names = [row["name"] for row in rows if isinstance(row.get("name"), str)]
+        windows: dict[str, dict[str, Any]] = {}
+
+        async def show(name: str) -> None:
+            windows[name] = await _post(client, f"{root}/api/show", {"model": name})
+
+        async with anyio.create_task_group() as tasks:
+            for name in names[:20]:
+                tasks.start_soon(show, name)
+        return [_model(info, address, {"id": name}, _ollama_window(windows.get(name, {}))) for name in names]
+    rows = _rows(await _get(client, f"{address}/models"), "data")
+    return [_model(info, address, row, _window(row)) for row in rows if isinstance(row.get("id"), str) and row["id"]]
+
+
+async def _get(client: Any, url: str) -> dict[str, Any]:
+    return await _json(client, "GET", url, None)
+
+
+async def _post(client: Any, url: str, body: dict[str, Any]) -> dict[str, Any]:
+    """An empty object if the server does not know this."""
+    import httpx2
+
+    try:
+        return await _json(client, "POST", url, body)
+    except (ValueError, httpx2.HTTPError):
+        return {}
+
+
+async def _json(client: Any, method: str, url: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    import json
+
+    async with client.stream(method, url, json=body) as response:
+        if response.status_code != 200:
+            raise ValueError("no list")
+        data = b""
+        async for chunk in response.aiter_bytes():
+            data += chunk
+            if len(data) > _MAX_BYTES:
+                raise ValueError("too long")
+    read = json.loads(data)
+    if isinstance(read, list):  # Together AI gives the list alone
+        return {"data": read}
+    if not isinstance(read, dict):
+        raise ValueError("no object")
+    return read
+
+
+def _rows(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    rows = data.get(key)
+    if not isinstance(rows, list):
+        raise ValueError("no list of models")
+    return [row for row in rows[:_MAX_MODELS] if isinstance(row, dict)]
+
+
+def _model(info: ProviderInfo, address: str, row: Mapping[str, Any], window: int | None) -> Model:
+    id = row["id"]
+    title = row.get("name") if isinstance(row.get("name"), str) else id
+    size = window or DEFAULT_WINDOW
+    limit = _tokens(row.get("max_output_tokens")) or _tokens(_inner(row, "top_provider").get("max_completion_tokens"))
+    parameters = row.get("supported_parameters")
+    can_think = isinstance(parameters, Sequence) and "reasoning" in parameters
+    images = "image" in (_inner(row, "architecture").get("input_modalities") or ())
+    return Model(
+        info,
+        id,
+        id,
+        one_line(str(title), 80),
+        size,
+        min(limit or DEFAULT_OUTPUT, size),
+        _prices(row, address),
+        DEFAULT_THINKING if can_think else None,
+        api=info.api,
+        images=images,
+        source="discovered",
+    )
+
+
+def _prices(row: Mapping[str, Any], address: str) -> Prices:
+    """From the form of OpenRouter: texts, in dollars for one token."""
+    if is_local(address):
+        return FREE
+    pricing = _inner(row, "pricing")
+    try:
+        values = [float(pricing[key]) * 1_000_000 for key in ("prompt", "completion")]
+        written = float(pricing.get("input_cache_write") or pricing["prompt"]) * 1_000_000
+        read = float(pricing.get("input_cache_read") or pricing["prompt"]) * 1_000_000
+    except (KeyError, TypeError, ValueError):
+        return UNPRICED
+    return Prices(values[0], values[1], written, read) if min(*values, written, read) >= 0 else UNPRICED
+
+
+def _window(row: Mapping[str, Any]) -> int | None:
+    """Every server has its own word for it."""
+    for place in (row, _inner(row, "meta"), _inner(row, "top_provider")):
+        for key in ("context_length", "context_window", "max_model_len", "max_context_length", "n_ctx", "n_ctx_train"):
+            if (size := _tokens(place.get(key))) is not None:
+                return size
+    return None
+
+
+def _ollama_window(shown: Mapping[str, Any]) -> int | None:
+    """What the model was made for; a `num_ctx` that the user has set for it wins."""
+    parameters = shown.get("parameters")
+    for line in parameters.splitlines() if isinstance(parameters, str) else ():
+        name, _, value = line.partition(" ")
+        if name == "num_ctx" and value.strip().isdecimal():
+            return int(value)
+    sizes = (_tokens(value) for key, value in _inner(shown, "model_info").items() if key.endswith(".context_length"))
+    return next((size for size in sizes if size is not None), None)
+
+
+def _inner(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = row.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _tokens(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -1,0 +1,62 @@
+"""The HTTP client below a vendor's SDK. Imported only when a provider is made: it is heavy."""
+
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+
+from north_lsp import __version__
+from north_lsp.providers.base import Timeouts
+
+USER_AGENT = f"north-lsp/{__version__}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRules:
+    """What becomes of a request's headers: first `add`, then `strip` (names, `prefix*`), then `put` (None removes)."""
+
+    add: Mapping[str, str] = field(default_factory=dict)
+    strip: tuple[str, ...] = ()
+    put: Mapping[str, str | None] = field(default_factory=dict)
+
+    def apply(self, headers: httpx2.Headers) -> None:
+        for name, value in self.add.items():
+            headers[name] = value
+        for rule in self.strip:
+            wanted = rule.lower()
+            for name in list(headers):
+                if name == wanted or (wanted.endswith("*") and name.startswith(wanted[:-1])):
+                    headers.pop(name, None)
+        for name, put in self.put.items():
+            if put is None:
+                headers.pop(name, None)
+            else:
+                headers[name] = put
+
+
+def make_client(
+    rules: HeaderRules,
+    timeouts: Timeouts,
+    environ: Mapping[str, str],
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> httpx2.AsyncClient:
+    """One client for one model. It follows no redirect: a key is for the host that the user has named. Raises OSError
+    or ssl.SSLError for a `NORTH_CA_BUNDLE` that cannot be used."""
+
+    async def mend(request: httpx2.Request) -> None:
+        request.headers["user-agent"] = USER_AGENT
+        rules.apply(request.headers)
+
+    bundle = environ.get("NORTH_CA_BUNDLE", "")
+    verify: ssl.SSLContext | bool = True
+    if bundle:
+        verify = ssl.create_default_context(cafile=os.path.expanduser(bundle))
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
+        follow_redirects=False,
+        event_hooks={"request": [mend]},
+        verify=verify,
+        transport=transport,
+    )

@@ -1,0 +1,67 @@
+"""Makes the provider of a model from what the catalogue says of it. Imports the vendor's SDK."""
+
+from collections.abc import Mapping
+
+from north_lsp.providers.base import Provider, Timeouts
+from north_lsp.providers.catalog import MissingCredential, Model, find_credential
+from north_lsp.providers.compat import compat_for
+from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.http import HeaderRules, make_client
+
+
+def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
+    """Raises MissingCredential."""
+    info = model.provider
+    address = info.address_in(environ)
+    if address is None:
+        raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
+    key = find_credential(model, environ)
+    secret = key.secret if key is not None else None
+    headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
+    if info.auth_header and secret is not None:
+        headers["Authorization"] = f"Bearer {secret}"
+    put = {**info.transform.put, **model.transform.put}
+    rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
+    body = {**info.transform.body, **model.transform.body}
+    http = make_client(rules, timeouts, environ)
+    endpoint = Endpoint(info.title, address, key.source if key is not None else "")
+    match model.api or info.api:
+        case "anthropic-messages":
+            from north_lsp.providers.anthropic import AnthropicProvider
+
+            return AnthropicProvider(
+                secret,
+                address,
+                is_token=key is not None and key.is_token,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )
+        case "openai-responses":
+            from north_lsp.providers.openai_responses import ResponsesProvider
+
+            return ResponsesProvider(
+                secret,
+                address,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )
+        case _:
+            from north_lsp.providers.openai_chat import ChatProvider
+
+            return ChatProvider(
+                secret,
+                address,
+                compat=compat_for(address, {**info.compat, **model.compat}),
+                reasons=model.thinking is not None,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )

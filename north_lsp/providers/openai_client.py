@@ -1,0 +1,63 @@
+"""The official OpenAI SDK, as both of its APIs use it. Imported only when it is used: the SDK is heavy."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import httpx2
+import openai
+
+from north_lsp.providers.base import Timeouts
+from north_lsp.providers.wire import Refused, Unreachable
+
+
+class OpenAiClient:
+    """One client for a model in use; `secret` None is for servers that want no key. It repeats nothing by itself."""
+
+    def __init__(
+        self, secret: str | None, base_url: str, timeouts: Timeouts, http: httpx2.AsyncClient | None = None
+    ) -> None:
+        headers: dict[str, Any] = {
+            # From the environment the SDK would take the user's organisation, and tell it to any server.
+            "OpenAI-Organization": openai.Omit(),
+            "OpenAI-Project": openai.Omit(),
+        }
+        if secret is None:
+            headers["Authorization"] = openai.Omit()
+        self._sdk = openai.AsyncOpenAI(
+            api_key=secret or "none",
+            base_url=base_url,
+            max_retries=0,
+            default_headers=headers,
+            timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
+            http_client=http,
+        )
+
+    async def post(self, path: str, body: Mapping[str, object]) -> httpx2.Response:
+        """The response, its body unread. Raises Refused, Unreachable."""
+        try:
+            response: object = await self._sdk.post(
+                path,
+                cast_to=httpx2.Response,
+                body=body,
+                options={"headers": {"X-Stainless-Raw-Response": "stream"}},
+            )
+        except openai.APIStatusError as error:
+            raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
+        except openai.APIConnectionError as error:
+            raise Unreachable from error
+        return cast("httpx2.Response", getattr(response, "http_response", response))
+
+    async def aclose(self) -> None:
+        await self._sdk.close()
+
+
+def as_object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def as_count(value: object) -> int:
+    return max(value, 0) if isinstance(value, int) else 0

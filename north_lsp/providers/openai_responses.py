@@ -1,0 +1,338 @@
+"""OpenAI's Responses API through the official SDK, stateless: nothing is stored there, and the model's reasoning comes
+back to it encrypted. Imported only when it is used.
+
+A call's id is `<call_id>|<item_id>`. A thinking block's signature is its reasoning item as a JSON object.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
+
+import httpx2
+
+from north_lsp.providers import wire
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    CallDelta,
+    CallStart,
+    Done,
+    Message,
+    ModelRequest,
+    StopReason,
+    StreamEvent,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    Timeouts,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.json_text import arguments_text, parse_call
+from north_lsp.providers.openai_client import OpenAiClient, as_count, as_object, as_text
+from north_lsp.providers.wire import Refused, StreamError
+
+DEFAULT_ADDRESS = "https://api.openai.com/v1"
+
+
+class ResponsesProvider:
+    """For one model; `wire_id` is the id sent in place of the catalogue's."""
+
+    def __init__(
+        self,
+        secret: str | None,
+        base_url: str | None = None,
+        *,
+        endpoint: Endpoint | None = None,
+        wire_id: str | None = None,
+        http: httpx2.AsyncClient | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        address = base_url or DEFAULT_ADDRESS
+        self._timeouts = timeouts or Timeouts()
+        self._endpoint = endpoint or Endpoint("OpenAI", address, "OPENAI_API_KEY")
+        self._wire_id = wire_id
+        self._extra = dict(extra_body or {})
+        self._client = OpenAiClient(secret, address, self._timeouts, http)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        answer = _Answer()
+        body = request_body(request) | {"model": self._wire_id or request.model} | self._extra
+        post = partial(self._client.post, "/responses", body)
+        try:
+            async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
+                async for event in events:
+                    yield event
+        except Refused as error:
+            yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+
+# -- the request ------------------------------------------------------------------------------------------------------
+
+
+def request_body(request: ModelRequest) -> dict[str, Any]:
+    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    effort = request.reasoning.effort
+    body: dict[str, Any] = {
+        "model": request.model,
+        "stream": True,
+        "store": False,
+        "max_output_tokens": request.max_output,
+        "prompt_cache_key": request.conversation_id or None,
+        "reasoning": {"effort": effort, "summary": "auto"} if effort is not None else None,
+        "include": ["reasoning.encrypted_content"] if effort is not None else None,
+        "tools": [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.schema),
+                # Without this word the API makes every parameter required.
+                "strict": False,
+            }
+            for tool in request.tools
+        ],
+        "instructions": request.system or None,
+        "input": _items(request.messages, request.model),
+    }
+    return {key: value for key, value in body.items() if value is not None and (value != [] or key == "input")}
+
+
+def _items(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    for message in messages:
+        match message:
+            case UserMessage(text):
+                items.append({"role": "user", "content": [{"type": "input_text", "text": text}]})
+            case AssistantMessage(blocks):
+                is_own = message.model in ("", model)
+                for block in blocks:
+                    items.extend(_block(block, is_own))
+            case ToolResult(call_id, _, text):
+                items.append({"type": "function_call_output", "call_id": _split(call_id)[0], "output": text})
+    return items
+
+
+def _block(block: Block, is_own: bool) -> list[dict[str, Any]]:
+    match block:
+        case Text(text):
+            return [{"role": "assistant", "content": text}] if text.strip() else []
+        case Thinking(_, signature):
+            item = _reasoning(signature) if is_own else None
+            return [] if item is None else [item]
+        case ToolCall(id, name, arguments):
+            call_id, item_id = _split(id)
+            call = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments_text(arguments)}
+            # With its id, the item would be refused if the reasoning that led to it were missing.
+            return [call | ({"id": item_id} if item_id and is_own else {})]
+
+
+def _split(id: str) -> tuple[str, str]:
+    call_id, _, item_id = id.partition("|")
+    return call_id[:64], item_id
+
+
+def _reasoning(signature: str | None) -> dict[str, Any] | None:
+    """A stored reasoning item; None for the signature of another API."""
+    try:
+        item = json.loads(signature or "")
+    except ValueError:
+        return None
+    return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
+
+
+# -- the answer -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Answer:
+    """The message so far, always equal to what has been emitted."""
+
+    ended: bool = False
+    _blocks: dict[int, Block] = field(default_factory=dict)
+    _json: dict[int, list[str]] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
+    # From the vendor's index or item id to ours; ours count the items that become blocks.
+    _known: dict[object, int] = field(default_factory=dict)
+    _final: dict[str, Any] | None = None
+    _usage: Usage = field(default_factory=Usage)
+
+    def partial(self, reason: Literal["error"]) -> AssistantMessage:
+        return self._message(reason)
+
+    def _message(self, reason: StopReason | Literal["error"]) -> AssistantMessage:
+        return AssistantMessage(tuple(self._blocks[index] for index in sorted(self._blocks)), reason, self._usage)
+
+    def finish(self) -> tuple[list[StreamEvent], Done | None]:
+        if self._final is None:
+            return [], None
+        events: list[StreamEvent] = []
+        for position, item in enumerate(self._final.get("output") or []):
+            if isinstance(item, dict) and self._find({"output_index": position, "item_id": item.get("id")}) is None:
+                events += self._added(position, item)
+                events += self._done(position, item)
+        reason = self._reason(self._final)
+        if reason != "length" and self._open:
+            return events, None
+        for index in sorted(self._open):
+            events += self._close(index)
+        return events, Done(reason, self._message(reason))
+
+    def _reason(self, response: dict[str, Any]) -> StopReason:
+        if response.get("status") == "incomplete":
+            why = as_object(response.get("incomplete_details")).get("reason")
+            return "refusal" if why == "content_filter" else "length"
+        has_calls = any(isinstance(block, ToolCall) for block in self._blocks.values())
+        return "toolUse" if has_calls else "stop"
+
+    def take_done(self) -> None:
+        """Some servers that speak this API end as the older one does."""
+        self.ended = True
+
+    def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
+        kind = as_text(data.get("type")) or name
+        match kind:
+            case "response.output_item.added":
+                return self._added(data.get("output_index"), as_object(data.get("item")))
+            case "response.output_item.done":
+                return self._done(data.get("output_index"), as_object(data.get("item")))
+            case "response.completed" | "response.incomplete":
+                self._final = {"status": kind.partition(".")[2]} | as_object(data.get("response"))
+                self._count(as_object(self._final.get("usage")))
+                self.ended = True
+            case "response.failed" | "response.cancelled":
+                response = as_object(data.get("response"))
+                self._count(as_object(response.get("usage")))
+                raise StreamError({"error": response.get("error") or {"message": "the response was not completed"}})
+            case "error":
+                raise StreamError(data if isinstance(data.get("error"), dict) else {"error": _without_type(data)})
+            case _ if kind.endswith((".delta", ".done", ".added")):
+                index = self._find(data)
+                if index is not None:
+                    return self._delta(index, kind, data)
+            case _:
+                if data.get("error"):
+                    raise StreamError(data)
+        return []
+
+    def _find(self, data: Mapping[str, object]) -> int | None:
+        found = self._known.get(data.get("output_index"))
+        return self._known.get(as_text(data.get("item_id"))) if found is None else found
+
+    def _added(self, position: object, item: dict[str, Any]) -> list[StreamEvent]:
+        block: Block
+        index = len(self._blocks)
+        events: list[StreamEvent] = []
+        match item.get("type"):
+            case "message":
+                block = Text("")
+            case "reasoning":
+                block = Thinking("")
+            case "function_call":
+                id = _join(as_text(item.get("call_id")), as_text(item.get("id")))
+                block = ToolCall(id, as_text(item.get("name")), {}, "the arguments are not complete")
+                self._json[index] = []
+                events.append(CallStart(index, id, block.name))
+            case _:
+                return []
+        self._blocks[index] = block
+        self._open.add(index)
+        if position is not None:
+            self._known[position] = index
+        if item.get("id"):
+            self._known[as_text(item["id"])] = index
+        return events
+
+    def _delta(self, index: int, kind: str, data: dict[str, Any]) -> list[StreamEvent]:
+        piece = as_text(data.get("delta"))
+        match kind, self._blocks[index]:
+            case "response.output_text.delta" | "response.refusal.delta", Text(before):
+                self._blocks[index] = Text(before + piece)
+                return [TextDelta(index, piece)]
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta", Thinking() as block:
+                return self._think(index, block, piece)
+            case "response.reasoning_summary_part.added", Thinking(before) as block if before:
+                return self._think(index, block, "\n\n")
+            case "response.function_call_arguments.delta", ToolCall():
+                return self._argue(index, piece)
+            case "response.function_call_arguments.done", ToolCall() if not self._json[index]:
+                return self._argue(index, as_text(data.get("arguments")))
+            case _:
+                return []
+
+    def _think(self, index: int, block: Thinking, piece: str) -> list[StreamEvent]:
+        self._blocks[index] = replace(block, thinking=block.thinking + piece)
+        return [ThinkingDelta(index, piece)]
+
+    def _argue(self, index: int, piece: str) -> list[StreamEvent]:
+        if not piece:
+            return []
+        self._json[index].append(piece)
+        return [CallDelta(index, piece)]
+
+    def _done(self, position: object, item: dict[str, Any]) -> list[StreamEvent]:
+        index = self._find({"output_index": position, "item_id": item.get("id")})
+        if index is None or index not in self._open:
+            return []
+        events: list[StreamEvent] = []
+        match self._blocks[index]:
+            case Text("") if text := _joined(item.get("content"), "text", "refusal"):
+                self._blocks[index] = Text(text)
+                events.append(TextDelta(index, text))
+            case Thinking(thinking) as block:
+                if not thinking and (text := _joined(item.get("summary"), "text")):
+                    events += self._think(index, block, text)
+                kept = {key: item[key] for key in ("type", "id", "summary", "encrypted_content") if item.get(key)}
+                if "encrypted_content" in kept:
+                    signature = json.dumps({"summary": []} | kept, ensure_ascii=False, separators=(",", ":"))
+                    self._blocks[index] = Thinking(thinking or _joined(item.get("summary"), "text"), signature)
+            case ToolCall() as call:
+                if not call.name:
+                    self._blocks[index] = replace(call, name=as_text(item.get("name")))
+                if not self._json[index]:
+                    events += self._argue(index, as_text(item.get("arguments")))
+            case _:
+                pass
+        return events + self._close(index)
+
+    def _close(self, index: int) -> list[StreamEvent]:
+        self._open.discard(index)
+        block = self._blocks[index]
+        if isinstance(block, ToolCall):
+            block = self._blocks[index] = parse_call(block.id, block.name, "".join(self._json[index]))
+        return [BlockEnd(index, block)]
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        """The vendor counts what it read in the cache, and wrote there, as a part of the input."""
+        details = as_object(usage.get("input_tokens_details"))
+        cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
+        total = as_count(usage.get("input_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), as_count(usage.get("output_tokens")), cached, written)
+
+
+def _without_type(data: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in data.items() if key != "type"}
+
+
+def _join(call_id: str, item_id: str) -> str:
+    return f"{call_id}|{item_id}" if item_id else call_id
+
+
+def _joined(parts: object, *keys: str) -> str:
+    """The texts of a list of parts."""
+    if not isinstance(parts, list):
+        return ""
+    texts = [as_text(part.get(key)) for part in parts if isinstance(part, dict) for key in keys]
+    return "\n\n".join(text for text in texts if text)

@@ -1,0 +1,129 @@
+"""How a text picks a model. Pure."""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from north_lsp.providers.thinking import Level, as_level
+
+if TYPE_CHECKING:
+    from north_lsp.providers.catalog import Catalog, Model
+
+ROLES = ("default", "fast", "slow", "vision", "plan", "reviewer", "oracle", "designer", "commit", "task")
+_SYNONYMS = {"smol": "fast"}
+_VARIABLES = {
+    "default": "NORTH_MODEL",
+    "fast": "NORTH_FAST_MODEL",
+    "slow": "NORTH_SLOW_MODEL",
+    "plan": "NORTH_PLAN_MODEL",
+}
+_SHOWN = 8
+_VERSION = re.compile(r"(?<=\d)\.(?=\d)")
+_DATE = re.compile(r"-20\d{6}$")
+
+
+def find(known: "Catalog", selector: str, _seen: tuple[str, ...] = ()) -> "Model":
+    """See Catalog.find. Raises UnknownModel."""
+    from north_lsp.providers.catalog import UnknownModel
+
+    text = selector.strip()
+    base, _, tail = text.rpartition(":")
+    level = as_level(tail) if base else None
+    for name, wanted in ((text, None), *(((base, level),) if level is not None else ())):
+        role = role_of(name)
+        if role is not None:
+            return _with(by_role(known, role, known.environ, _seen), wanted)
+        exact = _exact(known, name)
+        if exact is not None:
+            return _with(exact, wanted)
+    part = base if level is not None else text
+    matches = [one for one in known.models if part and part.lower() in one.selector.lower()]
+    matches = matches or [one for one in known.models if part and part.lower() in one.title.lower()]
+    if len(matches) == 1:
+        return _with(matches[0], level)
+    if matches:
+        if len({canonical(one, known.names) for one in matches}) == 1:
+            return _with(_first_available(known, matches), level)
+        several = _names(matches)
+        raise UnknownModel(f"the model {selector!r} is ambiguous: choose one of {several}")
+    names = [one.alias for one in known.models]
+    close = difflib.get_close_matches(part, names, 3, 0.3) or names[:3]
+    raise UnknownModel(f"there is no model {selector!r}; the closest are {', '.join(dict.fromkeys(close))}")
+
+
+def default(known: "Catalog", environ: Mapping[str, str]) -> "Model":
+    """See Catalog.default."""
+    from north_lsp.providers.catalog import UnknownModel, has_credential
+
+    if "default" in known.roles:
+        try:
+            chosen = find(known, known.roles["default"], ("default",))
+        except UnknownModel:
+            pass
+        else:
+            if known.is_available(chosen, environ):
+                return chosen
+    for provider in known.providers:
+        if provider.default is not None and provider.api != "offline" and has_credential(provider, environ):
+            return find(known, f"{provider.id}/{provider.default}")
+    usable = [one for one in known.models if known.is_available(one, environ)]
+    return next((one for one in usable if one.api != "offline"), usable[-1])
+
+
+def role_of(text: str) -> str | None:
+    """The role that a selector names: `fast`, `north/fast`, `smol`."""
+    name = text.removeprefix("north/")
+    name = _SYNONYMS.get(name, name)
+    return name if name in ROLES else None
+
+
+def by_role(known: "Catalog", role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> "Model":
+    """The model of a role: the environment's, the configured one, or a fitting one. Raises UnknownModel."""
+    from north_lsp.providers.catalog import UnknownModel
+
+    if role in seen:
+        raise UnknownModel(f"the roles {' -> '.join((*seen, role))} refer to each other: name a model in one of them")
+    selector = environ.get(_VARIABLES.get(role, ""), "").strip() or known.roles.get(role)
+    if selector:
+        return find(known, selector, (*seen, role))
+    chosen = by_role(known, "default", environ, (*seen, role)) if role != "default" else default(known, environ)
+    if role == "fast" and chosen.provider.fast is not None:
+        return find(known, f"{chosen.provider.id}/{chosen.provider.fast}")
+    return chosen
+
+
+def canonical(model: "Model", names: Mapping[str, str]) -> str:
+    """The name that the same model has at several providers: the one that the user gave, or its id without the maker's
+    prefix and the date, and with one way to write a version."""
+    if model.selector in names:
+        return names[model.selector]
+    name = model.id.rpartition("/")[2].lower()
+    return _DATE.sub("", _VERSION.sub("-", name))
+
+
+def _exact(known: "Catalog", text: str) -> "Model | None":
+    for matches in (
+        [one for one in known.models if one.selector == text],
+        [one for one in known.models if text == f"{one.provider.id}/{one.alias}"],
+        [one for one in known.models if text in (one.alias, one.id)],
+        [one for one in known.models if text and text == known.names.get(one.selector)],
+    ):
+        if matches:
+            return _first_available(known, matches)
+    return None
+
+
+def _first_available(known: "Catalog", matches: "Sequence[Model]") -> "Model":
+    return next((one for one in matches if known.is_available(one)), matches[0])
+
+
+def _with(model: "Model", level: Level | None) -> "Model":
+    return model if level is None else model.with_level(level)
+
+
+def _names(matches: "Sequence[Model]") -> str:
+    """What to type for each: the alias, with its provider where two have the same."""
+    aliases = [one.alias for one in matches]
+    names = [one.alias if aliases.count(one.alias) == 1 else one.selector for one in matches[:_SHOWN]]
+    return ", ".join(names)

@@ -1,0 +1,83 @@
+"""Server-sent events from bytes, however the network has cut them. Pure; knows no vendor."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
+
+
+class NoEventStream(ValueError):
+    """Bytes that cannot be server-sent events; the text is half a sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """`name` is empty where the server gave none; `data` is the text of its data lines."""
+
+    name: str
+    data: str
+
+
+class SseDecoder:
+    """Feed it chunks; lines may end in LF, CR or CRLF, and be cut anywhere, also within a character."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._at_start = True
+        self._skip_line_feed = False
+        self._name = ""
+        self._data: list[str] = []
+
+    def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
+        """The events that are complete now. Raises NoEventStream."""
+        for line in self._lines(chunk):
+            event = self._take(line)
+            if event is not None:
+                yield event
+
+    def end(self) -> Iterator[ServerEvent]:
+        """What a server left without its empty line."""
+        if self._buffer:
+            self._take(bytes(self._buffer))
+            self._buffer.clear()
+        event = self._take(b"")
+        if event is not None:
+            yield event
+
+    def _lines(self, chunk: bytes) -> Iterator[bytes]:
+        if self._skip_line_feed and chunk:
+            # A chunk had ended in CR, which ended the line; the LF that may follow belongs to it.
+            self._skip_line_feed = False
+            chunk = chunk.removeprefix(b"\n")
+        self._buffer += chunk
+        if self._at_start:
+            if len(self._buffer) < len(_BOM) and _BOM.startswith(bytes(self._buffer)):
+                return
+            self._at_start = False
+            if self._buffer.startswith(_BOM):
+                del self._buffer[: len(_BOM)]
+        text = bytes(self._buffer)
+        begin = 0
+        for match in _LINE_END.finditer(text):
+            yield text[begin : match.start()]
+            begin = match.end()
+        self._skip_line_feed = begin == len(text) and text.endswith(b"\r")
+        del self._buffer[:begin]
+        if len(self._buffer) > MAX_LINE_BYTES:
+            raise NoEventStream(f"sent a line of more than {MAX_LINE_BYTES >> 20} MiB")
+
+    def _take(self, line: bytes) -> ServerEvent | None:
+        if not line:
+            event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
+            self._name, self._data = "", []
+            return event
+        field, _, value = line.partition(b":")
+        text = value.removeprefix(b" ").decode("utf-8", "replace")
+        if field == b"data":
+            self._data.append(text)
+        elif field == b"event":
+            self._name = text
+        return None
