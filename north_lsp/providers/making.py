@@ -19,6 +19,12 @@ def make_remote(model: Model, environ: Mapping[str, str]) -> Provider:
     key = find_credential(model, environ)
     secret = key.secret if key is not None else None
     headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
+    for value, source in (
+        (secret or "", key.source if key is not None else ""),
+        *((headers[name], name) for name in headers),
+    ):
+        if not (value.isascii() and value.isprintable()):
+            raise MissingCredential(f"{source} has characters that cannot be sent: check it")
     if info.auth_header and secret is not None:
         headers["Authorization"] = f"Bearer {secret}"
     put = {**info.transform.put, **model.transform.put}
