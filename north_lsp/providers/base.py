@@ -127,6 +127,9 @@ class Timeouts:
     request: float = 600
 
 
+DEFAULT_TIMEOUTS = Timeouts()
+
+
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     index: int

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from north_lsp.providers.base import Provider, Reasoning, Timeouts, Usage
+from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Reasoning, Timeouts, Usage
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
 from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
@@ -334,7 +334,7 @@ def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
         return Catalog(shipped.providers, shipped.models, environ=environ, problems=[str(error)])
 
 
-def make_provider(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
+def make_provider(model: Model, environ: Mapping[str, str], timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Provider:
     """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
     MissingCredential."""
     if model.provider.api == "offline":

@@ -18,6 +18,10 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
     key = find_credential(model, environ)
     secret = key.secret if key is not None else None
     headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
+    if key is not None:
+        _check(key.secret, key.source)
+    for name, value in headers.items():
+        _check(value, f"the header {name} of {info.id}")
     if info.auth_header and secret is not None:
         headers["Authorization"] = f"Bearer {secret}"
     put = {**info.transform.put, **model.transform.put}
@@ -65,3 +69,8 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
                 extra_body=body,
                 timeouts=timeouts,
             )
+
+
+def _check(value: str, source: str) -> None:
+    if not (value.isascii() and value.isprintable()):
+        raise MissingCredential(f"{source} has characters that cannot be sent: check it")

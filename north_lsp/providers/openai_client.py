@@ -21,8 +21,9 @@ class OpenAiClient:
             "OpenAI-Organization": openai.Omit(),
             "OpenAI-Project": openai.Omit(),
         }
+        self._headers: dict[str, Any] = {"X-Stainless-Raw-Response": "stream"}
         if secret is None:
-            headers["Authorization"] = openai.Omit()
+            self._headers["Authorization"] = openai.Omit()
         self._sdk = openai.AsyncOpenAI(
             api_key=secret or "none",
             base_url=base_url,
@@ -39,7 +40,7 @@ class OpenAiClient:
                 path,
                 cast_to=httpx2.Response,
                 body=body,
-                options={"headers": {"X-Stainless-Raw-Response": "stream"}},
+                options={"headers": self._headers},
             )
         except openai.APIStatusError as error:
             raise Refused(error.status_code, error.response.headers, error.body, error.message) from None

@@ -6,14 +6,14 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from north_lsp.providers.base import Provider, Timeouts
+from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
 from north_lsp.providers.catalog import MissingCredential, Model, make_provider
 
 
 class ProviderPool:
     """Shares providers between sessions, with their open connections."""
 
-    def __init__(self, environ: Mapping[str, str], timeouts: Timeouts) -> None:
+    def __init__(self, environ: Mapping[str, str], timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         self.timeouts = timeouts
         self._environ = environ
         self._providers: dict[Model, Provider] = {}

@@ -134,7 +134,11 @@ async def _vendor_events(
         chunks = response.aiter_bytes()
         while not answer.ended:
             try:
-                chunk = await _limited(anext(chunks), deadline, timeouts)
+                if deadline - anyio.current_time() > timeouts.idle:
+                    # The client gives up before the deadline could pass: no need for a timer around every chunk.
+                    chunk = await _translated(anext(chunks), timeouts)
+                else:
+                    chunk = await _limited(anext(chunks), deadline, timeouts)
             except StopAsyncIteration:
                 found = decoder.end()
                 chunk = None
@@ -169,9 +173,14 @@ async def _limited(waiting: Awaitable[Any], deadline: float, timeouts: Timeouts)
     """Wait for it within the time of a whole request. The client itself watches over connecting and silence."""
     try:
         with anyio.fail_after(max(deadline - anyio.current_time(), 0)):
-            return await waiting
+            return await _translated(waiting, timeouts)
     except TimeoutError:
         raise _LimitHit(f"took longer than the {timeouts.request:g} s of a whole request") from None
+
+
+async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:
+    try:
+        return await waiting
     except httpx2.TimeoutException as error:
         raise _LimitHit(_timeout_text(error, timeouts)) from error
 

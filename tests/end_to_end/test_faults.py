@@ -56,10 +56,10 @@ FAULTS = {
     "cut in text": Fault(answer(Say("Half of it and then nothing more"), Cut()), True),
     "cut in thinking": Fault(answer(Think("Let me think about it"), Cut()), True),
     "cut in a call": Fault(CUT_CALL, True),
-    "malformed": Fault(answer(Malformed(b"event: content_block_delta\ndata: {nonsense\n\n")), True),
+    "malformed": Fault(answer(Malformed(b"event: content_block_delta\ndata: {nonsense\n\n" * 25)), True),
     "empty stream": Fault(answer(Raw(b"")), True),
     "stall": Fault(answer(Say("I am"), Gate("never")), True),
-    "no stream": Fault(answer(Raw(b"<h1>Welcome</h1>", "text/html")), False, "check ANTHROPIC_BASE_URL"),
+    "no stream": Fault(answer(Raw(b"<h1>Welcome</h1>", "text/html")), False, "where a model's answer was expected"),
     "401": Fault(fail(401, "authentication_error", "invalid x-api-key"), False, "check the key"),
     "400": Fault(fail(400, "invalid_request_error", "tools.0: unknown field"), False, "tools.0: unknown field"),
     "context overflow": Fault(
@@ -156,9 +156,12 @@ async def test_an_address_that_nobody_listens_at(world: World) -> None:
         where = {"cwd": str(world.project), "mcpServers": []}
         session = str((await client.request("session/new", where))["sessionId"])
         assert await prompt(client, session, "hello") == "end_turn"
-        assert f"could not be reached at http://127.0.0.1:{port}" in texts(client)
+        assert (
+            f"could not be reached (All connection attempts failed); check the network, and that http://127.0.0.1:{port}"
+            in (texts(client))
+        )
         titles = [update["title"] for update in retries(client) if "title" in update]
-        assert titles[0].startswith("Trying again in 1 s (2 of 5): the model could not be reached")
+        assert titles[0].startswith("Trying again in 1 s (2 of 5): Anthropic could not be reached")
         assert sum(update["sessionUpdate"] == "tool_call" for update in retries(client)) == 4 + 3 + 4 * 3
 
 

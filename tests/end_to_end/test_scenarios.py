@@ -137,7 +137,7 @@ async def cancelled(editor: Editor, prompt: "asyncio.Task[Any]") -> Any:
 
 @editors
 async def test_cancel_while_streaming(open_editor: Open, world: World, server: ModelServer) -> None:
-    server.script(answer(say("The beginning "), gate("never"), say("the end")), answer(say("Again.")))
+    server.script(answer(say("The beginning ", 1), gate("never"), say("the end")), answer(say("Again.")))
     async with open_editor(world) as editor:
         prompt = asyncio.create_task(editor.prompt("Talk"))
         await server.reached("never")

@@ -91,7 +91,8 @@ async def test_what_is_sent_is_what_the_vendor_expects(server: ModelServer) -> N
     await events_of(server, request(UserMessage("First"), own, result))
     before, body = (one.body for one in server.requests)
     assert server.requests[0].path == "/v1/responses"
-    assert server.requests[0].headers["User-Agent"].startswith("north-lsp/")
+    headers = {name.lower(): value for name, value in server.requests[0].headers.items()}
+    assert headers["user-agent"].startswith("north-lsp/")
     assert (body["store"], body["stream"]) == (False, True)
     assert body["prompt_cache_key"] == "conversation-1"
     assert body["reasoning"] == {"effort": "medium", "summary": "auto"}

@@ -137,6 +137,7 @@ def _hung_up(connection: socket.socket) -> bool:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def __init__(self, server: ModelServer, *arguments: Any) -> None:
         self._model = server
