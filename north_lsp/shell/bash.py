@@ -21,6 +21,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,15 @@ class Bash:
         background: anyio.abc.TaskGroup,
     ) -> "Bash":
         """A shell that has answered. `folder` is the shell's own. Raises ToolError."""
-        shell = await anyio.to_thread.run_sync(cls._spawn, bash, dict(environ), cwd, folder, sandbox)
+        made: list[Bash] = []
+        spawn = partial(cls._spawn, bash, dict(environ), cwd, folder, sandbox)
+        try:
+            await anyio.to_thread.run_sync(lambda: made.append(spawn()))
+        except BaseException:  # cancelled while it was made: the thread has made it all the same
+            for shell in made:
+                shell.kill()
+            raise
+        (shell,) = made
         background.start_soon(shell._pump)
         try:
             with anyio.fail_after(_START_SECONDS):
