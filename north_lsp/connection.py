@@ -7,7 +7,7 @@ import contextlib
 import functools
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import Settings, SettingsError, load_settings
+from north_lsp.storage.settings import EditVariant, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -47,11 +47,11 @@ _SWITCH_SECONDS = 0.0005
 
 
 @functools.cache
-def load_tools() -> "Registry":
+def load_tools(variant: EditVariant = "anchors") -> "Registry":
     """The shipped tools. Their argument models take a while to build, so that is not done while somebody waits."""
     from north_lsp.tools.builtin import builtin_tools
 
-    return builtin_tools()
+    return builtin_tools(variant)
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,12 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     try:
         async with anyio.create_task_group() as background:
             providers = ProviderPool(options.environ)
-            environment = Environment(locations, options.environ, catalog(), providers, load_tools, background)
+            tools = functools.partial(load_tools, settings.edits.variant)
+            environment = Environment(
+                locations, options.environ, catalog(), providers, tools, background, settings.edits
+            )
             defaults = Defaults(options.choose_model(settings.selected_model), options.mode or settings.mode_default)
-            background.start_soon(_warm_up, defaults, providers)
+            background.start_soon(_warm_up, defaults, providers, tools)
             yield Core(environment, defaults, diagnostics)
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
@@ -90,9 +93,9 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         log.close()
 
 
-async def _warm_up(defaults: Defaults, providers: ProviderPool) -> None:
+async def _warm_up(defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]") -> None:
     """Load on a thread what the first prompt needs."""
-    await anyio.to_thread.run_sync(load_tools, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
 

@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp import v1
+from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.editor import Documents
@@ -75,6 +76,7 @@ class AcpAgent:
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
+            **checkpoint_methods(self._session),
         }
 
     def owns(self, method: str) -> bool:
@@ -167,6 +169,7 @@ class AcpAgent:
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
             for text in [*notices, *session.load_warnings]:
                 await self._editor(session.id).show(Notice("warning", text))
+            await session.recover()
 
         call.after = announce
 

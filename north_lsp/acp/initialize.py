@@ -8,6 +8,7 @@ from north_lsp.rpc.messages import Params, invalid_params
 
 PROTOCOL_VERSION = 1
 EXTENSION_VERSION = 1
+EXTENSION_METHODS = ("_north/checkpoints/list", "_north/checkpoints/diff", "_north/checkpoints/restore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def initialize_result(params: Params) -> dict[str, Any]:
                 "delete": {},
                 "additionalDirectories": {},
             },
-            "_meta": {"north": {"version": EXTENSION_VERSION, "methods": []}},
+            "_meta": {"north": {"version": EXTENSION_VERSION, "methods": list(EXTENSION_METHODS)}},
         },
         "authMethods": [],
     }

@@ -1,7 +1,7 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,21 +10,25 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.context import system_text
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged
 from north_lsp.agent.prompt import Part, is_blank, to_log
+from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Stopped, Turn, usage_of
+from north_lsp.agent.undoing import Plan, Undoing
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.runner import CommandRunner, command_environment
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ class Environment:
     providers: ProviderPool
     load_tools: Callable[[], "Registry"]
     background: anyio.abc.TaskGroup
+    edits: EditSettings = field(default_factory=EditSettings)
 
 
 class Session:
@@ -56,6 +61,7 @@ class Session:
         editor: Editor,
         environment: Environment,
         approvals: ProjectApprovals,
+        checkpoints: Checkpoints,
         diagnostics: Diagnostics,
         model: Model,
         mode: Mode,
@@ -67,7 +73,11 @@ class Session:
         self._editor = editor
         self._environment = environment
         self._approvals = approvals
+        self._checkpoints = checkpoints
         self._diagnostics = diagnostics
+        self._recovering = anyio.Lock()
+        self._recovered = False
+        self._news: list[str] = []  # what the user did between turns that the model has to know
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
@@ -131,6 +141,7 @@ class Session:
             scope.cancel()
 
     async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
+        await self.recover()
         mode, model = self.mode, self.model
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
@@ -146,6 +157,7 @@ class Session:
             self._editor,
             self._approvals,
             self._runner,
+            self._checkpoints,
             self._diagnostics,
             self._sync,
         )
@@ -160,7 +172,8 @@ class Session:
             self._diagnostics.event("turn_end", durationMs=duration)
 
     async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
-        content = await to_log(parts, self._workspace)
+        content = [{"type": "context", "text": text} for text in self._news] + await to_log(parts, self._workspace)
+        self._news.clear()
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
@@ -228,6 +241,33 @@ class Session:
         if (error := self._approvals.write_error) is not None:
             await self._editor.show(Notice("error", f"the switch could not be stored: {error.strerror}"))
         await self._editor.show(ApprovalsChanged())
+
+    async def recover(self) -> None:
+        """Once: take back what a killed process left half written in this project, and say so."""
+        async with self._recovering:
+            if self._recovered:
+                return
+            told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
+            self._recovered = True
+        for text in told:
+            await self._editor.show(Notice("warning", text))
+
+    @property
+    def undoing(self) -> Undoing:
+        """What can be taken back; `take_back` does it."""
+        return Undoing(self._checkpoints, self._workspace, self._editor)
+
+    async def take_back(self, plan: Plan, title: str) -> Plan:
+        """Write a plan of `undoing`. Raises ToolError; ValueError while a turn is running."""
+        if self._turn_lock.locked():
+            raise ValueError("a turn is running: wait for its end or cancel it")
+        async with self._turn_lock:
+            done = await self.undoing.apply(plan, title)
+            await self._sync()
+        if done.changes:
+            names = ", ".join(change.shown for change in done.changes)
+            self._news.append(f"[Between the turns the user undid or redid changes of these files: {names}]")
+        return done
 
     async def replay(self) -> list[Event]:
         """The whole conversation as it was shown."""

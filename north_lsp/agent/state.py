@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
 from north_lsp.providers.base import Provider
@@ -53,6 +54,7 @@ class TurnState:
     editor: Editor
     approvals: ProjectApprovals
     runner: CommandRunner
+    checkpoints: Checkpoints
     diagnostics: Diagnostics
     sync: Callable[[], Awaitable[None]]
 

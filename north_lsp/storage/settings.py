@@ -1,7 +1,7 @@
 """The user's settings file, `<config>/config.json`: only what this version reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -10,6 +10,9 @@ from north_lsp.storage.locations import Locations
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
+Tolerance = Literal["none", "whitespace"]
+StaleCheck = Literal["strict", "warn", "off"]
+EditVariant = Literal["anchors", "patch"]
 
 
 class SettingsError(ValueError):
@@ -24,10 +27,23 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True)
+class EditSettings:
+    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root."""
+
+    tolerance: Tolerance = "none"
+    stale_check: StaleCheck = "warn"
+    variant: EditVariant = "anchors"
+    allow_generated: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    shell_checkpoints: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     selected_model: str | None = None
     mode_default: ModeDefault = "agent"
     log_level: LogLevel = "info"
+    edits: EditSettings = field(default_factory=EditSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -51,6 +67,19 @@ def load_settings(locations: Locations) -> Settings:
         reader.text("selectedModel"),
         cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
         cast(LogLevel, reader.choice("log.level", get_args(LogLevel)) or Settings.log_level),
+        _edit_settings(reader),
+    )
+
+
+def _edit_settings(reader: "_Reader") -> EditSettings:
+    default = EditSettings()
+    return EditSettings(
+        cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance)) or default.tolerance),
+        cast(StaleCheck, reader.choice("edits.staleCheck", get_args(StaleCheck)) or default.stale_check),
+        cast(EditVariant, reader.choice("edits.variant", get_args(EditVariant)) or default.variant),
+        reader.texts("edits.allowGenerated"),
+        reader.texts("edits.protected"),
+        reader.switch("checkpoints.shell"),
     )
 
 
@@ -73,6 +102,20 @@ class _Reader:
         if value is not None and value not in choices:
             raise self._error(key, f"{key} has to be one of {', '.join(choices)}, not {value!r}")
         return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._find(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self._error(key, f"{key} has to be a list of texts")
+        return tuple(value)
+
+    def switch(self, key: str) -> bool:
+        value = self._find(key)
+        if value is not None and not isinstance(value, bool):
+            raise self._error(key, f"{key} has to be true or false")
+        return value is True
 
     def _find(self, key: str) -> object:
         group, _, name = key.rpartition(".")

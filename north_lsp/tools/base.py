@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from north_lsp.storage.settings import EditSettings
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["ask", "agent"]
 Approval = Literal["none", "write", "shell"]
-Kind = Literal["read", "search", "edit", "execute", "think", "other"]
+Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Workspace:
     """What tools may know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
 
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
-    `private` are folders of North's own that no tool touches.
+    `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
+    all or those of one file; it raises ToolError.
     """
 
     roots: Roots
@@ -69,6 +71,8 @@ class Workspace:
     unsaved_texts: Callable[[], Awaitable[Mapping[Path, str]]]
     seen: Seen
     private: tuple[Path, ...] = ()
+    edits: EditSettings = field(default_factory=EditSettings)
+    revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
 
 
 class Tool(ABC):
@@ -102,7 +106,7 @@ class WriteTool(Tool):
     """Proposes changes; the review decides, and whoever reviewed them applies them."""
 
     approval = "write"
-    kind = "edit"
+    kind: ClassVar[Kind] = "edit"
     modes = frozenset({"agent"})
 
     @abstractmethod

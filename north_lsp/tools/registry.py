@@ -20,9 +20,10 @@ class Arguments(BaseModel):
 
 
 class Registry:
-    """Tools by name. A second tool of one name is a programming error."""
+    """Tools by name. A second tool of one name is a mistake. `hidden` ones are not offered but can be called."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], hidden: frozenset[str] = frozenset()) -> None:
+        self._hidden = hidden
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             if tool.name in self._tools:
@@ -36,7 +37,9 @@ class Registry:
         """What the model may use in a mode, by name, so that requests of one conversation stay identical."""
         tools = sorted(self._tools.values(), key=lambda tool: tool.name)
         return tuple(
-            ToolSpec(tool.name, _description(tool), _schema(tool.args)) for tool in tools if mode in tool.modes
+            ToolSpec(tool.name, _description(tool), _schema(tool.args))
+            for tool in tools
+            if mode in tool.modes and tool.name not in self._hidden
         )
 
     def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[Tool, Any]:
@@ -62,7 +65,7 @@ class Registry:
         try:
             return tool, tool.args.model_validate(arguments)
         except ValidationError as error:
-            raise _invalid(error) from None
+            raise invalid(error) from None
 
 
 def _description(tool: Tool) -> str:
@@ -72,7 +75,7 @@ def _description(tool: Tool) -> str:
 
 
 def _schema(model: type[BaseModel]) -> dict[str, object]:
-    schema = model.model_json_schema()
+    schema = model.model_json_schema(by_alias=True)
     schema.pop("title", None)
     schema.pop("description", None)
     schema["additionalProperties"] = False
@@ -87,7 +90,8 @@ def _schema(model: type[BaseModel]) -> dict[str, object]:
     return schema
 
 
-def _invalid(error: ValidationError) -> ToolError:
+def invalid(error: ValidationError) -> ToolError:
+    """What is wrong with the first argument that does not fit."""
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "arguments"
     received = "nothing" if first["type"] == "missing" else repr(first.get("input"))[:200]

@@ -79,7 +79,7 @@ def _regions(ours: list[Block], theirs: list[Block]) -> list[tuple[int, int, lis
             regions[-1] = (first, max(last, end), mine, other)
         else:
             regions.append((start, end, [], []))
-        regions[-1][2 + side].append(block)
+        (regions[-1][3] if side else regions[-1][2]).append(block)
     return regions
 
 

@@ -77,7 +77,12 @@ class FileChange:
     @property
     def is_empty(self) -> bool:
         """Whether applying it would leave everything as it is."""
-        return self.action == "update" and self.old_text == self.new_text and self.before_form == self.form
+        return self.action == "update" and self.old_text == self.new_text and not self.is_reformed
+
+    @property
+    def is_reformed(self) -> bool:
+        """Whether the text gets another encoding."""
+        return self.before_form != self.form
 
     @property
     def before_form(self) -> TextForm:
