@@ -94,7 +94,7 @@ class Draft:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
         self._guard_generated(file)
         crlf = file.text.count("\r\n")
-        if crlf and crlf == file.text.count("\n"):
+        if crlf and crlf == file.text.count("\n") and "\r\n" not in content:
             content = to_newlines(content, "\r\n")
         file.text = content
 
