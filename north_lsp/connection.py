@@ -7,7 +7,7 @@ import contextlib
 import functools
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import Settings, SettingsError, load_settings
+from north_lsp.storage.settings import EditVariant, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -52,11 +52,11 @@ _SWITCH_SECONDS = 0.0005
 
 
 @functools.cache
-def load_tools() -> "Registry":
+def load_tools(variant: EditVariant = "anchors") -> "Registry":
     """The shipped tools. Their argument models take a while to build, so that is not done while somebody waits."""
     from north_lsp.tools.builtin import builtin_tools
 
-    return builtin_tools()
+    return builtin_tools(variant)
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         async with anyio.create_task_group() as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
             providers = ProviderPool(options.environ, timeouts)
+            tools = functools.partial(load_tools, settings.edits.variant)
             fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
             for problem in fallbacks.problems:
                 diagnostics.event("config_error", message=problem)
@@ -95,7 +96,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 options.environ,
                 known,
                 providers,
-                load_tools,
+                tools,
                 background,
                 _retry(settings),
                 CostKeeper(Costs(locations), background),
@@ -104,7 +105,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             )
             model = options.choose_model(settings.selected_model, known)
             defaults = Defaults(model, options.mode or settings.mode_default)
-            background.start_soon(_warm_up, defaults, providers, Discoverer(known, options.environ))
+            background.start_soon(_warm_up, defaults, providers, tools, Discoverer(known, options.environ))
             yield Core(environment, defaults, diagnostics)
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
@@ -126,9 +127,11 @@ def _retry(settings: Settings) -> RetrySettings:
     )
 
 
-async def _warm_up(defaults: Defaults, providers: ProviderPool, discoverer: Discoverer) -> None:
+async def _warm_up(
+    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", discoverer: Discoverer
+) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
-    await anyio.to_thread.run_sync(load_tools, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
     await discoverer.refresh()

@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp import v1
+from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.asking import ModelFailed
@@ -80,6 +81,7 @@ class AcpAgent:
             "_north/retry/now": self._retry_now,
             "_north/steer": self._steer,
             "_north/retry/abort": self._retry_abort,
+            **checkpoint_methods(self._session),
         }
 
     def owns(self, method: str) -> bool:
@@ -175,6 +177,7 @@ class AcpAgent:
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
             for text in [*notices, *session.load_warnings]:
                 await self._editor(session.id).show(Notice("warning", text))
+            await session.recover()
 
         call.after = announce
 

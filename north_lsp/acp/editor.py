@@ -1,5 +1,6 @@
 """The Editor port in ACP's words: updates, permission requests, and the client's files where it offers them."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import to_newlines
 
 _FILE_SECONDS = 2.0
+_WRITE_SECONDS = 10.0
 
 
 class AcpEditor:
@@ -80,8 +82,11 @@ class AcpEditor:
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._documents.read_unsaved(path)
 
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._documents.apply(changes)
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._documents.claims(changes)
+
+    async def apply(self, changes: Sequence[FileChange]) -> None:
+        await self._documents.apply(changes)
 
 
 class ClientFiles:
@@ -123,34 +128,62 @@ class ClientFiles:
         self._known.add(path)
         return content
 
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        """Changes of plain texts: `fs/write_text_file` knows neither other encodings nor modes; the disk keeps both."""
         if not self._client.writes_files:
             return ()
-        written: list[FileChange] = []
-        for change in changes:
-            if change.form != TextForm() or change.make_executable:
-                continue  # `fs/write_text_file` knows neither other encodings nor modes: the disk keeps both
-            params = {"sessionId": self._session_id, "path": str(change.path), "content": change.new_text}
-            try:
-                with anyio.fail_after(10):
-                    await self._peer.request("fs/write_text_file", params)
-            except (RpcError, TimeoutError) as error:
-                raise ToolError(
-                    "IO_ERROR", f"the editor did not confirm {change.relative}: {error}", "read it again"
-                ) from None
-            await self._verify(change)
-            written.append(change)
-        return written
+        plain = TextForm()
+        return [
+            change
+            for change in changes
+            if change.action == "update" and change.form == plain and change.before_form == plain
+        ]
 
-    async def _verify(self, change: FileChange) -> None:
-        """Read back what stands there now; line ends are the client's own business."""
+    async def apply(self, changes: Sequence[FileChange]) -> None:
+        """One file after the other; when one fails, those before it get their old texts again."""
+        written: list[FileChange] = []
+        try:
+            for change in changes:
+                written.append(change)
+                await self._write(change, change.new_text)
+                await self._verify(change)
+        except ToolError:
+            with anyio.CancelScope(shield=True):
+                for change in reversed(written):
+                    await self._put_back(change)
+            raise
+
+    async def _write(self, change: FileChange, text: str) -> None:
+        params = {"sessionId": self._session_id, "path": str(change.path), "content": text}
+        try:
+            with anyio.fail_after(_WRITE_SECONDS):
+                await self._peer.request("fs/write_text_file", params)
+        except RpcError as error:
+            raise ToolError(
+                "UNAVAILABLE", f"the editor did not write {change.relative}: {error}", "read it again"
+            ) from None
+        except TimeoutError:
+            raise ToolError("IO_ERROR", f"the editor did not confirm {change.relative}", "read it again") from None
+
+    async def _put_back(self, change: FileChange) -> None:
+        if change.old_text is None or await self._current(change) != to_newlines(change.new_text, "\n"):
+            return
+        with contextlib.suppress(ToolError):
+            await self._write(change, change.old_text)
+
+    async def _current(self, change: FileChange) -> str | None:
+        """What stands there now; line ends are the client's own business."""
         current = await self.read_unsaved(change.path)
         if current is None:
             try:
                 current = await anyio.Path(change.path).read_text("utf-8", "replace")
-            except OSError as error:
-                raise ToolError("IO_ERROR", f"{change.relative} cannot be read back: {error.strerror}") from None
-        if to_newlines(current, "\n") != to_newlines(change.new_text, "\n"):
+            except OSError:
+                return None
+        return to_newlines(current, "\n")
+
+    async def _verify(self, change: FileChange) -> None:
+        """Read back what stands there now."""
+        if await self._current(change) != to_newlines(change.new_text, "\n"):
             raise ToolError(
                 "IO_ERROR",
                 f"the editor's text of {change.relative} is not the accepted one",

@@ -8,7 +8,15 @@ from north_lsp.rpc.messages import Params, invalid_params
 
 PROTOCOL_VERSION = 1
 EXTENSION_VERSION = 1
-EXTENSION_METHODS = ("_north/costs/get", "_north/retry/abort", "_north/retry/now", "_north/steer")
+EXTENSION_METHODS = (
+    "_north/checkpoints/diff",
+    "_north/checkpoints/list",
+    "_north/checkpoints/restore",
+    "_north/costs/get",
+    "_north/retry/abort",
+    "_north/retry/now",
+    "_north/steer",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,15 +41,20 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     tool_call = {
         "toolCallId": review.proposal.tool_call_id,
         "title": review.title,
-        "kind": "edit",
+        "kind": _kind(files),
         "status": "pending",
-        "content": [*diffs(files), *(content(visible(warning)) for warning in review.warnings)],
+        "content": [*diffs(files), *(content(visible(text)) for text in (*review.warnings, *review.proposal.notices))],
         "locations": changed_places(files),
     }
     params = {"sessionId": session_id, "toolCall": tool_call, "options": _options(EDIT_OPTIONS, review.may_remember)}
     if client.reviews_hunks:
         params["_meta"] = {"north": {"files": [_hunks(change) for change in files]}}
     return params
+
+
+def _kind(files: Sequence[FileChange]) -> str:
+    actions = {change.action for change in files}
+    return "delete" if actions == {"delete"} else "move" if actions == {"rename"} else "edit"
 
 
 def _hunks(change: FileChange) -> dict[str, Any]:
@@ -63,7 +68,8 @@ def _hunks(change: FileChange) -> dict[str, Any]:
         }
         for hunk in change.hunks
     ]
-    return {"path": str(change.path), "hunks": hunks}
+    row: dict[str, Any] = {"path": str(change.target), "kind": change.action, "hunks": hunks}
+    return row | ({"oldPath": str(change.path)} if change.new_path is not None else {})
 
 
 def edit_decision(answer: dict[str, Any], chosen: str | None, review: EditReview) -> EditDecision:
@@ -73,7 +79,7 @@ def edit_decision(answer: dict[str, Any], chosen: str | None, review: EditReview
     comment = _comment(extra)
     match chosen:
         case "accept" | "always":
-            files = {str(change.path): change for change in review.proposal.files}
+            files = {str(change.target): change for change in review.proposal.files}
             try:
                 hunks = _hunk_ids(extra["hunks"], files) if "hunks" in extra else None
                 texts = _texts(extra.get("texts", {}), files)
@@ -104,7 +110,7 @@ def _hunk_ids(value: object, files: dict[str, FileChange]) -> dict[Path, frozens
         known = {hunk.id for hunk in files[path].hunks}
         if not isinstance(ids, list) or not all(isinstance(id, str) and id in known for id in ids):
             raise ValueError
-        accepted[files[path].path] = frozenset(ids)
+        accepted[files[path].target] = frozenset(ids)
     return accepted
 
 
@@ -112,11 +118,11 @@ def _texts(value: object, files: dict[str, FileChange]) -> dict[Path, str]:
     """With the line endings of the proposed text, which a client's editor may have changed. Raises ValueError."""
     texts: dict[Path, str] = {}
     for path, text in _entries(value, files):
-        if not isinstance(text, str):
-            raise ValueError
         change = files[path]
+        if not isinstance(text, str) or change.action == "delete" or change.binary:
+            raise ValueError
         is_crlf = "\r\n" in change.new_text and "\r\n" not in text
-        texts[change.path] = to_newlines(text, "\r\n") if is_crlf else text
+        texts[change.target] = to_newlines(text, "\r\n") if is_crlf else text
     return texts
 
 

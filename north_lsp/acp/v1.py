@@ -50,10 +50,24 @@ def _call(call_id: str, **fields: object) -> Update:
 
 
 def diffs(files: Sequence[FileChange]) -> list[dict[str, Any]]:
-    return [
-        {"type": "diff", "path": str(change.path), "oldText": change.old_text, "newText": change.new_text}
-        for change in files
-    ]
+    """ACP knows diffs of texts only: what else a change is stands in `_meta` and, for every client, in words."""
+    return [part for change in files for part in _diff(change)]
+
+
+def _diff(change: FileChange) -> list[dict[str, Any]]:
+    meta: dict[str, Any] = {"kind": change.action}
+    words = ""
+    if change.action == "delete":
+        words = f"Deletes {change.relative}"
+    elif change.action == "rename":
+        meta["oldPath"] = str(change.path)
+        words = f"Moves {change.relative} to {change.shown}"
+    if change.binary:
+        return [content(visible(f"{words or 'Replaces ' + change.relative} (a file that is not text)"))]
+    row = {"type": "diff", "path": str(change.target), "oldText": change.old_text, "newText": change.new_text}
+    if not words:
+        return [row]
+    return [{**row, "_meta": {"north": meta}}, content(visible(words))]
 
 
 def _place(path: Path, line: int | None) -> dict[str, Any]:
@@ -65,7 +79,7 @@ def _locations(places: Sequence[Location]) -> list[dict[str, Any]]:
 
 
 def changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
-    return [_place(change.path, change.hunks[0].new_start if change.hunks else None) for change in files]
+    return [_place(change.target, change.hunks[0].new_start if change.hunks else None) for change in files]
 
 
 def fenced(text: str, language: str) -> str:

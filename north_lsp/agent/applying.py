@@ -1,46 +1,172 @@
 """Applying an accepted proposal: to the editor's open texts and to the disk, or to neither."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
+import anyio
 import anyio.to_thread
 
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import text_of
-from north_lsp.workspace.apply import apply
+from north_lsp.workspace.apply import write
+from north_lsp.workspace.diff import with_texts
+from north_lsp.workspace.merge import merge
 from north_lsp.workspace.proposal import EditProposal, FileChange
 
+_ATTEMPTS = 3
 
-async def apply_proposal(proposal: EditProposal, workspace: Workspace, documents: Documents) -> None:
-    """Write all files of a proposal. Raises ToolError when a text has changed since, or cannot be written; then nothing
-    is written."""
-    for change in proposal.files:
-        await _check_fresh(change, workspace)
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was written, and what to say of it: a file that changed meanwhile was merged, or was so already."""
+
+    files: tuple[FileChange, ...]
+    notices: tuple[str, ...] = ()
+
+
+async def apply_proposal(
+    proposal: EditProposal, workspace: Workspace, documents: Documents, checkpoints: Checkpoints
+) -> Applied:
+    """Write all files of a proposal. A text that has changed since is merged where its changes do not touch the
+    proposal's. Raises ToolError when that is not possible or something cannot be written; then nothing is written."""
     with anyio.CancelScope(shield=True):
-        written = await documents.apply(proposal.files)  # first, because an editor may refuse
-        rest = [change for change in proposal.files if change not in written]
-        if rest:
-            await anyio.to_thread.run_sync(partial(apply, rest, workspace.roots))
+        for attempt in range(1, _ATTEMPTS + 1):
+            fresh = await _refreshed(proposal.files, workspace)
+            if not fresh.files:
+                return fresh
+            entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
+            try:
+                await _write(fresh.files, workspace, documents, checkpoints)
+            except ToolError as error:
+                checkpoints.settle(entry, "failed")
+                if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
+                    raise
+                continue
+            except BaseException:
+                checkpoints.settle(entry, "failed")
+                raise
+            checkpoints.settle(entry, "applied")
+            return fresh
+    raise AssertionError("the last attempt returns or raises")
 
 
-async def _check_fresh(change: FileChange, workspace: Workspace) -> None:
-    """The text is the one that was reviewed, and its path leads where it did: a command may have swapped a link."""
-    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, str(change.path))
-    if resolved.path != change.path:
-        raise ToolError(
-            "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
-        )
+async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
+    """Whether a text is another than when it was looked at last, so that looking again may help."""
     try:
-        current: str | None = (await text_of(change.path, workspace))[0].text
+        return (await _refreshed(files, workspace)).files != tuple(files)
+    except ToolError:
+        return False
+
+
+async def _write(
+    files: Sequence[FileChange], workspace: Workspace, documents: Documents, checkpoints: Checkpoints
+) -> None:
+    """The disk first, since it can be put back without a trace, then the editor, then it is kept."""
+    mine = await documents.claims(files)
+    rest = [change for change in files if change not in mine]
+    work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
+    written = await anyio.to_thread.run_sync(work)
+    try:
+        if mine:
+            await documents.apply(mine)
+    except ToolError as error:
+        await anyio.to_thread.run_sync(written.take_back)
+        if error.code != "UNAVAILABLE" or not await _are_saved(mine, workspace):
+            raise
+        work = partial(write, files, workspace.roots, checkpoints.journals)
+        written, mine = await anyio.to_thread.run_sync(work), ()
+    except BaseException:
+        await anyio.to_thread.run_sync(written.take_back)
+        raise
+    try:
+        await anyio.to_thread.run_sync(written.keep)
+    except ToolError:
+        if mine:
+            await documents.apply([_reversed(change) for change in mine])
+        raise
+
+
+def _reversed(change: FileChange) -> FileChange:
+    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update")
+
+
+async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
+    """Whether the disk has what the editor shows, so that writing to the disk loses nothing."""
+    for change in files:
+        if change.old_text is None:
+            continue
+        try:
+            if (await text_of(change.path, workspace))[1] != "disk":
+                return False
+        except ToolError:
+            return False
+    return True
+
+
+async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
+    """The changes against the present texts. Raises ToolError STALE."""
+    fresh: list[FileChange] = []
+    notices: list[str] = []
+    for change in files:
+        now = await _fresh(change, workspace)
+        if now is None:
+            notices.append(f"{change.relative} was so already")
+            continue
+        if now is not change:
+            notices.append(f"{change.relative} changed while the edit waited; both changes were merged")
+        fresh.append(now)
+    return Applied(tuple(fresh), tuple(notices))
+
+
+async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
+    """The change against the present text, None if there is nothing left to do. The paths must still lead where they
+    did: a command may have swapped a link."""
+    for path in change.paths:
+        resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, str(path))
+        if resolved.path != path:
+            raise ToolError(
+                "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
+            )
+    if change.binary:
+        return change  # its bytes are compared when it is written
+    try:
+        text, source = await text_of(change.path, workspace)
     except ToolError as error:
         if error.code != "NOT_FOUND":
             raise
-        current = None
-    if current != change.old_text:
-        happened = "was created" if change.old_text is None else "was deleted" if current is None else "has changed"
-        raise ToolError(
-            "STALE",
-            f"{change.relative} {happened} since the edit was prepared; nothing was written",
-            "read the place again and prepare the edit anew",
-        )
+        if change.old_text is None:
+            return change
+        raise _stale(change, "was deleted") from None
+    if change.action in ("delete", "rename") and source == "editor":
+        raise _stale(change, "has unsaved changes in the editor that were made")
+    if change.old_text is None:
+        if text.text == change.new_text:
+            return None
+        raise _stale(change, "was created")
+    if text.text == change.old_text:
+        return change
+    if change.action == "delete":
+        raise _stale(change, "has changed")
+    merged = await anyio.to_thread.run_sync(merge, change.old_text, text.text, change.new_text)
+    if merged.conflicts:
+        first = merged.conflicts[0]
+        where = f"line {first.start}" if first.end <= first.start else f"lines {first.start}-{first.end}"
+        raise _stale(change, f"has changed at the same place ({where})")
+    if merged.text == text.text and change.action == "update":
+        return None
+    made = await anyio.to_thread.run_sync(with_texts, change, text.text, merged.text)
+    form = text.form if change.old_form is None else change.form
+    return replace(made, form=form, old_form=text.form if form != text.form else None)
+
+
+def _stale(change: FileChange, happened: str) -> ToolError:
+    return ToolError(
+        "STALE",
+        f"{change.relative} {happened} since the edit was prepared; nothing was written",
+        "read the place again and prepare the edit anew",
+        {"path": str(change.path)},
+    )

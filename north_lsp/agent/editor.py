@@ -102,9 +102,13 @@ class Documents(Protocol):
         """The text of a file that is open in the editor (unsaved changes included), or None."""
         ...
 
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """Write the changes that are the editor's to write (at least those of its open files, as one undo step where it
-        can) and return them; the disk takes the rest. Raises ToolError when the editor refused."""
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        """The changes that are the editor's to write, at least those of its open files; the disk takes the rest."""
+        ...
+
+    async def apply(self, changes: Sequence[FileChange]) -> None:
+        """Write changes that it has claimed, all or none, as one undo step where it can. Raises ToolError when the
+        editor refused: UNAVAILABLE if it is certain that it wrote nothing and the disk may be tried."""
         ...
 
 

@@ -1,7 +1,8 @@
 """Reviewing and applying an edit proposal, and what the model is told became of it."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,9 +20,9 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Location
 from north_lsp.tools.texts import text_of
-from north_lsp.workspace.diff import apply_hunks, make_change
+from north_lsp.workspace.diff import apply_hunks, hunks_between, with_texts
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
-from north_lsp.workspace.protected import WriteRule, write_rule_on_disk
+from north_lsp.workspace.protected import write_rule, write_rule_on_disk
 
 _REGION_LINES = 40
 _MAX_EDIT_CHARACTERS = 12_000_000
@@ -34,9 +35,10 @@ async def review_edit(
     """Ask, unless edits are accepted automatically, and apply what was accepted. `keep` gets the result of what was
     written even when the turn is cancelled at that moment. Raises StopTurn and ToolError."""
     files = tuple(changes)
-    if all(change.old_text == change.new_text for change in files):
+    if all(change.is_empty for change in files):
         text = "No change: the text is already so."
         return Result(ok({"applied": False, "reason": "no change"}), False, CallEnded(call.id, title, True, text))
+    files = tuple(change for change in files if not change.is_empty)
     size = sum(len(change.old_text or "") + len(change.new_text) for change in files)
     if size > _MAX_EDIT_CHARACTERS:
         raise ToolError(
@@ -71,76 +73,89 @@ async def review_edit(
     await state.editor.show(CallRunning(call.id))
     with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
         try:
-            await apply_proposal(accepted, state.workspace, state.editor)
+            applied = await apply_proposal(accepted, state.workspace, state.editor, state.checkpoints)
         except ToolError:
             record(state, review["id"], "failed", decision.comment)
             raise
-        parts = _parts(decision)
-        record(state, review["id"], status, decision.comment, **parts)
-        data = {"applied": True, "files": [await _applied(state, change) for change in accepted.files]}
-        data |= _comment(decision) | _left_out(proposal, decision)
-        places = tuple(Location(change.path, _first_line(change)) for change in accepted.files)
-        done = _counted(title, accepted.files)
-        result = Result(ok(data), False, CallEnded(call.id, done, True, "", accepted.files, places))
+        record(state, review["id"], status, decision.comment, **_parts(decision))
+        data = {"applied": True, "files": [await _applied(state, change) for change in applied.files]}
+        data |= _comment(decision) | left_out(proposal, decision)
+        if notices := list(dict.fromkeys([*accepted.notices, *applied.notices])):
+            data["notices"] = notices
+        places = tuple(
+            Location(change.target, _first_line(change)) for change in applied.files if change.action != "delete"
+        )
+        done = _counted(title, applied.files)
+        result = Result(ok(data), False, CallEnded(call.id, done, True, "", applied.files, places))
         keep(result)
     return result
 
 
 def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposal:
-    """What a decision leaves of a proposal: the accepted hunks, or the texts that the user made of it."""
+    """What a decision leaves of a proposal: the accepted hunks, or the texts that the user made of it.
+
+    Where single hunks were decided on, a file of which nothing is named does not stand. New and deleted files stand
+    with all their hunks or not at all; what has no hunks (a plain rename, an empty file) stands by being named.
+    """
     files: list[FileChange] = []
     for change in proposal.files:
-        text = change.new_text
-        if change.path in decision.texts:
-            text = decision.texts[change.path]
+        text: str | None = change.new_text
+        if change.target in decision.texts and change.action != "delete":
+            text = decision.texts[change.target]
         elif decision.hunks is not None:
-            chosen = [hunk for hunk in change.hunks if hunk.id in decision.hunks.get(change.path, ())]
-            if change.old_text is None:
-                text = change.new_text if len(chosen) == len(change.hunks) else ""
-                if not text and change.new_text:
-                    continue
-            else:
-                text = apply_hunks(change.old_text, chosen)
-        if text == change.new_text:
-            files.append(change)
-        elif text != change.old_text:
-            made = make_change(change.path, change.relative, change.old_text, text, change.form)
-            files.append(dataclasses.replace(made, make_executable=change.make_executable))
+            text = _chosen_text(change, decision.hunks.get(change.target))
+        if text is None or (text == change.old_text and change.action == "update" and not change.is_reformed):
+            continue
+        files.append(change if text == change.new_text else with_texts(change, change.old_text, text))
     return dataclasses.replace(proposal, files=tuple(files))
 
 
-def _left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object]:
+def _chosen_text(change: FileChange, ids: frozenset[str] | None) -> str | None:
+    """The text that the chosen hunks make of a file; None if the file does not stand."""
+    if ids is None:
+        return None
+    chosen = [hunk for hunk in change.hunks if hunk.id in ids]
+    if len(chosen) == len(change.hunks):
+        return change.new_text
+    if not chosen or change.action in ("create", "delete") or change.old_text is None:
+        return None
+    return apply_hunks(change.old_text, chosen)
+
+
+def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object]:
     """For the model: which hunks stand and which do not, and what the user changed in the proposed text."""
     told: dict[str, object] = {}
     if decision.hunks is not None:
         stand: list[str] = []
         fell: list[dict[str, str]] = []
         for change in proposal.files:
-            if change.path in decision.texts:
+            if change.target in decision.texts:
                 continue
+            ids = decision.hunks.get(change.target)
+            whole = _chosen_text(change, ids) is not None
             for hunk in change.hunks:
-                if hunk.id in decision.hunks.get(change.path, ()):
+                if whole and ids is not None and hunk.id in ids:
                     stand.append(_place(change, hunk))
                 else:
                     fell.append({"header": _place(change, hunk), "text": hunk.text})
+            if not change.hunks and not whole:
+                fell.append({"header": change.shown, "text": f"{change.action} {change.relative}"})
         if fell:
             told |= {"partial": True, "acceptedHunks": stand, "rejectedHunks": fell}
-    edited = [
-        made
-        for change in proposal.files
-        if (text := decision.texts.get(change.path)) is not None and text != change.new_text
-        for made in [make_change(change.path, change.relative, change.new_text, text, change.form)]
-    ]
+    edited: list[dict[str, str]] = []
+    for change in proposal.files:
+        text = decision.texts.get(change.target)
+        if text is not None and text != change.new_text:
+            hunks, _, _ = hunks_between(change.new_text, text)
+            diff = "".join(f"{hunk.header}\n{hunk.text}" for hunk in hunks)
+            edited.append({"path": change.shown, "diff": diff})
     if edited:
-        told["changedByUser"] = [
-            {"path": made.relative, "diff": "".join(f"{hunk.header}\n{hunk.text}" for hunk in made.hunks)}
-            for made in edited
-        ]
+        told["changedByUser"] = edited
     return told
 
 
 def _place(change: FileChange, hunk: Hunk) -> str:
-    return f"{change.relative} {hunk.header}"
+    return f"{change.shown} {hunk.header}"
 
 
 def _parts(decision: EditDecision) -> dict[str, object]:
@@ -159,19 +174,41 @@ def _comment(decision: EditDecision) -> dict[str, object]:
 
 async def _warnings(state: TurnState, call: ToolCall, files: Sequence[FileChange]) -> tuple[str, ...]:
     """Why it asks although the user may have switched reviews off. Raises ToolError for what is never written."""
+    return await anyio.to_thread.run_sync(_judged, state, tuple(spellings(call.arguments)), files)
+
+
+def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
+    """Every path is judged as it resolved and as it was spelled, at both ends of a rename."""
     warnings: list[str] = []
     for change in files:
-        rule = await anyio.to_thread.run_sync(_write_rule, state, change, str(call.arguments.get("path", "")))
+        for path in change.paths:
+            shown = change.shown if path == change.new_path else change.relative
+            root = next(root for root in state.workspace.roots.roots if path.is_relative_to(root))
+            rule = write_rule_on_disk(path, root, state.workspace.private)
+            if rule == "never":
+                raise ToolError("OUTSIDE_WORKSPACE", f"{shown} is protected and never written by tools")
+            if rule == "ask":
+                warnings.append(f"{shown} is a protected file: it asks every time")
+    for name in spelled:
+        path = Path(name)
+        inside = next((root for root in state.workspace.roots.roots if path.is_relative_to(root)), None)
+        rule = write_rule("x", name if inside is None else path.relative_to(inside).as_posix())
         if rule == "never":
-            raise ToolError("OUTSIDE_WORKSPACE", f"{change.relative} is protected and never written by tools")
-        if rule == "ask":
-            warnings.append(f"{change.relative} is a protected file: it asks every time")
-    return tuple(warnings)
+            raise ToolError("OUTSIDE_WORKSPACE", f"{name} is protected and never written by tools")
+        if rule == "ask" and not warnings:
+            warnings.append(f"{name} is a protected name: it asks every time")
+    return tuple(dict.fromkeys(warnings))
 
 
-def _write_rule(state: TurnState, change: FileChange, spelled: str) -> WriteRule:
-    root = next(root for root in state.workspace.roots.roots if change.path.is_relative_to(root))
-    return write_rule_on_disk(change.path, root, state.workspace.private, spelled)
+def spellings(arguments: Mapping[str, object]) -> Iterator[str]:
+    """Every path as the model spelled it, also within a batch."""
+    for key in ("path", "from", "to"):
+        if isinstance(name := arguments.get(key), str) and name:
+            yield name
+    edits = arguments.get("edits")
+    for item in edits if isinstance(edits, list) else ():
+        if isinstance(item, Mapping) and isinstance(item.get("args"), Mapping):
+            yield from spellings(item["args"])
 
 
 def _counted(title: str, files: Sequence[FileChange]) -> str:
@@ -185,26 +222,40 @@ def _first_line(change: FileChange) -> int:
 
 async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]:
     """What stands there now, so that the model need not read it again."""
-    counts = {"path": change.relative, "linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
+    row: dict[str, object] = {"path": change.shown}
+    if change.action != "update":
+        row["action"] = change.action
+    if change.new_path is not None:
+        row["from"] = change.relative
+    row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
+    if change.action in ("delete", "rename"):
+        state.workspace.seen.tags.pop(change.path, None)
+    if change.action == "delete" or change.binary:
+        return row
     try:
-        text = (await text_of(change.path, state.workspace))[0]
+        text = (await text_of(change.target, state.workspace))[0]
     except ToolError:
-        return counts
-    state.workspace.seen.tags[change.path] = text.tag
-    start = _first_line(change)
-    end = change.hunks[-1].new_start + change.hunks[-1].new_lines - 1 if change.hunks else 0
-    lines = text.text.split("\n")[start - 1 : min(end, start + _REGION_LINES - 1)]
-    region = {"start": start, "end": start + len(lines) - 1, "content": "\n".join(lines)}
-    return {**counts, "snapshot": f"{change.relative}#{text.tag}", "region": region}
+        return row
+    state.workspace.seen.tags[change.target] = text.tag
+    row["snapshot"] = f"{change.shown}#{text.tag}"
+    if change.hunks:
+        start = _first_line(change)
+        end = change.hunks[-1].new_start + change.hunks[-1].new_lines - 1
+        lines = text.text.split("\n")[start - 1 : min(end, start + _REGION_LINES - 1)]
+        row["region"] = {"start": start, "end": start + len(lines) - 1, "content": "\n".join(lines)}
+    return row
 
 
 def _change_to_log(change: FileChange) -> dict[str, Any]:
-    return {
+    row: dict[str, Any] = {
         "path": str(change.path),
         "relative": change.relative,
         "action": change.action,
-        "oldText": change.old_text,
-        "newText": change.new_text,
+        "oldText": None if change.binary else change.old_text,
+        "newText": "" if change.binary else change.new_text,
         "linesAdded": change.lines_added,
         "linesRemoved": change.lines_removed,
     }
+    if change.new_path is not None:
+        row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+    return row | ({"binary": True} if change.binary else {})

@@ -23,7 +23,7 @@ from north_lsp.agent.user_commands import own_command_events
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
-from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.proposal import FileChange, TextForm
 
 if TYPE_CHECKING:
@@ -172,4 +172,13 @@ def _ended(message: Mapping[str, Any], proposals: Mapping[str, tuple[str, tuple[
 
 def _change(stored: Mapping[str, Any]) -> FileChange:
     """The hunks are not stored: they follow from the texts."""
-    return make_change(Path(stored["path"]), stored["relative"], stored["oldText"], stored["newText"], TextForm())
+    path, relative, old, new = Path(stored["path"]), stored["relative"], stored["oldText"], stored["newText"]
+    binary = bool(stored.get("binary"))
+    match stored.get("action"):
+        case "delete":
+            return make_deletion(path, relative, old or "", TextForm(), binary=binary)
+        case "rename":
+            to = (Path(stored["newPath"]), stored["newRelative"])
+            return make_rename(path, relative, *to, old or "", new, TextForm(), binary=binary)
+        case _:
+            return make_change(path, relative, old, new, TextForm())

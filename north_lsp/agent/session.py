@@ -10,6 +10,7 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.commands import sandbox_of
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
@@ -18,12 +19,14 @@ from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.prompt import Part, is_blank, to_log
+from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Stopped, Turn
+from north_lsp.agent.undoing import Plan, Undoing
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
@@ -70,6 +73,7 @@ class Session:
         editor: Editor,
         environment: Environment,
         approvals: ProjectApprovals,
+        checkpoints: Checkpoints,
         diagnostics: Diagnostics,
         model: Model,
         mode: Mode,
@@ -82,8 +86,12 @@ class Session:
         self._editor = editor
         self._environment = environment
         self._approvals = approvals
+        self._checkpoints = checkpoints
         self._diagnostics = diagnostics
         self._artifacts = artifacts
+        self._recovering = anyio.Lock()
+        self._recovered = False
+        self._news: list[str] = []  # what the user did between turns that the model has to know
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
@@ -160,6 +168,7 @@ class Session:
             scope.cancel()
 
     async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
+        await self.recover()
         mode, model = self.mode, self._environment.fallbacks.instead_of(self.model)
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
@@ -175,6 +184,7 @@ class Session:
             self._editor,
             self._approvals,
             self._runner,
+            self._checkpoints,
             self._diagnostics,
             self._sync,
             self._environment.retry,
@@ -216,7 +226,8 @@ class Session:
         return "end_turn"
 
     async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
-        content = await to_log(parts, self._workspace)
+        content = [{"type": "context", "text": text} for text in self._news] + await to_log(parts, self._workspace)
+        self._news.clear()
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
@@ -287,6 +298,33 @@ class Session:
         if (error := self._approvals.write_error) is not None:
             await self._editor.show(Notice("error", f"the switch could not be stored: {error.strerror}"))
         await self._editor.show(ApprovalsChanged())
+
+    async def recover(self) -> None:
+        """Once: take back what a killed process left half written in this project, and say so."""
+        async with self._recovering:
+            if self._recovered:
+                return
+            told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
+            self._recovered = True
+        for text in told:
+            await self._editor.show(Notice("warning", text))
+
+    @property
+    def undoing(self) -> Undoing:
+        """What can be taken back; `take_back` does it."""
+        return Undoing(self._checkpoints, self._workspace, self._editor)
+
+    async def take_back(self, plan: Plan, title: str) -> Plan:
+        """Write a plan of `undoing`. Raises ToolError; ValueError while a turn is running."""
+        if self._turn_lock.locked():
+            raise ValueError("a turn is running: wait for its end or cancel it")
+        async with self._turn_lock:
+            done = await self.undoing.apply(plan, title)
+            await self._sync()
+        if done.changes:
+            names = ", ".join(change.shown for change in done.changes)
+            self._news.append(f"[Between the turns the user undid or redid changes of these files: {names}]")
+        return done
 
     async def replay(self) -> list[Event]:
         """The whole conversation as it was shown."""

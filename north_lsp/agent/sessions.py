@@ -2,18 +2,21 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
 from north_lsp import __version__
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.session import Environment, Session
+from north_lsp.agent.undoing import Undoing
 from north_lsp.providers.catalog import Model
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
@@ -95,7 +98,14 @@ class SessionFactory:
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         rules = {root: IgnoreRules.of(root) for root in roots.roots}
         artifacts = Artifacts(environment.locations.conversations / conversation.id)
-        workspace = Workspace(roots, rules, editor.read_unsaved, editor.unsaved_texts, Seen(), private, artifacts)
+        read, texts, seen = editor.read_unsaved, editor.unsaved_texts, Seen()
+        edits = environment.settings.edits
+        workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits)
+        journals = environment.locations.journals(project_hash(roots.main))
+        checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
+        workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
-        return Session(conversation, workspace, editor, environment, approvals, diagnostics, model, mode, artifacts)
+        return Session(
+            conversation, workspace, editor, environment, approvals, checkpoints, diagnostics, model, mode, artifacts
+        )

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.prompt import Part
@@ -62,6 +63,7 @@ class TurnState:
     editor: Editor
     approvals: ProjectApprovals
     runner: CommandRunner
+    checkpoints: Checkpoints
     diagnostics: Diagnostics
     sync: Callable[[], Awaitable[None]]
     retry: RetrySettings

@@ -1,8 +1,10 @@
 """The texts that an LSP client has open, and changing them as one undoable step through `workspace/applyEdit`."""
 
+import contextlib
 import difflib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +47,40 @@ class OpenDocuments:
         opened = self._open().get(path)
         return None if opened is None else opened.text
 
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         opened = self._open()
-        mine = [change for change in changes if change.path in opened]
-        if not mine:
-            return ()
+        return [change for change in changes if change.path in opened and change.action in ("create", "update")]
+
+    async def apply(self, changes: Sequence[FileChange]) -> None:
+        try:
+            await self._apply(changes)
+        except ToolError:
+            with anyio.CancelScope(shield=True), contextlib.suppress(ToolError):
+                await self._put_back(changes)
+            raise
+
+    async def _put_back(self, changes: Sequence[FileChange]) -> None:
+        """A client may have done a part of what it then refused."""
+        opened = self._open()
+        back = [
+            replace(change, old_text=change.new_text, new_text=change.old_text or "")
+            for change in changes
+            if change.path in opened
+            and to_newlines(opened[change.path].text, "\n") == to_newlines(change.new_text, "\n")
+        ]
+        if back:
+            await self._apply(back)
+
+    async def _apply(self, changes: Sequence[FileChange]) -> None:
+        opened = self._open()
         edits: list[tuple[OpenText, list[dict[str, Any]]]] = []
-        for change in mine:
-            current = opened[change.path]
-            if to_newlines(current.text, "\n") != to_newlines(change.old_text or "", "\n"):
+        for change in changes:
+            current = opened.get(change.path)
+            if current is None or to_newlines(current.text, "\n") != to_newlines(change.old_text or "", "\n"):
                 raise ToolError("STALE", f"{change.relative} has changed; nothing was written", "read the place again")
             new = _in_ends_of(current.text, change.new_text)
             edits.append((current, text_edits(current.text, new, self._client.encoding)))
-        label = f"North: {', '.join(change.relative for change in mine)}"
+        label = f"North: {', '.join(change.relative for change in changes)}"
         params = {"label": label, "edit": self._workspace_edit(edits)}
         try:
             with anyio.fail_after(_APPLY_SECONDS):
@@ -71,9 +94,8 @@ class OpenDocuments:
             raise ToolError(
                 "STALE", f"the editor refused the edit: {reason or 'no reason given'}", "read the place again"
             )
-        for change in mine:
+        for change in changes:
             await self._wait_for(change)
-        return mine
 
     def _workspace_edit(self, edits: Sequence[tuple[OpenText, list[dict[str, Any]]]]) -> dict[str, Any]:
         if not self._client.versioned_edits:

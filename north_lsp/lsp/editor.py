@@ -71,7 +71,7 @@ class PlainEditor:
 
     async def review_edit(self, review: EditReview) -> EditDecision:
         diffs = "\n".join(unified(change) for change in review.proposal.files)
-        parts = [review.title, *review.warnings, diffs]
+        parts = [review.title, *review.warnings, *review.proposal.notices, diffs]
         match await self._ask("\n\n".join(parts), _EDIT_ACTIONS, review.may_remember):
             case "accept" | "always" as kind:
                 return EditDecision(kind)
@@ -118,5 +118,8 @@ class PlainEditor:
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._documents.read_unsaved(path)
 
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._documents.apply(changes)
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._documents.claims(changes)
+
+    async def apply(self, changes: Sequence[FileChange]) -> None:
+        await self._documents.apply(changes)

@@ -31,6 +31,10 @@ class Locations:
         return self.data / "conversations"
 
     @property
+    def blobs(self) -> Path:
+        return self.data / "blobs"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "north.log"
 
@@ -41,6 +45,10 @@ class Locations:
     def project(self, hash: str) -> Path:
         """What North keeps about one project, by the hash of its root."""
         return self.data / "projects" / hash
+
+    def journals(self, hash: str) -> Path:
+        """What is being written to a project, for the case that it is not finished."""
+        return self.project(hash) / "journals"
 
 
 def _override(environ: Mapping[str, str], variable: str, home: Path, default: Path) -> Path:

@@ -12,6 +12,9 @@ from north_lsp.storage.locations import Locations
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
 SandboxMode = Literal["off", "workspace"]
+Tolerance = Literal["none", "whitespace"]
+StaleCheck = Literal["strict", "warn", "off"]
+EditVariant = Literal["anchors", "patch"]
 
 
 class SettingsError(ValueError):
@@ -23,6 +26,18 @@ class SettingsError(ValueError):
         self.line = line
         self.column = column
         self.problem = problem
+
+
+@dataclass(frozen=True)
+class EditSettings:
+    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root."""
+
+    tolerance: Tolerance = "none"
+    stale_check: StaleCheck = "warn"
+    variant: EditVariant = "anchors"
+    allow_generated: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    shell_checkpoints: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,7 @@ class Settings:
     shell_always_ask: tuple[str, ...] = ()
     shell_interceptor: bool = True
     shell_client_terminal: bool = False
+    edits: EditSettings = field(default_factory=EditSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -83,6 +99,19 @@ def load_settings(locations: Locations) -> Settings:
         reader.patterns("shell.alwaysAsk"),
         reader.flag("shell.interceptor.enabled", Settings.shell_interceptor),
         reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
+        _edit_settings(reader),
+    )
+
+
+def _edit_settings(reader: "_Reader") -> EditSettings:
+    default = EditSettings()
+    return EditSettings(
+        cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance)) or default.tolerance),
+        cast(StaleCheck, reader.choice("edits.staleCheck", get_args(StaleCheck)) or default.stale_check),
+        cast(EditVariant, reader.choice("edits.variant", get_args(EditVariant)) or default.variant),
+        reader.texts("edits.allowGenerated"),
+        reader.texts("edits.protected"),
+        reader.flag("checkpoints.shell", False),
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from north_lsp.storage.settings import EditSettings
 from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["ask", "agent"]
 Approval = Literal["none", "write", "shell"]
-Kind = Literal["read", "search", "edit", "execute", "think", "other"]
+Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ class Workspace:
     """What tools may know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
 
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
-    `private` are folders of North's own that no tool touches.
+    `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
+    all or those of one file; it raises ToolError.
     """
 
     roots: Roots
@@ -106,6 +108,8 @@ class Workspace:
     seen: Seen
     private: tuple[Path, ...] = ()
     outputs: Outputs | None = None
+    edits: EditSettings = field(default_factory=EditSettings)
+    revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
 
     @cached_property
     def trees(self) -> Trees:
@@ -144,7 +148,7 @@ class WriteTool(Tool):
     """Proposes changes; the review decides, and whoever reviewed them applies them."""
 
     approval = "write"
-    kind = "edit"
+    kind: ClassVar[Kind] = "edit"
     modes = frozenset({"agent"})
 
     @abstractmethod

@@ -21,9 +21,10 @@ class Arguments(BaseModel):
 
 
 class Registry:
-    """Tools by name. A second tool of one name is a programming error."""
+    """Tools by name. A second tool of one name is a mistake. `hidden` ones are not offered but can be called."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], hidden: frozenset[str] = frozenset()) -> None:
+        self._hidden = hidden
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             if tool.name in self._tools:
@@ -37,7 +38,9 @@ class Registry:
         """What the model may use in a mode, by name, so that requests of one conversation stay identical."""
         tools = sorted(self._tools.values(), key=lambda tool: tool.name)
         return tuple(
-            ToolSpec(tool.name, _description(tool), _schema(tool.args)) for tool in tools if mode in tool.modes
+            ToolSpec(tool.name, _description(tool), _schema(tool.args))
+            for tool in tools
+            if mode in tool.modes and tool.name not in self._hidden
         )
 
     def schema(self, name: str) -> Mapping[str, object]:
@@ -68,7 +71,7 @@ class Registry:
         try:
             return tool, tool.args.model_validate(arguments)
         except ValidationError as error:
-            raise _invalid(error) from None
+            raise invalid(error) from None
 
 
 def _description(tool: Tool) -> str:
@@ -80,7 +83,7 @@ def _description(tool: Tool) -> str:
 @cache
 def _schema(model: type[BaseModel]) -> Mapping[str, object]:
     """Made once, and the same object for every request: nobody may change it."""
-    schema = model.model_json_schema()
+    schema = model.model_json_schema(by_alias=True)
     schema.pop("title", None)
     schema.pop("description", None)
     schema["additionalProperties"] = False
@@ -95,7 +98,8 @@ def _schema(model: type[BaseModel]) -> Mapping[str, object]:
     return schema
 
 
-def _invalid(error: ValidationError) -> ToolError:
+def invalid(error: ValidationError) -> ToolError:
+    """What is wrong with the first argument that does not fit."""
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "arguments"
     received = "nothing" if first["type"] == "missing" else repr(first.get("input"))[:200]

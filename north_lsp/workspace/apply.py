@@ -7,8 +7,10 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace import journal
 from north_lsp.workspace.folders import Folder, check_in_place, enter
 from north_lsp.workspace.paths import Roots, kind_of
 from north_lsp.workspace.proposal import FileChange
@@ -17,38 +19,94 @@ from north_lsp.workspace.text import OPEN_FLAGS, encode
 
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_BITS = 0o444
+_SAFE_BITS = 0o777
 _MAX_NAME_BYTES = 255
 _NO_LINKS = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """One file that is to be written: where, what must stand there now (or None), the name of the new contents."""
+class _Step:
+    """One file of a change: what must stand there now and what shall (None: nothing); `mode` is for a new file."""
 
     change: FileChange
-    folder: Folder
-    name: str
+    root: Path
+    path: Path
     before: bytes | None
+    after: bytes | None
+    mode: int | None
     temporary: str
+    kept: str
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return self.path.relative_to(self.root).parts[:-1]
+
+    def to_journal(self) -> journal.Step:
+        before, after = (None if data is None else journal.digest(data) for data in (self.before, self.after))
+        return journal.Step(str(self.root), self.folders, self.path.name, before, after, self.temporary, self.kept)
 
 
-def apply(changes: Sequence[FileChange], roots: Roots) -> None:
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A step with its folder held open."""
+
+    step: _Step
+    folder: Folder
+
+    @property
+    def change(self) -> FileChange:
+        return self.step.change
+
+    @property
+    def name(self) -> str:
+        return self.step.path.name
+
+    @property
+    def before(self) -> bytes | None:
+        return self.step.before
+
+
+def apply(changes: Sequence[FileChange], roots: Roots, journals: Path | None = None) -> None:
     """Write all changes. Missing folders of new files are made.
 
     Raises ToolError, after which the disk is as it was: STALE if a target is not what the change was made from (other
     contents, a link, no folder), OUTSIDE_WORKSPACE or DENIED for a path that no tool may write, INVALID_INPUT for a
     text that its encoding cannot hold, IO_ERROR with the path and the system's words. If putting back fails, too, the
-    message names the files that stayed changed.
+    message names the files that stayed changed. With a folder for journals the same holds for a killed process, once
+    `journal.recover` has run.
     """
-    contents = [encode(change.new_text, change.form) for change in changes]
-    before = [None if change.old_text is None else encode(change.old_text, change.form) for change in changes]
-    if len({change.path for change in changes}) != len(changes):
-        raise ToolError("INVALID_INPUT", "a file is changed twice in one proposal", "put its changes together")
-    with ExitStack() as always, _Undo() as undo:
+    write(changes, roots, journals).keep()
+
+
+def write(
+    changes: Sequence[FileChange], roots: Roots, journals: Path | None = None, editor: Sequence[FileChange] = ()
+) -> "Written":
+    """Write as `apply` does, but leave it to the caller whether it stays: `keep` or `take_back` has to follow.
+
+    `editor` are the changes that the editor will make meanwhile; the journal knows of them.
+    """
+    steps = _steps(changes, roots)
+    notes = tuple(
+        journal.EditorStep(str(change.path), change.old_text, change.new_text)
+        for change in editor
+        if len(changes) + len(editor) > 1
+    )
+    always, undo = ExitStack(), _Undo()
+    with ExitStack() as failed:
+        failed.callback(always.close)
+        failed.push(undo.__exit__)
+        note = None
+        if journals is not None and (steps or notes):
+            plan = journal.Plan(tuple(step.to_journal() for step in steps), _missing_folders(steps), notes)
+            note = _begin(journals, plan)
+            failed.pop_all()  # the journal ends last of all, when everything is put back
+            failed.callback(note.end)
+            failed.callback(always.close)
+            failed.push(undo.__exit__)
         targets: list[_Target] = []
-        for change, old, new in zip(changes, before, contents, strict=True):
-            with _explained(change):
-                targets.append(_prepare(change, old, new, roots, always, undo.stack))
+        for step in steps:
+            with _explained(step.change):
+                targets.append(_prepare(step, always, undo.stack))
         for target in targets:
             with _explained(target.change):
                 _verify(target)
@@ -56,10 +114,108 @@ def apply(changes: Sequence[FileChange], roots: Roots) -> None:
             with _explained(target.change):
                 check_in_place(target.folder)
                 _replace(target, always, undo)
-        undo.keep()
         for descriptor in {target.folder.descriptor for target in targets}:
             with suppress(OSError):  # not every file system can
                 os.fsync(descriptor)
+        failed.pop_all()
+    return Written(always, undo, note)
+
+
+class Written:
+    """An application that is on the disk and can still be taken back."""
+
+    def __init__(self, always: ExitStack, undo: "_Undo", note: journal.Journal | None) -> None:
+        self._always = always
+        self._undo = undo
+        self._note = note
+
+    def keep(self) -> None:
+        """It stays. Raises ToolError IO_ERROR if that cannot be noted; then it is taken back."""
+        if self._note is not None:
+            try:
+                self._note.keep()
+            except OSError as error:
+                self.take_back()
+                raise _unnoted(error) from error
+        self._undo.keep()
+        self._end()
+
+    def take_back(self) -> None:
+        """The disk is as it was. Raises ToolError IO_ERROR naming the files that could not be put back."""
+        try:
+            self._undo.close()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._always.close()
+        if self._note is not None:
+            self._note.end()
+
+
+def _begin(folder: Path, plan: journal.Plan) -> journal.Journal:
+    try:
+        return journal.Journal.begin(folder, plan)
+    except OSError as error:
+        raise _unnoted(error) from error
+
+
+def _unnoted(error: OSError) -> ToolError:
+    return ToolError(
+        "IO_ERROR",
+        f"North cannot note what it is about to write ({error.strerror}), so nothing was written",
+        "tell the user: North's data folder cannot be written",
+    )
+
+
+def _steps(changes: Sequence[FileChange], roots: Roots) -> list[_Step]:
+    """What is done to which file: new contents first, removals last. Raises ToolError."""
+    puts: list[_Step] = []
+    removals: list[_Step] = []
+    for change in changes:
+        old = None if change.old_text is None else encode(change.old_text, change.before_form)
+        new = None if change.action == "delete" else encode(change.new_text, change.form)
+        if change.action == "rename":
+            mode = change.mode if change.mode is not None else _mode_of(change.path)
+            puts.append(_step(change, change.target, roots, None, new, mode))
+            removals.append(_step(change, change.path, roots, old, None, None))
+        elif new is None:
+            removals.append(_step(change, change.path, roots, old, None, None))
+        else:
+            puts.append(_step(change, change.path, roots, old, new, change.mode))
+    steps = [*puts, *removals]
+    if len({step.path for step in steps}) != len(steps):
+        raise ToolError("INVALID_INPUT", "a file is changed twice in one proposal", "put its changes together")
+    return steps
+
+
+def _mode_of(path: Path) -> int | None:
+    with suppress(OSError):
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    return None
+
+
+def _step(
+    change: FileChange, path: Path, roots: Roots, before: bytes | None, after: bytes | None, mode: int | None
+) -> _Step:
+    root = roots.root_of(path)
+    if root is None or path == root or ".." in path.parts:
+        raise ToolError("OUTSIDE_WORKSPACE", f"{path} is not in the workspace; nothing was written")
+    with _explained(change):
+        rule = write_rule_on_disk(path, root)
+    if rule == "never":
+        raise ToolError("DENIED", f"{path.relative_to(root)} is never written by a tool; nothing was written")
+    return _Step(change, root, path, before, after, mode, _beside(path.name, "tmp"), _beside(path.name, "old"))
+
+
+def _missing_folders(steps: Sequence[_Step]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    missing: dict[tuple[str, tuple[str, ...]], None] = {}
+    for step in steps:
+        for depth in range(len(step.folders), 0, -1):
+            if step.before is not None or os.path.lexists(step.root.joinpath(*step.folders[:depth])):
+                break
+            missing[(str(step.root), step.folders[:depth])] = None
+    return tuple(missing)
 
 
 class _Undo:
@@ -69,15 +225,21 @@ class _Undo:
         self.stack = ExitStack()
         self._stuck: list[str] = []
 
-    def __enter__(self) -> "_Undo":
-        return self
-
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.stack.close()
         if self._stuck and error is not None:
-            files = ", ".join(self._stuck)
-            message = f"{error}; putting these files back failed as well, they are changed: {files}"
-            raise ToolError("IO_ERROR", message, "tell the user", {"changed": self._stuck}) from error
+            raise self._complaint(str(error)) from error
+
+    def close(self) -> None:
+        """Raises ToolError IO_ERROR."""
+        self.stack.close()
+        if self._stuck:
+            raise self._complaint("the edit was taken back")
+
+    def _complaint(self, before: str) -> ToolError:
+        files = ", ".join(self._stuck)
+        message = f"{before}; putting these files back failed as well, they are changed: {files}"
+        return ToolError("IO_ERROR", message, "tell the user", {"changed": self._stuck})
 
     def keep(self) -> None:
         self.stack.pop_all()
@@ -107,32 +269,27 @@ def _explained(change: FileChange) -> Iterator[None]:
         ) from error
 
 
-def _prepare(
-    change: FileChange, before: bytes | None, new: bytes, roots: Roots, always: ExitStack, undo: ExitStack
-) -> _Target:
-    """Write the new contents beside the target, under another name."""
-    root = roots.root_of(change.path)
-    if root is None or change.path == root or ".." in change.path.parts:
-        raise ToolError("OUTSIDE_WORKSPACE", f"{change.path} is not in the workspace; nothing was written")
-    if write_rule_on_disk(change.path, root) == "never":
-        raise ToolError("DENIED", f"{change.relative} is never written by a tool; nothing was written")
-    *names, name = change.path.relative_to(root).parts
-    folder = enter(root, tuple(names), always, undo if before is None else None)
-    temporary = _beside(name, "tmp")
-    target = _Target(change, folder, name, before, temporary)
-    if before is None:
-        descriptor = os.open(temporary, _CREATE_FLAGS, 0o666, dir_fd=folder.descriptor)
+def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
+    """Write the new contents, if there are any, beside the target under another name."""
+    folder = enter(step.root, step.folders, always, undo if step.before is None else None)
+    target = _Target(step, folder)
+    if step.after is None:
+        return target
+    if step.before is None:
+        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o666, dir_fd=folder.descriptor)
     else:
         old = _status(target)
-        descriptor = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
-    always.callback(_unlink, temporary, folder.descriptor)
-    undo.callback(_unlink, temporary, folder.descriptor)  # before the folders that were made for it
+        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
+    always.callback(_unlink, step.temporary, folder.descriptor)
+    undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were made for it
     with open(descriptor, "wb") as file:
-        file.write(new)
+        file.write(step.after)
         file.flush()
-        if before is not None:
+        if step.before is not None:
             _dress(descriptor, old)
-        if change.make_executable:
+        if step.mode is not None:
+            os.fchmod(descriptor, step.mode & _SAFE_BITS)
+        if step.change.make_executable:
             mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
             os.fchmod(descriptor, mode | (mode & _READ_BITS) >> 2)
         os.fsync(descriptor)
@@ -181,30 +338,38 @@ def _verify(target: _Target) -> None:
 
 def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
     """Put the new contents into place, and note the way back."""
-    at = target.folder.descriptor
+    at, step = target.folder.descriptor, target.step
     if target.before is None:
         _verify(target)
-        made = os.stat(target.temporary, dir_fd=at, follow_symlinks=False)
+        made = os.stat(step.temporary, dir_fd=at, follow_symlinks=False)
         _name_new(target)
         undo.file(target.change, lambda: _take_out(target, made))
+        return
+    _keep(target, target.before, always)
+    _verify(target)
+    if step.after is None:
+        os.unlink(target.name, dir_fd=at)
     else:
-        kept = _keep(target, target.before, always)
-        _verify(target)
-        os.replace(target.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
-        undo.file(target.change, lambda: os.replace(kept, target.name, src_dir_fd=at, dst_dir_fd=at))
+        os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+    undo.file(target.change, lambda: _put_back(target))
+
+
+def _put_back(target: _Target) -> None:
+    at, step = target.folder.descriptor, target.step
+    os.replace(step.kept, target.name, src_dir_fd=at, dst_dir_fd=at)
 
 
 def _name_new(target: _Target) -> None:
     """Give the new file its name. A link, unlike a rename, never replaces what appeared in the meantime."""
     at = target.folder.descriptor
     try:
-        os.link(target.temporary, target.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        os.link(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
     except FileExistsError as error:
         raise _stale(target, "was created") from error
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.replace(target.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+        os.replace(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
 
 
 def _take_out(target: _Target, made: os.stat_result) -> None:
@@ -213,9 +378,9 @@ def _take_out(target: _Target, made: os.stat_result) -> None:
         os.unlink(target.name, dir_fd=at)
 
 
-def _keep(target: _Target, before: bytes, always: ExitStack) -> str:
+def _keep(target: _Target, before: bytes, always: ExitStack) -> None:
     """A second name for the old file, so that putting it back needs no space on the disk."""
-    at, name = target.folder.descriptor, _beside(target.name, "old")
+    at, name = target.folder.descriptor, target.step.kept
     always.callback(_unlink, name, at)
     try:
         os.link(target.name, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
@@ -227,7 +392,6 @@ def _keep(target: _Target, before: bytes, always: ExitStack) -> str:
             file.write(before)
             file.flush()
             _dress(descriptor, _status(target))
-    return name
 
 
 def _beside(name: str, kind: str) -> str:
@@ -245,7 +409,11 @@ def _unlink(name: str, folder: int) -> None:
 def _stale(target: _Target, happened: str) -> ToolError:
     return ToolError(
         "STALE",
-        f"{target.change.relative} {happened} since the edit was prepared; nothing was written",
+        f"{_shown(target)} {happened} since the edit was prepared; nothing was written",
         "read the place again and prepare the edit anew",
-        {"path": str(target.change.path)},
+        {"path": str(target.step.path)},
     )
+
+
+def _shown(target: _Target) -> str:
+    return target.change.relative if target.step.path == target.change.path else target.change.shown

@@ -1,6 +1,7 @@
 """Line differences: making a change with its hunks, showing it, and applying any selection of hunks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.errors import ToolError
@@ -15,20 +16,59 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 def make_change(path: Path, relative: str, old: str | None, new: str, form: TextForm) -> FileChange:
     """A file's change with its hunks, named h1, h2 …; `old` is None for a new file. Equal texts give no hunks."""
-    hunks = _hunks(old or "", new)
-    added = sum(line.startswith("+") for hunk in hunks for line in split_lines(hunk.text))
-    removed = sum(line.startswith("-") for hunk in hunks for line in split_lines(hunk.text))
+    hunks, added, removed = hunks_between(old or "", new)
     return FileChange(path, relative, "create" if old is None else "update", old, new, form, hunks, added, removed)
 
 
+def make_deletion(path: Path, relative: str, old: str, form: TextForm, *, binary: bool = False) -> FileChange:
+    """A file's deletion; all of its text is one hunk."""
+    hunks, added, removed = ((), 0, 0) if binary else hunks_between(old, "")
+    return FileChange(path, relative, "delete", old, "", form, hunks, added, removed, binary=binary)
+
+
+def make_rename(
+    path: Path, relative: str, to: Path, to_relative: str, old: str, new: str, form: TextForm, *, binary: bool = False
+) -> FileChange:
+    """A file's new name, perhaps with changes of its text."""
+    hunks, added, removed = ((), 0, 0) if binary else hunks_between(old, new)
+    change = FileChange(path, relative, "rename", old, new, form, hunks, added, removed, binary=binary)
+    return replace(change, new_path=to, new_relative=to_relative)
+
+
+def with_texts(change: FileChange, old: str | None, new: str) -> FileChange:
+    """The same kind of change between other texts."""
+    hunks, added, removed = ((), 0, 0) if change.binary else hunks_between(old or "", new)
+    return replace(change, old_text=old, new_text=new, hunks=hunks, lines_added=added, lines_removed=removed)
+
+
+def hunks_between(old: str, new: str) -> tuple[tuple[Hunk, ...], int, int]:
+    """The hunks that lead from one text to another, and how many lines they add and remove."""
+    hunks = _hunks(old, new)
+    added = removed = 0
+    for hunk in hunks:
+        body = "\n" + hunk.text
+        added += body.count("\n+")
+        removed += body.count("\n-")
+    return hunks, added, removed
+
+
 def unified(change: FileChange) -> str:
-    """The change as a unified diff; empty if there is no difference in the text."""
-    if not change.hunks:
-        return ""
-    before = "/dev/null" if change.old_text is None else f"a/{change.relative}"
-    # As git does it: without the tab, a name with blanks is cut by readers of diffs.
-    tab = "\t" if " " in change.relative else ""
-    head = f"--- {before}{tab if change.old_text is not None else ''}\n+++ b/{change.relative}{tab}\n"
+    """The change as a unified diff; empty if there is no difference."""
+    head = ""
+    if change.action == "rename":
+        head = f"rename from {change.relative}\nrename to {change.shown}\n"
+    if change.binary:
+        size = len(change.old_text or change.new_text)
+        return f"{head}Binary file {change.relative}" + (f" ({size} characters) deleted\n" if not head else " moved\n")
+    if change.hunks:
+        before = "/dev/null" if change.old_text is None else f"a/{change.relative}"
+        after = "/dev/null" if change.action == "delete" else f"b/{change.shown}"
+        # As git does it: without the tab, a name with blanks is cut by readers of diffs.
+        before, after = (f"{name}\t" if " " in name else name for name in (before, after))
+        head += f"--- {before}\n+++ {after}\n"
+    elif change.action in ("create", "delete"):
+        what = "new" if change.action == "create" else "deleted"
+        head = f"{what} empty file {change.relative}\n"
     return head + "".join(f"{hunk.header}\n{hunk.text}" for hunk in change.hunks)
 
 

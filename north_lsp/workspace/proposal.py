@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Action = Literal["create", "update"]
+Action = Literal["create", "update", "delete", "rename"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,13 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file's prepared change. Texts keep the file's own line endings; `old_text` is None for a new file."""
+    """One file's prepared change. Texts keep the file's own line endings.
+
+    `old_text` is None for a new file, `new_text` is empty for a deleted one; a rename has both, and its text may change
+    on the way. `old_form` is the old text's form where it is another than the new one's. The texts of a `binary` file
+    are its bytes as `decode` reads them: they are written back, but not shown. `notices` are for the user and the
+    model; `undoes` names the checkpoints that this change takes back.
+    """
 
     path: Path
     relative: str
@@ -45,6 +51,42 @@ class FileChange:
     lines_added: int
     lines_removed: int
     make_executable: bool = False
+    new_path: Path | None = None
+    new_relative: str | None = None
+    old_form: TextForm | None = None
+    binary: bool = False
+    mode: int | None = None
+    notices: tuple[str, ...] = ()
+    undoes: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Path:
+        """Where the file is afterwards: the path by which editors know the change."""
+        return self.new_path or self.path
+
+    @property
+    def shown(self) -> str:
+        """`target` as people and the model read it."""
+        return self.new_relative or self.relative
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every path that the change touches."""
+        return (self.path,) if self.new_path is None else (self.path, self.new_path)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether applying it would leave everything as it is."""
+        return self.action == "update" and self.old_text == self.new_text and not self.is_reformed
+
+    @property
+    def is_reformed(self) -> bool:
+        """Whether the text gets another encoding."""
+        return self.before_form != self.form
+
+    @property
+    def before_form(self) -> TextForm:
+        return self.old_form or self.form
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +106,7 @@ class EditProposal:
     @property
     def lines_removed(self) -> int:
         return sum(file.lines_removed for file in self.files)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return tuple(notice for file in self.files for notice in file.notices)

@@ -1,6 +1,9 @@
 """Git's wildcard patterns as regular expressions over bytes. Knows no files."""
 
+import os
 import re
+from collections.abc import Iterable
+from functools import cache
 
 _SPECIAL = b"*?[\\"
 _CLASSES = {
@@ -17,6 +20,22 @@ _CLASSES = {
     b"upper": rb"A-Z",
     b"xdigit": rb"0-9A-Fa-f",
 }
+
+
+def any_matches(patterns: Iterable[str], relative: str) -> str | None:
+    """The first pattern that a path fits: its name for a pattern without a slash, else all of it."""
+    for pattern in patterns:
+        subject = relative if "/" in pattern else relative.rpartition("/")[2]
+        compiled = _compiled(pattern.removeprefix("/"))
+        if compiled is not None and compiled.fullmatch(os.fsencode(subject)):
+            return pattern
+    return None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[bytes] | None:
+    expression = translate(os.fsencode(pattern))
+    return None if expression is None else re.compile(expression, re.DOTALL)
 
 
 def translate(pattern: bytes) -> bytes | None:

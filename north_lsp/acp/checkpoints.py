@@ -1,0 +1,131 @@
+"""`_north/checkpoints/*`: what was changed, shown and taken back. Errors of tools become errors of the request."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from north_lsp.acp import params as read
+from north_lsp.agent.checkpoints import Checkpoint, FileRecord, depth, live
+from north_lsp.agent.session import Session
+from north_lsp.agent.undoing import Conflicts, Plan, Undoing
+from north_lsp.display import visible
+from north_lsp.errors import ToolError
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.peer import Call
+
+_KINDS = ("edit", "undo", "redo")
+_WAYS = ("steps", "redo", "checkpointId", "since", "turnId")
+_CONFLICTS: dict[str, Conflicts] = {"skip": "skip", "overwrite": "overwrite", "merge": "merge"}
+_MAX_STEPS = 1000
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+
+
+def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
+    """The methods by name; `session_of` finds the session that the params name. Raises RpcError."""
+
+    async def listed(params: Params, call: Call) -> object:
+        return {"checkpoints": list_checkpoints(session_of(params).undoing.all())}
+
+    async def diff(params: Params, call: Call) -> object:
+        undoing = session_of(params).undoing
+        against = read.optional_text(params, "against") or "after"
+        if against not in ("after", "now"):
+            raise invalid_params("against", "has to be after or now")
+        try:
+            rows = await undoing.diffs(read.text(params, "checkpointId"), now=against == "now")
+        except ToolError as error:
+            raise _failed(error) from None
+        return {"files": [{**_file(file), "diff": visible(text)} for file, text in rows]}
+
+    async def restore(params: Params, call: Call) -> object:
+        session = session_of(params)
+        try:
+            plan, title = await _plan(session.undoing, params, _paths(params))
+            if params.get("dryRun") is not True:
+                plan = await session.take_back(plan, title)
+        except ToolError as error:
+            raise _failed(error) from None
+        except ValueError as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
+        return _outcome(plan)
+
+    return {
+        "_north/checkpoints/list": listed,
+        "_north/checkpoints/diff": diff,
+        "_north/checkpoints/restore": restore,
+    }
+
+
+def list_checkpoints(every: Sequence[Checkpoint]) -> list[dict[str, Any]]:
+    """All checkpoints, the oldest first, as they go over the wire."""
+    known, holds = {one.id: one for one in every}, live(every)
+    rows: list[dict[str, Any]] = []
+    for one in every:
+        level = depth(one, known)
+        kind = _KINDS[level] if level < 2 else _KINDS[2 - level % 2]
+        row: dict[str, Any] = {"checkpointId": one.id, "kind": kind, "title": visible(one.title), "at": one.at}
+        row |= {"turnId": one.turn} if one.turn else {}
+        row |= {"toolCallId": one.call_id} if one.call_id else {}
+        row["files"] = [{**_file(file), "undone": not holds[(one.id, file.path)]} for file in one.files]
+        rows.append(row)
+    return rows
+
+
+def _file(file: FileRecord) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": str(file.path), "action": file.action}
+    row |= {"newPath": str(file.new_path)} if file.new_path is not None else {}
+    row |= {"linesAdded": file.lines_added, "linesRemoved": file.lines_removed}
+    return row | ({"irrecoverable": True} if file.irrecoverable else {})
+
+
+def _paths(params: Params) -> list[Path] | None:
+    paths = params.get("paths")
+    if paths is None:
+        return None
+    if not isinstance(paths, list) or not all(isinstance(path, str) and Path(path).is_absolute() for path in paths):
+        raise invalid_params("paths", "has to be a list of absolute paths")
+    return [Path(path) for path in paths]
+
+
+async def _plan(undoing: Undoing, params: Params, paths: list[Path] | None) -> tuple[Plan, str]:
+    conflicts = _CONFLICTS.get(read.optional_text(params, "conflicts") or "skip")
+    if conflicts is None:
+        raise invalid_params("conflicts", "has to be skip, overwrite or merge")
+    given = [way for way in _WAYS if params.get(way) is not None]
+    if len(given) != 1:
+        raise invalid_params("params", f"need exactly one of {', '.join(_WAYS)}")
+    only = paths[0] if paths is not None and len(paths) == 1 else None
+    match given[0]:
+        case "steps":
+            found, title = undoing.last(_count(params, "steps"), only), "Undo"
+        case "redo":
+            found, title = undoing.last_undone(_count(params, "redo"), only), "Redo"
+        case "checkpointId":
+            found, title = [undoing.find(read.text(params, "checkpointId"))], "Undo one change"
+        case "since":
+            found, title = undoing.since(read.text(params, "since")), "Restore the files to before a change"
+        case _:
+            found, title = undoing.of_turn(read.text(params, "turnId")), "Undo a turn"
+    return await undoing.prepare(found, conflicts, paths), title
+
+
+def _count(params: Params, field: str) -> int:
+    value = params.get(field)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_STEPS:
+        raise invalid_params(field, f"has to be a number from 1 to {_MAX_STEPS}")
+    return value
+
+
+def _outcome(plan: Plan) -> dict[str, Any]:
+    files = [
+        {"path": one.relative, "outcome": one.outcome} | ({"detail": visible(one.detail)} if one.detail else {})
+        for one in plan.files
+    ]
+    changed = [{"path": str(change.path), "action": change.action} for change in plan.changes]
+    return {"checkpoints": list(plan.checkpoints), "files": files, "changed": changed}
+
+
+def _failed(error: ToolError) -> RpcError:
+    code = RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST
+    return RpcError(code, visible(error.message).replace("\n", " "), {"code": error.code})

@@ -1,0 +1,229 @@
+"""Checkpoints: what files held before and after each applied proposal, in the log and in the blob store."""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import is_from_user, new_entry_id
+from north_lsp.workspace.journal import digest
+from north_lsp.workspace.proposal import Action, FileChange
+from north_lsp.workspace.text import encode
+
+Status = Literal["pending", "applied", "failed", "undone"]
+_PREFIX = "blob:sha256:"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What a checkpoint says of one file. `before` and `after` are digests, None where there was no file; `undoes` are
+    the checkpoints whose change of this file was taken back."""
+
+    path: Path
+    relative: str
+    action: Action
+    before: str | None
+    after: str | None
+    before_mode: int | None = None
+    new_path: Path | None = None
+    new_relative: str | None = None
+    irrecoverable: bool = False
+    lines_added: int = 0
+    lines_removed: int = 0
+    undoes: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Path:
+        return self.new_path or self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """`turn` is the entry of the user's prompt that it belongs to, `at` the time as the log has it."""
+
+    id: str
+    entry_id: str
+    call_id: str | None
+    turn: str | None
+    at: str
+    title: str
+    status: Status
+    files: tuple[FileRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileImage:
+    """One file of a change that somebody else makes, a shell command for instance; None where there is no file."""
+
+    path: Path
+    relative: str
+    before: bytes | None
+    after: bytes | None
+    before_mode: int | None = None
+
+
+class Checkpoints:
+    """The checkpoints of one conversation. `journals` is where applications under way are noted."""
+
+    def __init__(self, conversation: Conversation, blobs: Blobs, journals: Path) -> None:
+        self._conversation = conversation
+        self._blobs = blobs
+        self.journals = journals
+
+    async def record(self, call_id: str | None, title: str, files: Sequence[FileChange]) -> str:
+        """Note what is about to be written, with the contents before; returns the entry. Raises ToolError IO_ERROR."""
+        rows, contents = await anyio.to_thread.run_sync(_rows, files)
+        return await self._store(call_id, title, rows, contents, "pending")
+
+    async def record_images(self, call_id: str | None, title: str, images: Sequence[FileImage]) -> str:
+        """Note what has been changed already. Raises ToolError IO_ERROR."""
+        rows = [_image_row(image) for image in images]
+        contents = [data for image in images for data in (image.before, image.after) if data is not None]
+        return await self._store(call_id, title, rows, contents, "applied")
+
+    async def _store(
+        self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: list[bytes], status: Status
+    ) -> str:
+        try:
+            await anyio.to_thread.run_sync(self._blobs.keep, contents)
+        except OSError as error:
+            raise ToolError(
+                "IO_ERROR",
+                f"North cannot keep what is needed to undo this ({error.strerror}), so nothing was written",
+                "tell the user: North's data folder cannot be written",
+            ) from error
+        calls = {"toolCallId": call_id} if call_id else {}
+        entry = self._conversation.append(
+            "checkpoint", checkpointId=new_entry_id(()), title=title, files=rows, status=status, **calls
+        )
+        return str(entry["id"])
+
+    def settle(self, entry_id: str, status: Status) -> None:
+        """Say what became of it."""
+        self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status})
+
+    def content(self, digest: str | None) -> bytes | None:
+        return None if digest is None else self._blobs.find(digest)
+
+    def all(self) -> list[Checkpoint]:
+        """Every checkpoint, the oldest first, those that were not applied left out."""
+        turns: dict[str, str | None] = {}
+        found: list[Checkpoint] = []
+        for entry in self._conversation.entries:
+            parent = turns.get(str(entry.get("parentId")))
+            turns[entry["id"]] = entry["id"] if is_from_user(entry["type"], entry) else parent
+            if entry["type"] == "checkpoint":
+                made = _read(entry, turns[entry["id"]])
+                if made is not None and made.status != "failed":
+                    found.append(made)
+        return found
+
+
+def live(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Path], bool]:
+    """Which changes still hold: by checkpoint and file, whether no later one that holds itself has taken it back."""
+    undone: set[tuple[str, Path]] = set()
+    found: dict[tuple[str, Path], bool] = {}
+    for one in reversed(list(checkpoints)):
+        for file in one.files:
+            holds = one.status != "undone" and not {(one.id, file.path), (one.id, file.target)} & undone
+            found[(one.id, file.path)] = holds
+            if holds:
+                undone.update((id, path) for id in file.undoes for path in (file.path, file.target))
+    return found
+
+
+def depth(one: Checkpoint, known: Mapping[str, Checkpoint]) -> int:
+    """0 for a change, 1 for taking one back, 2 for making it again, and so on."""
+    deepest = 0
+    for file in one.files:
+        for id in file.undoes:
+            if id in known and id != one.id:
+                deepest = max(deepest, 1 + depth(known[id], known))
+    return deepest
+
+
+def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], list[bytes]]:
+    rows: list[dict[str, Any]] = []
+    contents: list[bytes] = []
+    for change in files:
+        before = None if change.old_text is None else encode(change.old_text, change.before_form)
+        after = None if change.action == "delete" else encode(change.new_text, change.form)
+        contents += [data for data in (before, after) if data is not None]
+        row = _row(change.path, change.relative, change.action, before, after, _mode(change.path))
+        row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
+        if change.new_path is not None:
+            row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+        rows.append(row | ({"undoes": list(change.undoes)} if change.undoes else {}))
+    return rows, contents
+
+
+def _image_row(image: FileImage) -> dict[str, Any]:
+    action: Action = "create" if image.before is None else "delete" if image.after is None else "update"
+    return _row(image.path, image.relative, action, image.before, image.after, image.before_mode)
+
+
+def _row(
+    path: Path, relative: str, action: Action, before: bytes | None, after: bytes | None, mode: int | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": str(path), "relative": relative, "action": action}
+    row["before"] = None if before is None else _PREFIX + digest(before)
+    row["after"] = None if after is None else digest(after)
+    row["beforeMode"] = mode if before is not None else None
+    lost = before is not None and len(before) > MAX_BLOB_BYTES
+    return row | ({"irrecoverable": True} if lost else {})
+
+
+def _mode(path: Path) -> int | None:
+    with suppress(OSError):
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    return None
+
+
+def _read(entry: Mapping[str, Any], turn: str | None) -> Checkpoint | None:
+    """None for an entry that makes no sense: logs are foreign data."""
+    try:
+        files = tuple(_read_file(row) for row in entry["files"])
+        status = str(entry.get("status", "applied"))
+        call_id = entry.get("toolCallId")
+        return Checkpoint(
+            str(entry["checkpointId"]),
+            str(entry["id"]),
+            call_id if isinstance(call_id, str) else None,
+            turn,
+            str(entry.get("timestamp", "")),
+            str(entry.get("title", "")),
+            cast(Status, status) if status in get_args(Status) else "applied",
+            files,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _read_file(row: Mapping[str, Any]) -> FileRecord:
+    path = Path(row["path"])
+    before, after, mode, moved = row["before"], row["after"], row.get("beforeMode"), row.get("newPath")
+    action = row["action"]
+    if action not in ("create", "update", "delete", "rename"):
+        raise ValueError(action)
+    return FileRecord(
+        path,
+        str(row.get("relative", path.name)),
+        action,
+        str(before).removeprefix(_PREFIX) if before is not None else None,
+        str(after) if after is not None else None,
+        mode if isinstance(mode, int) else None,
+        Path(moved) if isinstance(moved, str) else None,
+        str(row["newRelative"]) if isinstance(moved, str) else None,
+        row.get("irrecoverable") is True,
+        int(row.get("linesAdded", 0)),
+        int(row.get("linesRemoved", 0)),
+        tuple(str(id) for id in row.get("undoes", ())),
+    )

@@ -1,0 +1,59 @@
+"""Finishing what a killed process left half written in this project."""
+
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.agent.editor import Documents
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.texts import text_of
+from north_lsp.workspace.apply import apply
+from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.journal import EditorStep, editor_steps, recover, unfinished
+
+
+async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
+    """Take back every half-done application whose process is dead, also what an editor has of it. Says what it did."""
+    told: list[str] = []
+    with anyio.CancelScope(shield=True):
+        for path in await anyio.to_thread.run_sync(unfinished, journals):
+            texts = {step.path: await _text(step, workspace) for step in editor_steps(path)}
+            try:
+                done = await anyio.to_thread.run_sync(recover, path, texts)
+            except OSError as error:
+                told.append(f"an interrupted edit could not be taken back yet: {error.strerror}")
+                continue
+            if done is None:
+                continue
+            stuck = [*done.changed, *await _reverse(done.reverse, workspace, documents)]
+            if done.taken_back:
+                names = ", ".join(done.files)
+                told.append(f"an edit that was interrupted was taken back; these files are as they were: {names}")
+            if stuck:
+                told.append(f"these files were changed since and were left as they are: {', '.join(stuck)}")
+    return told
+
+
+async def _text(step: EditorStep, workspace: Workspace) -> str | None:
+    try:
+        return (await text_of(Path(step.path), workspace))[0].text
+    except ToolError:
+        return None
+
+
+async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, documents: Documents) -> list[str]:
+    """Give the editor back what it had; returns what could not be."""
+    stuck: list[str] = []
+    for step in steps:
+        path = Path(step.path)
+        try:
+            text = (await text_of(path, workspace))[0]
+            change = make_change(path, path.name, text.text, step.before or "", text.form)
+            if await documents.claims([change]):
+                await documents.apply([change])
+            else:
+                await anyio.to_thread.run_sync(apply, [change], workspace.roots)
+        except ToolError:
+            stuck.append(step.path)
+    return stuck

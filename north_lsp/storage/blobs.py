@@ -1,0 +1,56 @@
+"""Contents kept by their digest: what files held before and after they were changed."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from north_lsp.storage.files import private_directory, read_regular, sync_directory
+
+MAX_BLOB_BYTES = 20 * 1024 * 1024
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Blobs:
+    """The files of one folder, shared by all conversations; one that is there is never written again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, contents: Iterable[bytes]) -> None:
+        """Store contents durably, those that are too large aside. Raises OSError."""
+        private_directory(self._folder)
+        wrote = False
+        for data in contents:
+            path = self._folder / hashlib.sha256(data).hexdigest()
+            if len(data) <= MAX_BLOB_BYTES and not path.exists():
+                self._write(path, data)
+                wrote = True
+        if wrote:
+            sync_directory(self._folder)
+
+    def find(self, digest: str) -> bytes | None:
+        """The content; None if it was not kept or is damaged."""
+        if _DIGEST.fullmatch(digest) is None:
+            return None
+        try:
+            data = read_regular(self._folder / digest, MAX_BLOB_BYTES)
+        except OSError:
+            return None
+        return data if hashlib.sha256(data).hexdigest() == digest else None
+
+    def _write(self, path: Path, data: bytes) -> None:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise

@@ -1,0 +1,301 @@
+"""Texts under edit: what a write tool reads and changes before anything is proposed, with the guards on the way.
+
+Several edits can be made on one draft, so that later ones see what earlier ones did; the changes are the net effect.
+"""
+
+import os
+import stat
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.tools.texts import resolve_open, text_of
+from north_lsp.workspace.diff import make_change, make_deletion, make_rename
+from north_lsp.workspace.newfile import new_file_text
+from north_lsp.workspace.paths import Resolved, ensure_regular
+from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.text import MAX_WHOLE_FILE, OPEN_FLAGS, decode, is_binary, is_generated, read_text, to_newlines
+from north_lsp.workspace.wildmatch import any_matches
+
+Placing = Literal["content", "lines"]
+"""How an edit finds its place: by what stands there, or by line numbers, which a changed text makes wrong."""
+
+
+@dataclass
+class DraftFile:
+    """One file: its text at first and now (None: there is no file)."""
+
+    resolved: Resolved
+    original: str | None
+    text: str | None
+    form: TextForm
+    tag: str = ""
+    binary: bool = False
+    links: int = 1
+    mode: int | None = None
+    make_executable: bool = False
+    moved_from: "DraftFile | None" = None
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def relative(self) -> str:
+        return self.resolved.relative
+
+    def note(self, text: str) -> None:
+        if text not in self.notices:
+            self.notices.append(text)
+
+
+class Draft:
+    """Made for one tool call."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._files: dict[Path, DraftFile] = {}
+
+    async def open(self, spelled: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
+        """A file that is to be changed, and its text now.
+
+        Raises ToolError: NOT_FOUND, BINARY_FILE, GENERATED_FILE, DENIED, STALE by the user's policy.
+        """
+        file = await self._file(spelled)
+        if file.text is None:
+            raise ToolError("NOT_FOUND", f"{file.relative} does not exist", "create it with edit_create_file")
+        if file.binary:
+            raise ToolError("BINARY_FILE", f"{file.relative} is not text")
+        self._guard_generated(file)
+        if file.original is not None and file.moved_from is None:
+            self._guard_stale(file, snapshot, placing)
+        return file, file.text
+
+    async def create(self, spelled: str, content: str, *, overwrite: bool) -> None:
+        """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there."""
+        file = await self._file(spelled)
+        if file.text is None:
+            made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
+            file.text = await anyio.to_thread.run_sync(made)
+            file.make_executable = content.startswith("#!")
+            return
+        if not overwrite:
+            raise ToolError(
+                "CONFLICT",
+                f"{file.relative} exists ({len(file.text.encode('utf-8', 'replace'))} bytes)",
+                "edit it, or set overwrite if the whole text is to be replaced",
+                {"firstLines": [] if file.binary else file.text.split("\n")[:5]},
+            )
+        if file.binary:
+            raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
+        self._guard_generated(file)
+        crlf = file.text.count("\r\n")
+        if crlf and crlf == file.text.count("\n") and "\r\n" not in content:
+            content = to_newlines(content, "\r\n")
+        file.text = content
+
+    async def delete(self, spelled: str) -> None:
+        """Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes."""
+        file = await self._whole(spelled, "deleted")
+        file.text = None
+
+    async def move(self, spelled: str, to: str, *, overwrite: bool) -> None:
+        """Raises ToolError as `delete` does, and CONFLICT for what stands at the new place."""
+        file = await self._whole(spelled, "moved")
+        target = await self._file(to, binary=True)
+        if target is file or await anyio.to_thread.run_sync(_same_file, file, target):
+            raise ToolError("CONFLICT", f"{file.relative} and {target.relative} are the same file")
+        if target.text is not None:
+            if not overwrite:
+                raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")
+            self._guard_generated(target)
+        target.text, target.form, target.binary = file.text, file.form, file.binary
+        target.mode, target.moved_from = file.mode, file.moved_from or file
+        target.notices += file.notices
+        file.text, file.moved_from = None, None
+
+    async def changes(self) -> Sequence[FileChange]:
+        """The net effect, in the order in which the files were first named."""
+        return await anyio.to_thread.run_sync(self._changes)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _changes(self) -> list[FileChange]:
+        found: list[FileChange] = []
+        renamed: set[Path] = set()
+        for file in self._files.values():
+            source = file.moved_from
+            if source is not None and file.text is not None and file.original is None and _is_gone(source, renamed):
+                renamed.add(source.resolved.path)
+        taken: set[Path] = set()
+        for file in self._files.values():
+            path, source = file.resolved.path, file.moved_from
+            change: FileChange | None = None
+            if file.text is None:
+                if file.original is not None and path not in renamed:
+                    form = file.form
+                    change = make_deletion(path, file.relative, file.original, form, binary=file.binary)
+            elif file.original is not None:
+                if file.text != file.original:
+                    change = make_change(path, file.relative, file.original, file.text, file.form)
+            elif source is not None and source.resolved.path in renamed - taken:
+                taken.add(source.resolved.path)
+                old = source.original or ""
+                places = (source.resolved.path, source.relative, path, file.relative)
+                change = make_rename(*places, old, file.text, file.form, binary=file.binary)
+            else:
+                change = replace(make_change(path, file.relative, None, file.text, file.form), mode=file.mode)
+            if change is not None:
+                executable = file.make_executable and change.action == "create"
+                found.append(replace(change, make_executable=executable, notices=tuple(_notices(file, change))))
+        return found
+
+    async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
+        resolved = await resolve_open(spelled, self.workspace)
+        known = self._files.get(resolved.path)
+        if known is not None:
+            return known
+        self._guard_protected(resolved)
+        if await anyio.Path(resolved.path).is_dir():
+            raise ToolError("CONFLICT", f"{resolved.relative} is a folder", "name a file")
+        unsaved = await self.workspace.read_unsaved(resolved.path)
+        file = DraftFile(resolved, None, None, TextForm())
+        if resolved.exists or unsaved is not None:
+            try:
+                text, _ = await text_of(resolved.path, self.workspace)
+                file = DraftFile(resolved, text.text, text.text, text.form, text.tag)
+            except ToolError as error:
+                if error.code != "BINARY_FILE" or not binary:
+                    raise
+                file = await anyio.to_thread.run_sync(_read_binary, resolved)
+        await anyio.to_thread.run_sync(_look, file)
+        self._files[resolved.path] = file
+        return file
+
+    async def _whole(self, spelled: str, what: str) -> DraftFile:
+        file = await self._file(spelled, binary=True)
+        if file.text is None:
+            raise ToolError("NOT_FOUND", f"{file.relative} does not exist")
+        self._guard_generated(file)
+        unsaved = await self.workspace.read_unsaved(file.resolved.path)
+        if unsaved is not None and file.original is not None and not file.binary:
+            on_disk = await anyio.to_thread.run_sync(_disk_text, file.resolved.path)
+            if on_disk is None or on_disk != file.original:
+                raise ToolError(
+                    "CONFLICT",
+                    f"{file.relative} has unsaved changes in the editor, so it is not {what}",
+                    "ask the user",
+                )
+        return file
+
+    def _guard_protected(self, resolved: Resolved) -> None:
+        relative = resolved.path.relative_to(resolved.root).as_posix()
+        pattern = any_matches(self.workspace.edits.protected, relative)
+        if pattern is not None:
+            raise ToolError(
+                "DENIED", f"{resolved.relative} is protected by the user's settings ({pattern})", "leave it as it is"
+            )
+
+    def _guard_generated(self, file: DraftFile) -> None:
+        if file.original is None or file.binary:
+            return
+        marker = is_generated(file.original[:1024], file.resolved.path.name)
+        relative = file.resolved.path.relative_to(file.resolved.root).as_posix()
+        if marker is not None and any_matches(self.workspace.edits.allow_generated, relative) is None:
+            raise ToolError(
+                "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
+            )
+
+    def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> None:
+        shown = self.workspace.seen.tags.get(file.resolved.path)
+        tag = file.tag
+        policy = self.workspace.edits.stale_check
+        if snapshot is not None:
+            given = snapshot.rpartition("#")[2].strip("[] ")
+            if given != tag:
+                raise _stale(file, given, tag)
+            return
+        if shown is None:
+            raise ToolError("STALE", f"{file.relative} was not read in this conversation", "read the place first")
+        if shown == tag or policy == "off":
+            return
+        if policy == "strict" or placing == "lines":
+            raise _stale(file, shown, tag)
+        file.note(f"{file.relative} has changed since it was read; the edit was fitted to its present text")
+
+
+class EditTool(WriteTool):
+    """A write tool whose work is done on a draft, so that a batch can hold it."""
+
+    async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
+        draft = Draft(workspace)
+        await self.edit(args, draft)
+        return await draft.changes()
+
+    @abstractmethod
+    async def edit(self, args: Any, draft: Draft) -> None:
+        """Change the draft. Raises ToolError; the draft is then thrown away."""
+
+
+def _is_gone(source: DraftFile, renamed: set[Path]) -> bool:
+    return source.text is None and source.original is not None and source.resolved.path not in renamed
+
+
+def _notices(file: DraftFile, change: FileChange) -> list[str]:
+    notices = list(file.notices)
+    if file.links > 1 and change.action in ("update", "delete", "rename"):
+        notices.append(
+            f"{file.relative} has {file.links} hard links: the other names keep the old contents, the link is broken"
+        )
+    return notices
+
+
+def _stale(file: DraftFile, given: str, tag: str) -> ToolError:
+    return ToolError(
+        "STALE",
+        f"{file.relative} has changed: it is {tag} now, not {given}",
+        "read the place again and take line numbers and snapshot from there",
+        {"snapshot": f"{file.relative}#{tag}"},
+    )
+
+
+def _look(file: DraftFile) -> None:
+    try:
+        status = os.lstat(file.resolved.path)
+    except OSError:
+        return
+    file.links, file.mode = status.st_nlink, stat.S_IMODE(status.st_mode)
+
+
+def _same_file(one: DraftFile, other: DraftFile) -> bool:
+    """Whether two names are one file, as on file systems that do not tell upper and lower case apart."""
+    if one.resolved.path.name.casefold() != other.resolved.path.name.casefold():
+        return False
+    try:
+        return os.path.samefile(one.resolved.path, other.resolved.path)
+    except OSError:
+        return False
+
+
+def _read_binary(resolved: Resolved) -> DraftFile:
+    ensure_regular(resolved.path)
+    try:
+        with open(os.open(resolved.path, OPEN_FLAGS), "rb") as file:
+            data = file.read(MAX_WHOLE_FILE + 1)
+    except OSError as error:
+        raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error
+    if len(data) > MAX_WHOLE_FILE:
+        raise ToolError("TOO_LARGE", f"{resolved.relative} has more than {MAX_WHOLE_FILE} bytes")
+    text, form = decode(data)
+    return DraftFile(resolved, text, text, form, binary=is_binary(data))
+
+
+def _disk_text(path: Path) -> str | None:
+    try:
+        return read_text(path).text
+    except ToolError:
+        return None

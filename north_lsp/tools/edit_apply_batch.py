@@ -1,0 +1,59 @@
+"""`edit_apply_batch`: several edits as one proposal, all or none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.drafting import Draft, EditTool
+from north_lsp.tools.registry import Arguments, invalid
+
+_MAX_EDITS = 50
+
+
+class BatchItem(Arguments):
+    tool: str = Field(description="The name of an edit tool.")
+    args: dict[str, Any] = Field(description="Its arguments.")
+
+
+class EditApplyBatchArgs(Arguments):
+    edits: list[BatchItem] = Field(min_length=1, max_length=_MAX_EDITS, description="Applied in this order.")
+
+
+class EditApplyBatch(EditTool):
+    """`tools` are those that a batch may hold, by name."""
+
+    name = "edit_apply_batch"
+    args = EditApplyBatchArgs
+
+    def __init__(self, tools: Mapping[str, EditTool]) -> None:
+        self._tools = dict(tools)
+
+    def title(self, args: dict[str, Any]) -> str:
+        edits = args.get("edits")
+        return f"Applying {len(edits)} edits" if isinstance(edits, list) else "Applying edits"
+
+    async def edit(self, args: EditApplyBatchArgs, draft: Draft) -> None:
+        for index, item in enumerate(args.edits):
+            try:
+                tool, parsed = self._parsed(item)
+                await tool.edit(parsed, draft)
+            except ToolError as error:
+                raise ToolError(
+                    error.code,
+                    f"edits[{index}] ({item.tool}): {error.message}; nothing of the batch was applied",
+                    error.hint,
+                    {**error.details, "index": index},
+                ) from error
+
+    def _parsed(self, item: BatchItem) -> tuple[EditTool, Any]:
+        tool = self._tools.get(item.tool)
+        if tool is None:
+            raise ToolError(
+                "INVALID_INPUT", f"{item.tool!r} cannot be in a batch", f"possible: {', '.join(sorted(self._tools))}"
+            )
+        try:
+            return tool, tool.args.model_validate(item.args)
+        except ValidationError as error:
+            raise invalid(error) from None

@@ -1,0 +1,30 @@
+"""What a model copies along from a read result: header lines and line numbers that are no part of the file."""
+
+import re
+
+_HEADER = re.compile(r"\[[^\[\]\n]+#[0-9a-f]{4,}\]\r?\n")
+_NUMBERED = re.compile(r"\s*(\d+)(→|:)")
+
+
+def strip_pasted(text: str) -> tuple[str, bool]:
+    """The text without a `[path#tag]` header and without line numbers, and whether there were any.
+
+    Numbers count only if all lines have them, in sequence; `<n>:` only for two lines or more, since it may be content.
+    """
+    header = _HEADER.match(text)
+    body = text[header.end() :] if header else text
+    lines = body.split("\n")
+    closing = lines.pop() if lines[-1] == "" and len(lines) > 1 else None
+    marks = [_NUMBERED.match(line) for line in lines]
+    found = [mark for mark in marks if mark is not None]
+    if len(found) != len(lines) or not _in_sequence([int(mark[1]) for mark in found]):
+        return body, header is not None
+    signs = {mark[2] for mark in found}
+    if len(signs) != 1 or (signs == {":"} and len(lines) < 2):
+        return body, header is not None
+    stripped = [line[mark.end() :] for line, mark in zip(lines, found, strict=True)]
+    return "\n".join(stripped if closing is None else [*stripped, closing]), True
+
+
+def _in_sequence(numbers: list[int]) -> bool:
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))

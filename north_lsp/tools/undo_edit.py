@@ -1,0 +1,29 @@
+"""`undo_edit`: the last applied changes of this conversation, taken back as a new proposal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.tools.registry import Arguments
+from north_lsp.workspace.proposal import FileChange
+
+
+class UndoEditArgs(Arguments):
+    path: str | None = Field(None, description="Only this file.")
+    steps: int = Field(1, ge=1, le=100, description="How many changes.")
+
+
+class UndoEdit(WriteTool):
+    name = "undo_edit"
+    args = UndoEditArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f"Undoing the last edit of {args['path']}" if args.get("path") else "Undoing the last edit"
+
+    async def prepare(self, args: UndoEditArgs, workspace: Workspace) -> Sequence[FileChange]:
+        if workspace.revert is None:
+            raise ToolError("UNAVAILABLE", "nothing is kept here that could be taken back")
+        return await workspace.revert(args.path, args.steps)

@@ -1,0 +1,59 @@
+"""Finding lines that differ from a wanted text only in trailing blanks and in how far all of them are indented."""
+
+from dataclasses import dataclass
+
+from north_lsp.workspace.text import split_lines, to_newlines
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """Lines `start` to `end` (0-based, end excluded) stand for the wanted ones; `content` is fitted to their indent."""
+
+    start: int
+    end: int
+    content: str
+
+
+def find_tolerant(text: str, old: str, new: str) -> Tolerated | None:
+    """The one place where `old` stands but for white space, with `new` shifted as that place is; None for none or for
+    several."""
+    lines = [line.rstrip() for line in split_lines(to_newlines(text, "\n"))]
+    wanted = [line.rstrip() for line in split_lines(to_newlines(old, "\n"))]
+    if not any(wanted):
+        return None
+    found: list[Tolerated] = []
+    first = next(at for at, line in enumerate(wanted) if line)
+    bare = wanted[first].lstrip()
+    for at in range(first, len(lines) - len(wanted) + first + 1):
+        if lines[at].lstrip() != bare:
+            continue
+        start = at - first
+        shift = _shift(lines[start : start + len(wanted)], wanted)
+        if shift is not None:
+            found.append(Tolerated(start, start + len(wanted), _shifted(to_newlines(new, "\n"), *shift)))
+    return found[0] if len(found) == 1 else None
+
+
+def _shift(window: list[str], wanted: list[str]) -> tuple[str, str] | None:
+    """What every line's indentation has in place of what the text has; None if they do not differ alike."""
+    shift: tuple[str, str] | None = None
+    for here, there in zip(window, wanted, strict=True):
+        if here.lstrip() != there.lstrip():
+            return None
+        if not here:
+            continue
+        ours, theirs = here[: len(here) - len(here.lstrip())], there[: len(there) - len(there.lstrip())]
+        if shift is None:
+            common = 0
+            while common < min(len(ours), len(theirs)) and ours[-1 - common] == theirs[-1 - common]:
+                common += 1
+            shift = (ours[: len(ours) - common], theirs[: len(theirs) - common])
+        if not theirs.startswith(shift[1]) or shift[0] + theirs[len(shift[1]) :] != ours:
+            return None
+    return shift
+
+
+def _shifted(new: str, ours: str, theirs: str) -> str:
+    return "".join(
+        ours + line[len(theirs) :] if line.strip() and line.startswith(theirs) else line for line in split_lines(new)
+    )

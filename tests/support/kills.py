@@ -1,0 +1,206 @@
+"""Run by itself: applies batches in children that are killed, recovers, and looks at what is left.
+
+    python -m tests.support.kills FOLDER instants COUNT SEED
+    python -m tests.support.kills FOLDER calls
+
+The first kills at random instants of a batch of 50 files, and now and then the recovery as well; the second before each
+system call that changes something, and before each one of the recovery after that. Prints what it did as JSON; any
+state that is neither the old nor the new one, whole, is an AssertionError.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from north_lsp.workspace import journal
+from north_lsp.workspace.apply import apply
+from north_lsp.workspace.diff import make_change, make_deletion, make_rename
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange, TextForm
+
+Files = dict[str, bytes]
+_CALLS = ("open", "write", "fsync", "link", "rename", "replace", "unlink", "mkdir", "rmdir", "fchmod", "fchown")
+
+
+def states(count: int) -> tuple[Files, Files]:
+    """Two states of a folder that differ by changed, new, deleted and moved files."""
+    old: Files = {}
+    new: Files = {}
+    for number in range(count):
+        text = "".join(f"line {line} of {number}\n" for line in range(80 + number)).encode()
+        name = f"d{number % 7}/f{number}.txt"
+        match number % 10:
+            case 7:
+                old[f"{'old' if number % 20 > 10 else 'was'}/{name}"] = text
+            case 8:
+                new[f"made/{number}/{name}"] = text
+            case 9:
+                old[name] = text
+                new[f"moved/{name}"] = text
+            case _:
+                old[name] = text
+                new[name] = text.replace(b"line 40", b"another 40\r\nand more")
+    return old, new
+
+
+def changes(root: Path, before: Files, after: Files) -> list[FileChange]:
+    """What leads from one state to the other."""
+    found: list[FileChange] = []
+    form = TextForm()
+    gone = {data: name for name, data in before.items() if name not in after}
+    moved: set[str] = set()
+    for name, data in after.items():
+        text = data.decode()
+        if name in before:
+            if before[name] != data:
+                found.append(make_change(root / name, name, before[name].decode(), text, form))
+        elif data in gone:
+            source = gone[data]
+            moved.add(source)
+            found.append(make_rename(root / source, source, root / name, name, text, text, form))
+        else:
+            found.append(make_change(root / name, name, None, text, form))
+    rest = [name for name in before if name not in after and name not in moved]
+    return found + [make_deletion(root / name, name, before[name].decode(), form) for name in rest]
+
+
+def look(root: Path) -> Files:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def put(root: Path, files: Files) -> None:
+    for name, data in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(data)
+
+
+def child(work: Callable[[], Any], kill_after: float | None = None) -> int:
+    """Run in a child and kill it after so many seconds; returns the signal that ended it."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except BaseException:  # noqa: BLE001 - a child ends here whatever happens
+            os._exit(1)
+        os._exit(0)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child failed"
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+def recover_all(journals: Path) -> None:
+    for path in journal.unfinished(journals):
+        journal.recover(path, {})
+
+
+def check(root: Path, journals: Path, *allowed: Files) -> Files:
+    """After a recovery: one of the states, whole, and nothing else."""
+    left = look(root)
+    assert left in allowed, f"neither state: {sorted(set(left) ^ set(allowed[0]))[:10]}"
+    assert not list(journals.iterdir()), "a journal is left"
+    return left
+
+
+def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
+    chance = random.Random(seed)
+    root, journals = folder / "repo", folder / "journals"
+    old, new = states(50)
+    put(root, old)
+    roots = Roots.of(root)
+    now, other = old, new
+    started = time.perf_counter()
+    assert child(lambda: apply(changes(root, now, other), roots, journals)) == 0
+    duration = time.perf_counter() - started
+    now, other = other, now
+    check(root, journals, now)
+    killed = recoveries = forward = halfway = 0
+    while killed < count:
+        wanted = changes(root, now, other)
+        hit = child(partial(apply, wanted, roots, journals), chance.uniform(0, duration * 1.05))
+        killed += hit == signal.SIGKILL
+        halfway += look(root) not in (now, other)
+        if chance.random() < 0.25:
+            recoveries += child(lambda: recover_all(journals), chance.uniform(0, duration / 10)) == signal.SIGKILL
+        recover_all(journals)
+        left = check(root, journals, now, other)
+        if left == other:
+            forward += 1
+            now, other = other, now
+    return {"killed": killed, "halfway": halfway, "recoveries killed": recoveries, "applied": forward}
+
+
+def killing(number: int) -> None:
+    """Let this process be killed before the `number`-th system call that changes something."""
+    made = 0
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            nonlocal made
+            made += 1
+            if made == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*args, **named)
+
+        return call
+
+    for name in _CALLS:
+        setattr(os, name, counted(getattr(os, name)))
+
+
+def at_calls(folder: Path) -> dict[str, int]:
+    old, new = states(10)
+    new["d0/f0.txt"] = b"#"
+    kills = recoveries = 0
+    number, alive = 0, False
+    while not alive:
+        number += 1
+        root, journals = folder / f"r{number}", folder / f"j{number}"
+        put(root, old)
+        roots = Roots.of(root)
+
+        def dying(root: Path = root, journals: Path = journals, roots: Roots = roots, number: int = number) -> None:
+            killing(number)
+            apply(changes(root, old, new), roots, journals)
+
+        alive = child(dying) == 0
+        kills += not alive
+        if number % 12 == 5 and not alive:
+            again = 0
+            while True:
+                again += 1
+
+                def recovering(journals: Path = journals, again: int = again) -> None:
+                    killing(again)
+                    recover_all(journals)
+
+                if child(recovering) == 0:
+                    break
+                recoveries += 1
+        if journals.exists():
+            recover_all(journals)
+            left = check(root, journals, old, new)
+            assert left == new or not (root / "made").exists(), "a folder is left"
+        else:
+            assert look(root) == old
+    assert look(root) == new
+    return {"killed": kills, "recoveries killed": recoveries}
+
+
+def main() -> None:
+    folder = Path(os.path.realpath(sys.argv[1]))
+    done = at_calls(folder) if sys.argv[2] == "calls" else at_instants(folder, int(sys.argv[3]), int(sys.argv[4]))
+    sys.stdout.write(json.dumps(done) + "\n")
+
+
+if __name__ == "__main__":
+    main()
