@@ -42,6 +42,10 @@ format:
 demo *arguments:
     {{bin}}/north-lsp demo {{arguments}}
 
-# Start-up and turn times of this checkout.
+# Times of this checkout, as tables: start-up, turns, searching, edits, the shell.
 bench:
     {{bin}}/python -m benchmarks.startup
+    {{bin}}/python -m benchmarks.turns
+    {{bin}}/python -m benchmarks.search
+    {{bin}}/python -m benchmarks.edit
+    {{bin}}/python -m benchmarks.shell

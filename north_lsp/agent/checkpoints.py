@@ -85,12 +85,12 @@ class Checkpoints:
 
     async def record_images(self, call_id: str | None, title: str, images: Sequence[FileImage]) -> str:
         """Note what has been changed already. Raises ToolError IO_ERROR."""
-        rows = [_image_row(image) for image in images]
-        contents = [data for image in images for data in (image.before, image.after) if data is not None]
+        contents: dict[str, bytes] = {}
+        rows = [_image_row(image, contents) for image in images]
         return await self._store(call_id, title, rows, contents, "applied")
 
     async def _store(
-        self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: list[bytes], status: Status
+        self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: dict[str, bytes], status: Status
     ) -> str:
         try:
             await anyio.to_thread.run_sync(self._blobs.keep, contents)
@@ -150,14 +150,13 @@ def depth(one: Checkpoint, known: Mapping[str, Checkpoint]) -> int:
     return deepest
 
 
-def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], list[bytes]]:
+def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
     rows: list[dict[str, Any]] = []
-    contents: list[bytes] = []
+    contents: dict[str, bytes] = {}
     for change in files:
         before = None if change.old_text is None else encode(change.old_text, change.before_form)
         after = None if change.action == "delete" else encode(change.new_text, change.form)
-        contents += [data for data in (before, after) if data is not None]
-        row = _row(change.path, change.relative, change.action, before, after, _mode(change.path))
+        row = _row(change.path, change.relative, change.action, before, after, _mode(change.path), contents)
         row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
         if change.new_path is not None:
             row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
@@ -165,17 +164,26 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], list[bytes
     return rows, contents
 
 
-def _image_row(image: FileImage) -> dict[str, Any]:
+def _image_row(image: FileImage, contents: dict[str, bytes]) -> dict[str, Any]:
     action: Action = "create" if image.before is None else "delete" if image.after is None else "update"
-    return _row(image.path, image.relative, action, image.before, image.after, image.before_mode)
+    return _row(image.path, image.relative, action, image.before, image.after, image.before_mode, contents)
 
 
 def _row(
-    path: Path, relative: str, action: Action, before: bytes | None, after: bytes | None, mode: int | None
+    path: Path,
+    relative: str,
+    action: Action,
+    before: bytes | None,
+    after: bytes | None,
+    mode: int | None,
+    contents: dict[str, bytes],
 ) -> dict[str, Any]:
+    """A file as it stands in the log; `contents` gets what is to be kept of it, by digest."""
+    digests = [None if data is None else digest(data) for data in (before, after)]
+    contents |= {name: data for name, data in zip(digests, (before, after), strict=True) if name and data is not None}
     row: dict[str, Any] = {"path": str(path), "relative": relative, "action": action}
-    row["before"] = None if before is None else _PREFIX + digest(before)
-    row["after"] = None if after is None else digest(after)
+    row["before"] = None if digests[0] is None else _PREFIX + digests[0]
+    row["after"] = digests[1]
     row["beforeMode"] = mode if before is not None else None
     lost = before is not None and len(before) > MAX_BLOB_BYTES
     return row | ({"irrecoverable": True} if lost else {})

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,12 +19,12 @@ class Blobs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keep(self, contents: Iterable[bytes]) -> None:
-        """Store contents durably, those that are too large aside. Raises OSError."""
+    def keep(self, contents: Mapping[str, bytes]) -> None:
+        """Store contents, by their SHA-256 digests, durably; those that are too large are left out. Raises OSError."""
         private_directory(self._folder)
         wrote = False
-        for data in contents:
-            path = self._folder / hashlib.sha256(data).hexdigest()
+        for digest, data in contents.items():
+            path = self._folder / digest
             if len(data) <= MAX_BLOB_BYTES and not path.exists():
                 self._write(path, data)
                 wrote = True

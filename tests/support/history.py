@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.errors import ToolError
+from north_lsp.storage.settings import EditSettings
 from north_lsp.workspace.edit_anchors import find_anchors
 from north_lsp.workspace.lines import Block, changed_blocks
 from north_lsp.workspace.text import decode, dominant_newline, is_binary, split_lines
@@ -233,7 +234,7 @@ class Replayed:
 async def replay(directory: Path, folder: Path, seed: int, limit: int | None = None) -> Replayed:
     """Apply each commit's changes with the tools; what tools cannot do (links, binary and new odd encodings) is done
     by hand and counted in `beyond`."""
-    world, chance, done = World(folder), random.Random(seed), Replayed()
+    world, chance, done = World(folder, EditSettings(allow_generated=("*",))), random.Random(seed), Replayed()
     blobs = BlobReader(directory)
     commits = commits_of(directory, limit)
     for name, (_, blob) in tree_of(directory, commits[0]).items():
@@ -242,20 +243,19 @@ async def replay(directory: Path, folder: Path, seed: int, limit: int | None = N
         diffs = list(diffs_of(directory, blobs, commit))
         text, by_hand = _split(diffs, done)
         for diff in text:
-            for path in (diff.name, diff.old):
-                if path is not None and (world.root / path).is_file() and not is_binary(world.read(path)):
-                    world.show(path)
+            for name in filter(None, (diff.name, diff.old)):
+                if (world.root / name).is_file() and not is_binary(world.read(name)):
+                    world.show(name)
         await _replay(world, directory, commit, number, text, chance, done, whole=not by_hand)
         for diff in by_hand:
-            for path in (diff.name, diff.old):
-                if path is not None:
-                    (world.root / path).unlink(missing_ok=True)
+            for name in filter(None, (diff.name, diff.old)):
+                (world.root / name).unlink(missing_ok=True)
             if diff.after is not None:
                 world.write(diff.name, diff.after, shown=False)
         for diff in diffs:
-            file = world.root / diff.name
+            path = world.root / diff.name
             done.files += 1
-            if (file.read_bytes() if file.is_file() else None) != diff.after:
+            if (path.read_bytes() if path.is_file() else None) != diff.after:
                 done.differing.append(f"{commit[:10]} {diff.status} {diff.name}")
             if diff.old is not None and diff.status == "R" and (world.root / diff.old).exists():
                 done.differing.append(f"{commit[:10]} old {diff.old}")

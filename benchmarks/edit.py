@@ -1,0 +1,91 @@
+"""Preparing, showing and applying edits: one in a file of 10,000 lines, 50 files at once, one in a file of 5 MB."""
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from north_lsp.workspace.diff import unified
+from tests.support.edits import World
+
+ROUNDS = 15
+AIMS = {"1 edit, 10,000 lines": 15, "50 files": 150, "1 edit, 5 MB": 150}
+
+
+def _lines(count: int) -> str:
+    return "".join(f"    value_{number} = compute({number}, {number * 7919 % 1000})\n" for number in range(count))
+
+
+async def _edit(world: World, tool: str, arguments: dict[str, Any]) -> None:
+    """What a turn does for a write, the waiting for the user aside."""
+    changes = await world.prepare(tool, **arguments)
+    for change in changes:
+        unified(change)
+    await world.apply(changes)
+
+
+async def _one(world: World, name: str, middle: int, round_: int) -> None:
+    old = f"compute({middle}, " if round_ % 2 == 0 else f"changed({middle}, "
+    new = f"changed({middle}, " if round_ % 2 == 0 else f"compute({middle}, "
+    await _edit(world, "edit_replace_exact", {"path": name, "old": old, "new": new})
+
+
+async def _batch(world: World, round_: int) -> None:
+    words = ("compute(20, ", "changed(20, ")
+    old, new = words if round_ % 2 == 0 else words[::-1]
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": f"f{number}.py", "old": old, "new": new}}
+        for number in range(50)
+    ]
+    await _edit(world, "edit_apply_batch", {"edits": edits})
+
+
+def cases(world: World) -> dict[str, Callable[[int], Awaitable[None]]]:
+    world.write("long.py", _lines(10_000))
+    big = _lines(5 * 1024 * 1024 // len(_lines(1000)) * 1000)
+    world.write("big.py", big)
+    for number in range(50):
+        world.write(f"f{number}.py", _lines(200))
+    middle = big.count("\n") // 2
+    return {
+        "1 edit, 10,000 lines": lambda round_: _one(world, "long.py", 5000, round_),
+        "50 files": lambda round_: _batch(world, round_),
+        "1 edit, 5 MB": lambda round_: _one(world, "big.py", middle, round_),
+    }
+
+
+async def _measure(case: Callable[[int], Awaitable[None]]) -> list[float]:
+    times: list[float] = []
+    for round_ in range(ROUNDS):
+        started = time.perf_counter()
+        await case(round_)
+        times.append((time.perf_counter() - started) * 1000)
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--profile", action="store_true", help="say where the time goes")
+    options = parser.parse_args()
+    print(f"{'ms':<24}{'min':>8}{'median':>8}{'max':>8}{'aim':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder))
+        for name, case in cases(world).items():
+            profile = cProfile.Profile()
+            if options.profile:
+                profile.enable()
+            times = asyncio.run(_measure(case))
+            profile.disable()
+            print(f"{name:<24}{min(times):>8.1f}{statistics.median(times):>8.1f}{max(times):>8.1f}{AIMS[name]:>8}")
+            if options.profile:
+                pstats.Stats(profile).sort_stats("cumulative").print_stats(25)
+
+
+if __name__ == "__main__":
+    main()
