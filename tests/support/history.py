@@ -13,10 +13,10 @@ import sysconfig
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.workspace.edit_anchors import find_anchors
 from north_lsp.workspace.lines import Block, changed_blocks
@@ -326,12 +326,7 @@ async def _replay(
         await world.edit("edit_apply_batch", edits=items)
         return
     for tool, args in calls:
-        try:
-            await world.edit(tool, **args)
-        except ToolError as error:
-            if error.code != "TOO_LARGE" or tool != "edit_create_file":
-                raise
-            await _in_pieces(world, args)
+        await world.edit(tool, **args)
 
 
 def _plain(diffs: list[FileDiff]) -> bool:
@@ -341,15 +336,6 @@ def _plain(diffs: list[FileDiff]) -> bool:
         for diff in diffs
         for data in (diff.before, diff.after)
     )
-
-
-async def _in_pieces(world: World, args: dict[str, Any]) -> None:
-    """A text that is too large for one call is made of several."""
-    lines = split_lines(args["content"])
-    size, path = 300, args["path"]
-    await world.edit("edit_create_file", **{**args, "content": "".join(lines[:size])})
-    for at in range(size, len(lines), size):
-        await world.edit("edit_insert_at_line", path=path, line=at + 1, content="".join(lines[at : at + size]))
 
 
 def calls_for(diff: FileDiff, chance: random.Random) -> Iterator[ToolCall]:
@@ -371,19 +357,38 @@ def calls_for(diff: FileDiff, chance: random.Random) -> Iterator[ToolCall]:
             yield "edit_delete_file", {"path": diff.name}
             yield from _creation(diff.name, text)
         return
+    found = list(_changes(diff.name, before, text, chance))
+    if any(len(json.dumps(call, ensure_ascii=False).encode()) > _MAX_BATCH_BYTES for call in found):
+        yield "edit_delete_file", {"path": diff.name}
+        yield from _creation(diff.name, text)
+    else:
+        yield from found
+
+
+def _changes(name: str, before: str, text: str, chance: random.Random) -> Iterator[ToolCall]:
     lines = split_lines(before)
     shift = 0
     new = split_lines(text)
     for block in changed_blocks(split_lines(before), new):
         moved = Block(block.old_start + shift, block.old_end + shift, block.new_start, block.new_end)
         added = new[block.new_start : block.new_end]
-        yield _call(diff.name, lines, moved, added, chance)
+        yield _call(name, lines, moved, added, chance)
         lines[moved.old_start : moved.old_end] = added
         shift += len(added) - (block.old_end - block.old_start)
 
 
 def _creation(name: str, text: str) -> Iterator[ToolCall]:
-    yield "edit_create_file", {"path": name, "content": text}
+    """A text that is too large for one call is made of several."""
+    pieces = [""]
+    for line in split_lines(text):
+        if len(pieces[-1]) > 15_000:
+            pieces.append("")
+        pieces[-1] += line
+    yield "edit_create_file", {"path": name, "content": pieces[0]}
+    at = 1
+    for before, piece in pairwise(pieces):
+        at += before.count("\n")
+        yield "edit_insert_at_line", {"path": name, "line": at, "content": piece}
     if text and not text.endswith("\n"):
         last = text.rpartition("\n")[2]
         tail = text[-max(len(last) + 200, 400) :]

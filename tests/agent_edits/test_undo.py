@@ -1,0 +1,195 @@
+"""Undo and redo: of steps, turns and files, with later changes kept, or said to be in the way."""
+
+from pathlib import Path
+
+import pytest
+
+from north_lsp.agent.checkpoints import Checkpoints
+from north_lsp.agent.undoing import Undoing
+from north_lsp.errors import ToolError
+from north_lsp.storage.blobs import Blobs
+from north_lsp.storage.conversation import Conversation
+from tests.support.edits import World
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 31))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.write("a.txt", TEXT)
+    world.write("b.txt", TEXT)
+    return world
+
+
+async def replace(world: World, name: str, old: str, new: str) -> None:
+    await world.edit("edit_replace_exact", path=name, old=f"{old}\n", new=f"{new}\n")
+
+
+async def test_steps_are_undone_and_done_again(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    await replace(world, "a.txt", "line 4", "fourth")
+    await world.edit("edit_create_file", path="new/c.txt", content="c")
+    after = world.files()
+    assert await world.undo() == {"new/c.txt": "restored"}
+    assert await world.undo() == {"a.txt": "restored"}
+    assert world.read("a.txt").decode() == TEXT.replace("line 3\n", "third\n")
+    assert await world.undo() == {"a.txt": "restored"}
+    assert world.files() == {"a.txt": TEXT.encode(), "b.txt": TEXT.encode()}
+    assert await world.undo() == {}
+    await world.redo(3)
+    assert world.files() == after
+    assert await world.redo() == {}
+    await world.undo(3)
+    assert world.files() == {"a.txt": TEXT.encode(), "b.txt": TEXT.encode()}
+
+
+async def test_an_undo_can_itself_be_undone_also_after_a_resume(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    await world.undo()
+    id = world.conversation.id
+    world.conversation.sync()
+    world.conversation.close()
+    conversation = Conversation.open(world.locations, id)
+    checkpoints = Checkpoints(conversation, Blobs(world.locations.blobs), world.checkpoints.journals)
+    undoing = Undoing(checkpoints, world.workspace, world.editor)
+    assert undoing.last(9) == []
+    await undoing.apply(await undoing.prepare(undoing.last_undone(1)), "Redo")
+    assert world.read("a.txt").decode() == TEXT.replace("line 3\n", "third\n")
+    conversation.close()
+
+
+async def test_any_turn_can_be_undone_and_later_ones_stay(world: World) -> None:
+    first = world.say("first")
+    await replace(world, "a.txt", "line 3", "third")
+    await replace(world, "b.txt", "line 3", "third")
+    world.say("second")
+    await replace(world, "a.txt", "line 20", "twentieth")
+    plan = await world.undoing.prepare(world.undoing.of_turn(first))
+    assert {one.relative: one.outcome for one in plan.files} == {"a.txt": "merged", "b.txt": "restored"}
+    await world.undoing.apply(plan, "Undo a turn")
+    assert world.read("a.txt").decode() == TEXT.replace("line 20\n", "twentieth\n")
+    assert world.read("b.txt").decode() == TEXT
+
+
+async def test_one_file_of_a_change_can_be_undone(world: World) -> None:
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": name, "old": "line 3\n", "new": "third\n"}}
+        for name in ("a.txt", "b.txt")
+    ]
+    await world.edit("edit_apply_batch", edits=edits)
+    assert await world.undo(paths=[world.root / "b.txt"]) == {"b.txt": "restored"}
+    assert world.read("a.txt").decode() == TEXT.replace("line 3\n", "third\n")
+    assert await world.undo() == {"a.txt": "restored"}
+
+
+async def test_later_changes_in_the_way_are_said_and_left_lost_or_marked(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    mine = TEXT.replace("line 3\n", "third, by me\n")
+    world.write("a.txt", mine)
+    plan = await world.undoing.prepare(world.undoing.last(1))
+    assert [(one.outcome, "line 3" in one.detail, "destroy" in one.detail) for one in plan.files] == [
+        ("conflict", True, True)
+    ]
+    assert plan.changes == ()
+    assert await world.undo(conflicts="merge") == {"a.txt": "marked"}
+    marked = "<<<<<<< now\nthird, by me\n=======\nline 3\n>>>>>>> before the change\n"
+    assert marked in world.read("a.txt").decode()
+    await world.redo()
+    assert world.read("a.txt").decode() == mine
+    assert await world.undo(conflicts="overwrite") == {"a.txt": "overwritten"}
+    assert world.read("a.txt").decode() == TEXT
+
+
+async def test_deleted_and_created_files_with_later_changes(world: World) -> None:
+    await world.edit("edit_create_file", path="c.txt", content="c")
+    await world.edit("edit_delete_file", path="a.txt")
+    world.write("c.txt", "c\nmore\n")
+    world.write("a.txt", "another\n")
+    assert await world.undo() == {"a.txt": "conflict"}
+    assert await world.undo(2) == {"a.txt": "conflict", "c.txt": "conflict"}
+    assert (world.read("a.txt"), world.read("c.txt")) == (b"another\n", b"c\nmore\n")
+    assert await world.undo(2, conflicts="overwrite") == {"a.txt": "overwritten", "c.txt": "overwritten"}
+    assert world.files() == {"a.txt": TEXT.encode(), "b.txt": TEXT.encode()}
+
+
+async def test_a_rename_is_undone_with_what_was_written_since(world: World) -> None:
+    await world.edit("edit_move_file", **{"from": "a.txt", "to": "deep/c.txt"})
+    world.write("deep/c.txt", TEXT + "more\n")
+    await world.undo()
+    assert world.files() == {"a.txt": (TEXT + "more\n").encode(), "b.txt": TEXT.encode()}
+    await world.redo()
+    world.write("a.txt", "in the way\n")
+    assert await world.undo() == {"a.txt": "conflict"}
+
+
+async def test_what_the_user_took_back_by_hand_is_not_in_the_way(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    await replace(world, "b.txt", "line 3", "third")
+    world.write("b.txt", TEXT)
+    assert await world.undo() == {"b.txt": "unchanged"}
+    assert await world.undo() == {"a.txt": "restored"}
+
+
+async def test_open_texts_are_restored_in_the_editor(world: World) -> None:
+    path = world.root / "a.txt"
+    world.editor.texts[path] = TEXT
+    await replace(world, "a.txt", "line 3", "third")
+    world.editor.texts[path] += "typed since\n"
+    assert await world.undo() == {"a.txt": "merged"}
+    assert world.editor.texts[path] == TEXT + "typed since\n"
+    assert world.read("a.txt").decode() == TEXT
+
+
+async def test_an_encoding_that_an_edit_changed_comes_back(world: World) -> None:
+    data = b"one\nMa\xdf\n"
+    world.write("l.txt", data)
+    await replace(world, "l.txt", "Maß", "mass")
+    assert world.read("l.txt") == b"one\nmass\n"
+    await world.undo()
+    assert world.read("l.txt") == data
+    await world.redo()
+    assert world.read("l.txt") == b"one\nmass\n"
+
+
+async def test_the_model_undoes_by_a_proposal(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    await replace(world, "b.txt", "line 3", "third")
+    (change,) = await world.prepare("undo_edit", path="a.txt")
+    assert (change.shown, change.new_text) == ("a.txt", TEXT)
+    assert world.read("a.txt").decode() != TEXT
+    await world.apply([change])
+    assert world.read("a.txt").decode() == TEXT
+    with pytest.raises(ToolError, match=r"no change of a\.txt"):
+        await world.prepare("undo_edit", path="a.txt")
+    await world.edit("undo_edit")
+    assert world.read("b.txt").decode() == TEXT
+    with pytest.raises(ToolError, match="no change"):
+        await world.prepare("undo_edit")
+
+
+async def test_restoring_to_before_a_change_undoes_all_since(world: World) -> None:
+    await replace(world, "a.txt", "line 1", "first")
+    await replace(world, "a.txt", "line 2", "second")
+    await replace(world, "b.txt", "line 2", "second")
+    second = world.checkpoints.all()[1].id
+    await world.undoing.apply(await world.undoing.prepare(world.undoing.since(second)), "Restore")
+    assert world.read("a.txt").decode() == TEXT.replace("line 1\n", "first\n")
+    assert world.read("b.txt").decode() == TEXT
+
+
+async def test_contents_that_were_not_kept_are_said_to_be_lost(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    for blob in world.locations.blobs.iterdir():
+        blob.write_bytes(b"damaged")
+    assert await world.undo() == {"a.txt": "irrecoverable"}
+
+
+async def test_diffs_of_a_checkpoint_then_and_now(world: World) -> None:
+    await replace(world, "a.txt", "line 3", "third")
+    world.write("a.txt", TEXT.replace("line 3\n", "third\n") + "more\n")
+    id = world.checkpoints.all()[0].id
+    ((_, then),) = await world.undoing.diffs(id)
+    ((_, now),) = await world.undoing.diffs(id, now=True)
+    assert ("+third\n" in then, "+more\n" in then) == (True, False)
+    assert ("+third\n" in now, "+more\n" in now) == (True, True)
