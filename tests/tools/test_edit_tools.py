@@ -419,9 +419,9 @@ async def test_what_was_read_and_has_changed_since(tmp_path: Path) -> None:
             except ToolError as error:
                 got.append(error.code)
         assert got == expected
-        error = await fails(world, "edit_replace_exact", **exact, snapshot=f"a.txt#{tag}")
-        assert error.code == "STALE"
-        now = error.details["snapshot"]
+        stale = await fails(world, "edit_replace_exact", **exact, snapshot=f"a.txt#{tag}")
+        assert stale.code == "STALE"
+        now = stale.details["snapshot"]
         await world.prepare("edit_replace_exact", **exact, snapshot=now)
         await world.prepare("edit_insert_at_line", path="a.txt", line=1, content="x", snapshot=now)
 
