@@ -6,6 +6,7 @@ from north_lsp.agent.deciding import record, remember
 from north_lsp.agent.editor import CommandReview
 from north_lsp.agent.events import CallEnded, CallRunning
 from north_lsp.agent.results import Result, StopTurn, ok
+from north_lsp.agent.shell_changes import observed
 from north_lsp.agent.state import TurnState
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
@@ -45,7 +46,8 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     async def on_output(text: str) -> None:
         await state.editor.show(CallRunning(call.id, visible(text)))
 
-    ran = await state.runner.run(command.command, command.cwd, command.timeout, on_output)
+    async with observed(state, call.id, command.command):
+        ran = await state.runner.run(command.command, command.cwd, command.timeout, on_output)
     lines = [ran.output.text.rstrip("\n") or "(no output)"]
     if ran.timed_out:
         lines.append(f"stopped after {command.timeout:g} s (time limit)")
