@@ -15,7 +15,9 @@ from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import is_from_user, new_entry_id
 from north_lsp.workspace.journal import digest
+from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import Action, FileChange
+from north_lsp.workspace.snapshot import FileImage
 from north_lsp.workspace.text import encode
 
 Status = Literal["pending", "applied", "failed", "undone"]
@@ -59,17 +61,6 @@ class Checkpoint:
     files: tuple[FileRecord, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileImage:
-    """One file of a change that somebody else makes, a shell command for instance; None where there is no file."""
-
-    path: Path
-    relative: str
-    before: bytes | None
-    after: bytes | None
-    before_mode: int | None = None
-
-
 class Checkpoints:
     """The checkpoints of one conversation. `journals` is where applications under way are noted."""
 
@@ -83,10 +74,10 @@ class Checkpoints:
         rows, contents = await anyio.to_thread.run_sync(_rows, files)
         return await self._store(call_id, title, rows, contents, "pending")
 
-    async def record_images(self, call_id: str | None, title: str, images: Sequence[FileImage]) -> str:
+    async def record_images(self, call_id: str | None, title: str, roots: Roots, images: Sequence[FileImage]) -> str:
         """Note what has been changed already. Raises ToolError IO_ERROR."""
         contents: dict[str, bytes] = {}
-        rows = [_image_row(image, contents) for image in images]
+        rows = [_image_row(image, roots, contents) for image in images]
         return await self._store(call_id, title, rows, contents, "applied")
 
     async def _store(
@@ -164,9 +155,11 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, 
     return rows, contents
 
 
-def _image_row(image: FileImage, contents: dict[str, bytes]) -> dict[str, Any]:
+def _image_row(image: FileImage, roots: Roots, contents: dict[str, bytes]) -> dict[str, Any]:
     action: Action = "create" if image.before is None else "delete" if image.after is None else "update"
-    return _row(image.path, image.relative, action, image.before, image.after, image.before_mode, contents)
+    root = roots.root_of(image.path)
+    relative = roots.spell(root, image.path.relative_to(root).as_posix()) if root is not None else str(image.path)
+    return _row(image.path, relative, action, image.before, image.after, image.before_mode, contents)
 
 
 def _row(

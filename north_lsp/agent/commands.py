@@ -14,6 +14,7 @@ from north_lsp.agent.deciding import record, remember
 from north_lsp.agent.editor import CommandReview, Terminal
 from north_lsp.agent.events import CallEnded, CallRunning
 from north_lsp.agent.results import Result, StopTurn, ok
+from north_lsp.agent.shell_changes import observed
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import text_of
 from north_lsp.display import visible
@@ -204,10 +205,12 @@ async def _run(state: TurnState, call: ToolCall, asked: Command, command: Comman
         terminal = await state.editor.open_terminal(argv, cwd, state.runner.added)
         if terminal is not None:
             await state.editor.show(CallRunning(call.id, terminal=terminal.id))
-            return await _in_terminal(state, terminal, command.timeout, cwd)
-    return await state.runner.run(
-        command.command, command.cwd, command.timeout, on_output, shell, state.workspace.roots.main
-    )
+            async with observed(state, call.id, command.command):
+                return await _in_terminal(state, terminal, command.timeout, cwd)
+    async with observed(state, call.id, command.command):
+        return await state.runner.run(
+            command.command, command.cwd, command.timeout, on_output, shell, state.workspace.roots.main
+        )
 
 
 async def _in_terminal(state: TurnState, terminal: Terminal, seconds: float, cwd: Path) -> Ran:

@@ -222,6 +222,7 @@ class LspService:
             self._editor.take_answer()
             for event in await self._session.replay():
                 await self._editor.show(event)
+            await self._session.recover()
             return {"conversationId": id, "text": self._editor.take_answer()}
 
     # -- sessions ----------------------------------------------------------------------------------------------------

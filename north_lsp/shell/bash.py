@@ -247,7 +247,9 @@ class Bash:
                     await anyio.sleep(_POLL_SECONDS / 10)
             left = () if timed_out or gone else tuple(pid for pid in children_of(self.pid) if pid not in before)
             if left:
-                await self._until_silent(cutter, feed)
+                if late := cutter.linger():
+                    feed(late)
+                await self._until_silent()
         finally:
             self._on_bytes = None
         if rest := cutter.rest():
@@ -443,9 +445,8 @@ class Bash:
             pieces.append(piece)
         return b"".join(pieces)
 
-    async def _until_silent(self, cutter: Cutter, feed: Callable[[bytes], None]) -> None:
+    async def _until_silent(self) -> None:
         """What processes in the background print right after the end still belongs to the command."""
-        self._on_bytes = feed
         ended = self._last_output = time.monotonic()
         while time.monotonic() - self._last_output < _IDLE_SECONDS and time.monotonic() - ended < _DRAIN_SECONDS:
             await anyio.sleep(_POLL_SECONDS)

@@ -21,12 +21,20 @@ class Cutter:
         self._held = b""
         self.started = False
         self.ended = False
+        self._late = b""
+        self._lingers = False
+
+    def linger(self) -> bytes:
+        """What comes behind the end belongs to the command as well, which left processes running. Gives what came."""
+        self._lingers = True
+        late, self._late = self._late, b""
+        return late
 
     def feed(self, data: bytes) -> bytes:
-        if self.ended:
-            return b""
         data = self._held + data
         self._held = b""
+        if self.ended:
+            return self._behind(data)
         if not self.started:
             place = data.find(self._start)
             if place < 0:
@@ -37,7 +45,7 @@ class Cutter:
         place = data.find(self._end)
         if place >= 0:
             self.ended = True
-            return without_trace(data[:place])
+            return without_trace(data[:place]) + self._behind(data[place + len(self._end) :])
         keep = self._possible_end(data)
         self._held = data[len(data) - keep :]
         return data[: len(data) - keep]
@@ -45,13 +53,27 @@ class Cutter:
     def rest(self) -> bytes:
         """What was held back in case it were the end."""
         held, self._held = self._held, b""
-        return held if self.started and not self.ended else b""
+        return held if self.started and (self._lingers or not self.ended) else b""
+
+    def _behind(self, data: bytes) -> bytes:
+        """The shell prints its end mark twice, in case that a command has kept it from printing the first."""
+        data = data.replace(self._end, b"")
+        keep = self._mark_begun(data)
+        self._held = data[len(data) - keep :]
+        data = data[: len(data) - keep]
+        if self._lingers:
+            return data
+        self._late += data
+        return b""
+
+    def _mark_begun(self, data: bytes) -> int:
+        sizes = range(min(len(self._end) - 1, len(data)), 0, -1)
+        return next((size for size in sizes if self._end.startswith(data[-size:])), 0)
 
     def _possible_end(self, data: bytes) -> int:
         """How many bytes at the end may be the beginning of the end mark, or of what `set -x` prints before it."""
-        for size in range(min(len(self._end) - 1, len(data)), 0, -1):
-            if self._end.startswith(data[-size:]):
-                return size
+        if begun := self._mark_begun(data):
+            return begun
         place = data.rfind(b"POSIXLY_CORRECT=", max(0, len(data) - 256))
         return 0 if place < 0 else len(data) - (data.rfind(b"\n", 0, place) + 1)
 

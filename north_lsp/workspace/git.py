@@ -3,6 +3,7 @@ what can be read without asking it."""
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -55,6 +56,17 @@ def run_git(args: Sequence[str], cwd: Path, timeout: float = 5.0) -> str | None:
     if command in _WITH_DIFF:
         rest[:0] = ["--no-ext-diff", "--no-textconv"]
     ended = _run([git, "--no-pager", *_options((*_SWITCHES, *filters)), command, *rest], cwd, timeout)
+    return ended[1].decode("utf-8", "replace") if ended is not None and ended[0] == 0 else None
+
+
+def read_blob(blob: str, cwd: Path, timeout: float = 5.0) -> bytes | None:
+    """The bytes of an object as git keeps them, by its full name. Raises ValueError for what is no such name."""
+    if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", blob):
+        raise ValueError(f"not the name of an object: {blob[:100]!r}")
+    git = _git()
+    if git is None or Path(os.path.realpath(git)).is_relative_to(os.path.realpath(cwd)):
+        return None
+    ended = _run([git, "--no-pager", *_options(_SWITCHES), "cat-file", "blob", blob], cwd, timeout)
     return ended[1] if ended is not None and ended[0] == 0 else None
 
 
@@ -103,7 +115,7 @@ def _filters(git: str, cwd: Path, timeout: float) -> tuple[str, ...] | None:
     if ended is None or ended[0] not in (0, 1):  # 1: there are none
         return None
     names = set[str]()
-    for key in ended[1].split("\0"):
+    for key in ended[1].decode("utf-8", "replace").split("\0"):
         name = key.partition(".")[2].rpartition(".")[0]
         if "=" in name or "\n" in name or "\ufffd" in name:
             return None
@@ -123,7 +135,7 @@ def _environment() -> dict[str, str]:
     return kept | off | {"LC_ALL": "C", "SSH_ASKPASS": "false"}
 
 
-def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, str] | None:
+def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, bytes] | None:
     """Exit status and output; None if it could not be started or took too long."""
     try:
         process = subprocess.Popen(
@@ -144,4 +156,4 @@ def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, str] |
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             return None
-    return process.returncode, output.decode("utf-8", "replace")
+    return process.returncode, output

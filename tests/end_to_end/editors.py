@@ -208,9 +208,11 @@ class _Protocol(pytest_lsp.LanguageClientProtocol):
 
 
 class LspEditor(Base):
-    """What both LSP editors share: documents, and edits applied to them in one step."""
+    """What both LSP editors share: documents, and edits applied to them in one step. One that `denies` applies an edit
+    and says that it did not."""
 
     client: pytest_lsp.LanguageClient
+    denies = False
 
     def start_handlers(self) -> None:
         @self.client.feature(types.WORKSPACE_APPLY_EDIT)
@@ -218,7 +220,7 @@ class LspEditor(Base):
             for change in params.edit.document_changes or ():
                 assert isinstance(change, types.TextDocumentEdit)
                 self._edit(change.text_document.uri, list(change.edits))
-            return types.ApplyWorkspaceEditResult(applied=True)
+            return types.ApplyWorkspaceEditResult(applied=not self.denies)
 
     def open(self, path: Path, text: str | None = None) -> None:
         self.texts[path] = text if text is not None else path.read_text()

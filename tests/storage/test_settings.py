@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import Settings, SettingsError, load_settings
+from north_lsp.storage.settings import EditSettings, Settings, SettingsError, load_settings
 
 
 def write(store: Locations, text: str) -> Path:
@@ -42,3 +42,23 @@ def test_a_bad_file_is_refused_with_its_place(
         load_settings(store)
     assert str(caught.value) == f"{path}, line {line}, column {column}: {problem}"
     assert path.read_text() == text
+
+
+def test_how_edit_tools_behave_can_be_set(store: Locations) -> None:
+    assert load_settings(store).edits == EditSettings()
+    write(
+        store,
+        '{"edits": {"tolerance": "whitespace", "staleCheck": "strict", "variant": "patch", "protected": ["*.sql"]},'
+        ' "edits.allowGenerated": ["gen/**"], "checkpoints.shell": true}',
+    )
+    assert load_settings(store).edits == EditSettings("whitespace", "strict", "patch", ("gen/**",), ("*.sql",), True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"edits": {"tolerance": "some"}}', '{"edits": {"protected": "x"}}', '{"checkpoints": {"shell": "yes"}}'],
+)
+def test_edit_settings_that_make_no_sense_are_named(store: Locations, text: str) -> None:
+    write(store, text)
+    with pytest.raises(SettingsError, match="line 1"):
+        load_settings(store)
