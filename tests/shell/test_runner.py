@@ -480,6 +480,6 @@ async def test_a_thousand_commands_leave_nothing(tmp_path: Path) -> None:
         before, shells = descriptors(), first.output.text
         for number in range(1000):
             assert (await run(shell, f"echo {number}")).output.text == f"{number}\n"
-        assert descriptors() == before
+        assert descriptors() <= before
         assert (await run(shell, "ls /proc/$$/fd | wc -l; echo $$")).output.text == shells
         assert not shell.state(tmp_path).changes
