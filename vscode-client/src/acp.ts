@@ -30,6 +30,8 @@ export interface ToolCall {
   status?: ToolStatus | null;
   content?: ToolContent[] | null;
   locations?: { path: string; line?: number | null }[] | null;
+  /** `retry`: it counts down to the next attempt to reach the model. North's extension of the protocol. */
+  _meta?: { north?: { retry?: object } } | null;
 }
 
 export type Update =

@@ -13,7 +13,7 @@ export interface Option {
 export type Item =
   | { kind: "user"; id: string; text: string; attachment?: string }
   | { kind: "answer" | "thought"; id: string; markdown: string }
-  | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number }
+  | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number; retries?: boolean }
   | { kind: "notice"; id: string; severity: string; text: string }
   | Question;
 
@@ -49,6 +49,8 @@ export type ToPage =
 export type FromPage =
   | { type: "ready" }
   | { type: "send"; text: string }
+  | { type: "steer"; text: string }
+  | { type: "retry"; now: boolean }
   | { type: "stop" }
   | { type: "detach" }
   | { type: "open"; file: string; line: number | null }

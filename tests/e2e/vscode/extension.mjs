@@ -214,6 +214,25 @@ try {
   assert.equal(await readFile(many, "utf8"), manyItems("FIRST = 1  # the user's own", "ITEM = 2", "ENTRY = 3"));
   log("a changed proposal accepted");
 
+  // -- taken back and done again from the palette; a later change at the same place is not lost without a word
+  const first = (text) => async () => (await readFile(many, "utf8")).startsWith(text);
+  await palette(page, "North: Undo Last Edit");
+  await until("the edit to be taken back", first("ENTRY = 1\n"));
+  await palette(page, "North: Redo Edit");
+  await until("the edit to be done again", first("FIRST = 1  # the user's own\n"));
+  await writeFile(many, (await readFile(many, "utf8")).replace("FIRST = 1", "LATER = 1"));
+  await palette(page, "North: Undo an Edit…");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "many.py" }).first().waitFor();
+  await page.keyboard.press("Enter");
+  const conflict = page.locator(".monaco-dialog-box");
+  await conflict.filter({ hasText: "changed later at the same place" }).waitFor();
+  await screenshot(page, "extension-5c-undo");
+  await conflict.getByRole("button", { name: "Keep Later Changes" }).click();
+  await notification(page, "North left as it is: hello/many.py").waitFor();
+  assert.ok(await first("LATER = 1")());
+  await palette(page, "Notifications: Clear All Notifications");
+  log("edits taken back");
+
   // -- a command, approved in the chat
   await chat.send("run `echo a-command-that-ran`");
   const approval = chat.question("command");
@@ -250,6 +269,16 @@ try {
   await chat.idle();
   await chat.frame.locator("#queue").waitFor({ state: "hidden" });
   log("turn stopped");
+
+  // -- words for the turn that runs: at its next step
+  await chat.send("explain greet");
+  await chat.frame.locator("#steer").waitFor();
+  await chat.input.fill("list files");
+  await chat.input.press("Alt+Enter");
+  await chat.row("user").filter({ hasText: "list files" }).last().waitFor();
+  await chat.idle();
+  assert.equal(await chat.row("notice").filter({ hasText: "Not sent: list files" }).count(), 1);
+  log("turn steered");
 
   // -- the mode, switched from the palette by keyboard
   await palette(page, "North: Switch Mode");

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
+import { reason } from "../common/logger";
 import type { FromPage, ToPage } from "../messages";
 import type { Proposals } from "../review/proposals";
 import { kindOf, type OpenQuestion, type Questions } from "../review/questions";
@@ -79,6 +80,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case "send":
         return this.send(message.text);
+      case "steer":
+        return this.session.steer(message.text);
+      case "retry":
+        return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
       case "detach":
@@ -101,6 +106,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
+  }
+
+  private async report(work: Promise<unknown>): Promise<void> {
+    await work.catch((error: unknown) => this.transcript.note("error", reason(error)));
   }
 
   private async send(text: string): Promise<void> {
@@ -166,6 +175,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 <button type="button" id="mode" class="plain" title="Switch mode"></button>
 <span id="activity" role="status"></span>
 <button type="button" id="stop" class="secondary" hidden>Stop</button>
+<button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>
 <button type="button" id="send">Send</button>
 </div>
 </div>

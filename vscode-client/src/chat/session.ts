@@ -32,6 +32,7 @@ export class Session implements vscode.Disposable {
   private opening: Promise<LanguageClient> | undefined;
   /** Sent and not yet answered; the first one is being worked on. */
   private prompts: Prompt[] = [];
+  private stops = 0;
   private readonly stateChanged = new vscode.EventEmitter<void>();
   private readonly titled = new vscode.EventEmitter<string>();
   private readonly listeners: vscode.Disposable[];
@@ -110,8 +111,30 @@ export class Session implements vscode.Disposable {
     this.beginNext();
   }
 
+  /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
+  async steer(text: string): Promise<void> {
+    if (!this.busy) return this.send(text, undefined);
+    const { id, stops } = this;
+    const prompt = [{ type: "text", text }];
+    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
+      this.log.debug(reason(error)); // the turn has ended in the meantime
+      return { delivered: false };
+    });
+    if (!this.isCurrent(id)) return;
+    if (delivered) this.transcript.say(text);
+    else if (stops === this.stops) await this.send(text, undefined);
+    else this.transcript.note("info", `Not sent: ${text}`);
+  }
+
+  /** One of North's own requests about this conversation. Throws with the server's reason. */
+  async ask<Result>(method: string, params: object): Promise<Result> {
+    const client = await this.open();
+    return client.sendRequest<Result>(method, { sessionId: this.id, ...params });
+  }
+
   async stop(): Promise<void> {
     if (this.id === "") return;
+    this.stops += 1;
     await this.server.running?.sendNotification("session/cancel", { sessionId: this.id });
     this.questions.cancelAll();
   }

@@ -74,11 +74,14 @@ export class Transcript {
     const place = call.locations?.[0];
     const file = place?.path ?? before?.file;
     const line = place !== undefined ? place.line : before?.line;
+    const status = call.status ?? before?.status ?? "pending";
+    const retries = call._meta?.north?.retry !== undefined && status === "in_progress";
     this.put({
       kind: "tool",
       id,
       title: call.title ?? before?.title ?? "",
-      status: call.status ?? before?.status ?? "pending",
+      status,
+      ...(retries ? { retries } : {}),
       ...(file !== undefined ? { file } : {}),
       ...(line !== undefined && line !== null ? { line } : {}),
     });

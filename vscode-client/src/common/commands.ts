@@ -6,6 +6,7 @@ import type { Panel } from "../chat/panel";
 import type { Session } from "../chat/session";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { reason } from "./logger";
 import { openSetting } from "./settings";
 
@@ -40,6 +41,9 @@ export function registerCommands({ session, panel, questions, proposals, log }: 
     rejectHunk: () => proposals.decideHunk("rejected"),
     runCommand: () => decide("allow_once"),
     denyCommand: () => decide("reject_once"),
+    undo: () => takeBack(session, { steps: 1 }),
+    redo: () => takeBack(session, { redo: 1 }),
+    undoEdit: () => chooseAndTakeBack(session),
     stop: () => session.stop(),
     switchMode: () => switchMode(session),
     openSetting,

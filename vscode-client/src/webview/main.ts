@@ -27,11 +27,13 @@ const attachmentName = find("#attachment span", HTMLElement);
 const mode = find("#mode", HTMLButtonElement);
 const activity = find("#activity", HTMLElement);
 const stop = find("#stop", HTMLButtonElement);
+const steer = find("#steer", HTMLButtonElement);
 
 const actions: Actions = {
   open: (file, line) => post({ type: "open", file, line }),
   decide: (id, option, comment) => post({ type: "decide", id, option, comment }),
   review: (id) => post({ type: "review", id }),
+  retry: (now) => post({ type: "retry", now }),
 };
 
 const items = new Map<string, Item>();
@@ -81,6 +83,7 @@ function showState(state: State): void {
   mode.textContent = state.mode;
   activity.textContent = [state.busy ? "working" : "", state.usage].filter((part) => part !== "").join(" · ");
   stop.hidden = !state.busy;
+  steer.hidden = !state.busy;
 }
 
 function problemButtons(): HTMLElement[] {
@@ -106,10 +109,10 @@ function setDraft(text: string): void {
   fit();
 }
 
-function send(): void {
+function send(type: "send" | "steer"): void {
   const text = input.value.trim();
   if (text === "") return;
-  post({ type: "send", text });
+  post({ type, text });
   setDraft("");
   rows.scrollTop = rows.scrollHeight;
 }
@@ -129,13 +132,14 @@ input.addEventListener("input", () => {
 input.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
-  send();
+  send(event.altKey ? "steer" : "send");
 });
 rows.addEventListener("click", follow);
 rows.addEventListener("keydown", (event) => {
   if (event.key === "Enter") follow(event);
 });
-find("#send", HTMLButtonElement).addEventListener("click", send);
+find("#send", HTMLButtonElement).addEventListener("click", () => send("send"));
+steer.addEventListener("click", () => send("steer"));
 find("#attachment button", HTMLButtonElement).addEventListener("click", () => post({ type: "detach" }));
 stop.addEventListener("click", () => post({ type: "stop" }));
 mode.addEventListener("click", () => post({ type: "run", command: "north.switchMode" }));

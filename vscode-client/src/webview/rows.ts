@@ -7,6 +7,8 @@ export interface Actions {
   open(file: string, line: number | null): void;
   decide(id: string, option: string, comment: string): void;
   review(id: string): void;
+  /** End the wait before the model is asked again: by asking it now, or by giving up. */
+  retry(now: boolean): void;
 }
 
 const MARKS = { pending: "○", in_progress: "◐", completed: "✓", failed: "✗" };
@@ -46,6 +48,12 @@ export function row(item: Item, actions: Actions): HTMLElement {
     }
     case "tool":
       made.append(tool(item, actions));
+      if (item.retries) {
+        const buttons = element("div", "buttons");
+        buttons.append(button("Try now", "secondary", () => actions.retry(true)));
+        buttons.append(button("Give up", "secondary", () => actions.retry(false)));
+        made.append(buttons);
+      }
       break;
     case "notice":
       made.classList.add(item.severity);

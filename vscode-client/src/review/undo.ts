@@ -1,0 +1,80 @@
+/** Taking applied edits back, and doing them again. What was changed since is kept, or lost only where the user says so. */
+
+import * as vscode from "vscode";
+
+import type { Session } from "../chat/session";
+
+type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string };
+type Conflicts = "skip" | "merge" | "overwrite";
+
+interface Outcome {
+  files: { path: string; outcome: string; detail?: string }[];
+}
+
+interface Checkpoint {
+  checkpointId: string;
+  kind: "edit" | "undo" | "redo";
+  title: string;
+  at: string;
+  files: { path: string; newPath?: string; linesAdded: number; linesRemoved: number; undone: boolean }[];
+}
+
+const RESTORE = "_north/checkpoints/restore";
+const DONE = new Set(["restored", "merged", "overwritten", "marked"]);
+
+/** Takes back what `way` names and tells what became of it. */
+export async function takeBack(session: Session, way: Way): Promise<void> {
+  const planned = await session.ask<Outcome>(RESTORE, { ...way, dryRun: true });
+  const met = planned.files.filter((file) => file.outcome === "conflict");
+  const conflicts = met.length === 0 ? "skip" : await decide(met.map((file) => file.path));
+  if (conflicts === undefined) return;
+  tell(await session.ask<Outcome>(RESTORE, { ...way, conflicts }));
+}
+
+/** Lets the user choose among all edits of the conversation, the newest first. */
+export async function chooseAndTakeBack(session: Session): Promise<void> {
+  const { checkpoints } = await session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {});
+  const edits = checkpoints.filter((one) => one.kind === "edit" && one.files.some((file) => !file.undone)).reverse();
+  if (edits.length === 0) {
+    void vscode.window.showInformationMessage("North: this conversation has no edit to take back.");
+    return;
+  }
+  const items = edits.map((one) => ({
+    label: one.title,
+    description: new Date(one.at).toLocaleTimeString(),
+    detail: one.files.map((file) => vscode.workspace.asRelativePath(file.newPath ?? file.path)).join(", "),
+    id: one.checkpointId,
+  }));
+  const chosen = await vscode.window.showQuickPick(items, { title: "North: Undo an Edit", placeHolder: "The edit to take back" });
+  if (chosen === undefined) return;
+  const ways = [
+    { label: "Undo this edit only", way: { checkpointId: chosen.id } },
+    { label: "Undo this edit and all later ones", way: { since: chosen.id } },
+  ];
+  const picked = chosen.id === edits[0]?.checkpointId ? ways[0] : await vscode.window.showQuickPick(ways, { title: chosen.label });
+  if (picked !== undefined) await takeBack(session, picked.way);
+}
+
+async function decide(paths: string[]): Promise<Conflicts | undefined> {
+  const answers: Record<string, Conflicts> = {
+    "Keep Later Changes": "skip",
+    "Write Both with Conflict Marks": "merge",
+    "Lose Later Changes": "overwrite",
+  };
+  const detail = `${paths.join("\n")}\n\nThese files were changed later at the same place.`;
+  const options = { modal: true, detail };
+  const chosen = await vscode.window.showWarningMessage("North cannot take everything back.", options, ...Object.keys(answers));
+  return chosen === undefined ? undefined : answers[chosen];
+}
+
+function tell({ files }: Outcome): void {
+  const done = files.filter((file) => DONE.has(file.outcome));
+  const left = files.filter((file) => !DONE.has(file.outcome) && file.outcome !== "unchanged");
+  const names = (some: typeof files) => some.map((file) => file.path).join(", ");
+  if (left.length > 0) {
+    const reasons = left.map((file) => `${file.path} (${file.detail ?? file.outcome})`).join(", ");
+    void vscode.window.showWarningMessage(`North left as it is: ${reasons}.${done.length > 0 ? ` Restored: ${names(done)}.` : ""}`);
+  } else {
+    void vscode.window.setStatusBarMessage(`North restored ${done.length > 0 ? names(done) : "nothing: the files are so already"}`, 6000);
+  }
+}
