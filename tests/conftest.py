@@ -1,17 +1,37 @@
 """Fixtures that several rooms share."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.end_to_end.world import World, make_world
+from tests.end_to_end.world import WARM_SERVER, WARM_SOCKET, World, make_world
 from tests.support.model_server import ModelServer
+
+# Servers that tests start are to find their modules compiled, whatever the shell that runs the tests has set.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How fast the machine is tells nothing about the code: on a busy one, examples take as long as they take.
 settings.register_profile("north", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("north")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm() -> Iterator[None]:
+    """The process behind `SERVER`. It ends with the session."""
+    WARM_SOCKET.unlink(missing_ok=True)
+    command = [sys.executable, str(WARM_SERVER), "serve", str(WARM_SOCKET)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield
+        assert process.stdin is not None
+        process.stdin.close()
+    WARM_SOCKET.unlink(missing_ok=True)
 
 
 @pytest.fixture

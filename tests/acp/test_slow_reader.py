@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.world import SERVER, World
+from tests.end_to_end.world import COLD_SERVER, World
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer
 
@@ -33,7 +33,7 @@ def _waiting(descriptor: int) -> int:
 def test_a_slow_reader_costs_no_memory_and_can_stop_the_turn(world: World, server: ModelServer) -> None:
     text = "".join(f"{number:>1023}\n" for number in range(_MEGABYTES * 1024))
     server.script(answer(Say("ready")), answer(Say(text, chunks=_MEGABYTES * 1024), Gate("all of it")))
-    command = [*SERVER, "acp"]
+    command = [*COLD_SERVER, "acp"]
     with subprocess.Popen(command, stdin=-1, stdout=-1, env=world.environ, cwd=world.project) as process:
         assert process.stdin is not None
         assert process.stdout is not None

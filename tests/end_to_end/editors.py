@@ -27,7 +27,7 @@ from acp.schema import (
 from lsprotocol import types
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 
-from tests.end_to_end.world import SERVER, World
+from tests.end_to_end.world import World
 from tests.support.acp_schema import Oracle
 
 Choice = Literal["accept", "reject", "hang"]
@@ -175,7 +175,7 @@ class SdkEditor(Base):
 async def sdk_editor(world: World, *, start: bool = True) -> AsyncIterator[SdkEditor]:
     editor = SdkEditor(world)
     editor.updates = []
-    spawn = acp.spawn_agent_process(editor, SERVER[0], *SERVER[1:], "acp", env=world.environ, cwd=world.project)  # type: ignore[arg-type]  # the SDK's client protocol has more methods than a client needs
+    spawn = acp.spawn_agent_process(editor, *world.server, "acp", env=world.environ, cwd=world.project)  # type: ignore[arg-type]  # the SDK's client protocol has more methods than a client needs
     async with spawn as (connection, process):
         editor.connection, editor.pid = connection, process.pid
         files = FileSystemCapabilities(read_text_file=True, write_text_file=True)
@@ -332,7 +332,7 @@ async def _start(editor: LspEditor, options: dict[str, Any]) -> Any:
     world = editor.world
     editor.client = pytest_lsp.LanguageClient(protocol_cls=_Protocol, converter_factory=_converter)
     editor.start_handlers()
-    await editor.client.start_io(*SERVER, "lsp", env=world.environ, cwd=str(world.project))
+    await editor.client.start_io(*world.server, "lsp", env=world.environ, cwd=str(world.project))
     assert editor.client._server is not None
     editor.pid = editor.client._server.pid
     capabilities = pytest_lsp.client_capabilities("visual-studio-code")

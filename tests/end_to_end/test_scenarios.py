@@ -5,13 +5,14 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.editors import Base, Editor, LspEditor, SdkEditor, opted_in_editor, plain_editor, sdk_editor
-from tests.end_to_end.world import World
+from tests.end_to_end.world import COLD_SERVER, World
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, gate, say, think
 
@@ -33,6 +34,7 @@ def results_of(server: ModelServer, request: int = -1) -> list[Any]:
 
 @editors
 async def test_chat(open_editor: Open, world: World, server: ModelServer) -> None:
+    world = replace(world, server=tuple(COLD_SERVER))
     server.script(
         answer(think("hm"), say("I look. "), call("read_file", path=TARGET, endLine=5), call("list_root")),
         answer(say("It is the scanner.")),
@@ -196,6 +198,7 @@ async def written(path: Path) -> str:
 
 @editors
 async def test_load_after_a_kill(open_editor: Open, world: World, server: ModelServer) -> None:
+    world = replace(world, server=tuple(COLD_SERVER))
     server.script(
         answer(say("First answer."), call("read_file", path=TARGET, aroundMatch=OLD)),
         answer(say("Now the edit."), call("edit_replace_exact", **EDIT)),

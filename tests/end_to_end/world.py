@@ -4,10 +4,20 @@ import os
 import shutil
 import sys
 import sysconfig
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-SERVER = [sys.executable, "-m", "north_lsp"]
+from tests.support import warm_server
+
+COLD_SERVER = [str(Path(sys.executable).with_name("north-lsp"))]
+"""As a user starts it."""
+
+WARM_SERVER = Path(warm_server.__file__)
+WARM_SOCKET = Path(tempfile.gettempdir()) / f"north-tests-{os.getpid()}.socket"
+
+SERVER = [sys.executable, "-I", "-S", str(WARM_SERVER), "run", str(WARM_SOCKET)]
+"""The same server, from a process that has done the imports (the fixture `warm`)."""
 
 
 def copy_real_project(target: Path) -> Path:
@@ -20,10 +30,12 @@ def copy_real_project(target: Path) -> Path:
 
 @dataclass(frozen=True)
 class World:
-    """`environ` isolates the server; `url` is the model server's address, or None for the offline model."""
+    """`environ` isolates the server; `url` is the model server's address, or None for the offline model. `server` is
+    how it is started."""
 
     folder: Path
     url: str | None = None
+    server: tuple[str, ...] = tuple(SERVER)
 
     @property
     def project(self) -> Path:

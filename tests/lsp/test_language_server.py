@@ -16,7 +16,7 @@ from north_lsp.lsp.documents import text_edits
 from north_lsp.lsp.features import make_server
 from north_lsp.lsp.initialize import server_capabilities
 from north_lsp.rpc.framing import HeaderFraming
-from tests.end_to_end.world import SERVER, World, make_world
+from tests.end_to_end.world import COLD_SERVER, World, make_world
 
 
 @pytest.mark.parametrize("encodings", [None, ["utf-8"], ["utf-32", "utf-8"], ["utf-7", "utf-16"], []])
@@ -98,7 +98,14 @@ class Raw:
 async def start(world: World, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(
-        *SERVER, "lsp", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=world.environ | environ, cwd=world.project
+        *COLD_SERVER,
+        "lsp",
+        *arguments,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env=world.environ | environ,
+        cwd=world.project,
     )
 
 
