@@ -4,6 +4,7 @@ local conversation = require("north.conversation")
 local M = {}
 
 local MODES = { "ask", "agent" }
+local WORDS = { mode = MODES, retry = { "now", "abort" }, undo = { "choose" } }
 
 ---The lines of a range, or exactly what was selected when the range is the last visual selection.
 ---@param arguments table
@@ -48,6 +49,30 @@ local subcommands = {
   review = function()
     conversation.review()
   end,
+  steer = function(words)
+    conversation.steer(words)
+  end,
+  retry = function(words)
+    if words == "" or words == "now" then
+      conversation.end_wait(true)
+    elseif words == "abort" then
+      conversation.end_wait(false)
+    else
+      vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
+    end
+  end,
+  undo = function(words)
+    if words == "" then
+      conversation.take_back({ steps = 1 })
+    elseif words == "choose" then
+      conversation.choose_undo()
+    else
+      vim.notify("North: :North undo, or :North undo choose", vim.log.levels.ERROR)
+    end
+  end,
+  redo = function()
+    conversation.take_back({ redo = 1 })
+  end,
   stop = function()
     conversation.stop()
   end,
@@ -80,8 +105,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
-  elseif first == "mode" then
-    candidates = MODES
+  else
+    candidates = WORDS[first] or {}
   end
   return vim.tbl_filter(function(candidate)
     return vim.startswith(candidate, lead)

@@ -2,6 +2,7 @@
 local chat = require("north.chat")
 local permission = require("north.permission")
 local server = require("north.server")
+local undo = require("north.undo")
 
 local M = {}
 
@@ -410,6 +411,58 @@ function M.stop()
   end
   connection:notify("session/cancel", { sessionId = state.session_id })
   permission.withdraw_all()
+end
+
+---Say something to the turn that runs, at its next step; a prompt of its own where no turn takes it.
+---@param text string
+function M.steer(text)
+  vim.validate("text", text, "string")
+  text = vim.trim(text)
+  if text == "" or #state.prompts == 0 then
+    M.ask(text)
+    return
+  end
+  local running = state.prompts[1]
+  local params = { sessionId = state.session_id, prompt = { { type = "text", text = text } } }
+  request("_north/steer", params, function(_, result)
+    if result and result.delivered then
+      chat.add_user(text)
+    elseif running.stopped then
+      notice("Not sent: " .. text, "warning")
+    else
+      M.ask(text)
+    end
+  end)
+end
+
+---One of North's own requests about this conversation.
+---@type north.Ask
+local function ask_server(method, params, on_answer)
+  when_ready(function()
+    request(method, vim.tbl_extend("error", { sessionId = state.session_id }, params), on_answer)
+  end)
+end
+
+---End the wait before the model is asked again.
+---@param now boolean by asking it now, or by giving up
+function M.end_wait(now)
+  ask_server(now and "_north/retry/now" or "_north/retry/abort", {}, function(error, result)
+    if error then
+      vim.notify("North: " .. error.message, vim.log.levels.ERROR)
+    elseif not (result and result.ok) then
+      vim.notify("North: nothing is waited for", vim.log.levels.INFO)
+    end
+  end)
+end
+
+---Take applied edits back, or undos: see `north.undo`.
+---@param way table
+function M.take_back(way)
+  undo.take_back(ask_server, way)
+end
+
+function M.choose_undo()
+  undo.choose(ask_server)
 end
 
 ---@param mode string

@@ -1,5 +1,6 @@
 """The Neovim plugin and the plain `vim.lsp` configuration, in a real Neovim with the real server and offline model."""
 
+import json
 import os
 import re
 import shutil
@@ -218,7 +219,17 @@ def test_modes_and_new(bed: Bed) -> None:
 def test_completion(bed: Bed) -> None:
     with bed.nvim() as nvim:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
-        assert nvim.lua(complete, "North ") == ["ask", "mode", "new", "review", "stop"]
+        assert nvim.lua(complete, "North ") == [
+            "ask",
+            "mode",
+            "new",
+            "redo",
+            "retry",
+            "review",
+            "steer",
+            "stop",
+            "undo",
+        ]
         assert nvim.lua(complete, "North m") == ["mode"]
         assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
 
@@ -254,6 +265,44 @@ def test_an_edit_of_a_file_that_is_not_open_is_read_again(bed: Bed) -> None:
         nvim.keys("ga")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         assert NEW in bed.file.read_text()
+
+
+def test_an_edit_is_taken_back_and_done_again(bed: Bed) -> None:
+    with bed.nvim("README.md") as nvim:
+        replace_select(nvim, "Keep later changes", "Lose later changes")
+        nvim.command("North undo")
+        nvim.until("vim.fn.execute('messages'):find('nothing', 1, true)")
+        open_review(nvim)
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        after = bed.file.read_text()
+
+        def file_is(text: str) -> str:
+            return f"table.concat(vim.fn.readfile([[{bed.file}]]), '\\n') .. '\\n' == {json.dumps(text)}"
+
+        nvim.command("North undo")
+        nvim.until(file_is(after.replace(NEW, OLD)))
+        nvim.command("North redo")
+        nvim.until(file_is(after))
+        bed.file.write_text(after.replace(NEW, "SALUTATION = 1"))
+        nvim.command("North undo")
+        nvim.until("vim.fn.execute('messages'):find('left as it is: hello/greeting.py', 1, true)")
+        assert bed.file.read_text() == after.replace(NEW, "SALUTATION = 1")
+        nvim.command("North undo")
+        nvim.until(file_is(after.replace(NEW, OLD)))
+        prompts = [question["prompt"] for question in asked(nvim)]
+        assert prompts == ["Changed later at the same place: hello/greeting.py"] * 2
+
+
+def test_words_for_the_turn_that_runs(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="20") as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        nvim.command("North steer list files")
+        nvim.until(in_chat("## You\n\nlist files"))
+        nvim.until(f"{in_chat('README.md')} and {IDLE}")
+        nvim.command("North retry now")
+        nvim.until("vim.fn.execute('messages'):find('nothing is waited for', 1, true)")
 
 
 def test_a_file_that_a_command_changed_is_read_again(bed: Bed) -> None:

@@ -1,0 +1,115 @@
+---Taking applied edits back and doing them again. What was changed since is lost only where the user says so.
+local M = {}
+
+local RESTORE = "_north/checkpoints/restore"
+local DONE = { restored = true, merged = true, overwritten = true, marked = true }
+local ANSWERS = {
+  { title = "Keep later changes", conflicts = "skip" },
+  { title = "Write both with conflict marks", conflicts = "merge" },
+  { title = "Lose later changes", conflicts = "overwrite" },
+}
+
+---@alias north.Ask fun(method: string, params: table, on_answer: fun(error: table?, result: table?))
+
+---@param error table
+local function refused(error)
+  vim.notify("North: " .. error.message, vim.log.levels.ERROR)
+end
+
+---@param result table
+local function tell(result)
+  local done, left = {}, {}
+  for _, file in ipairs(result.files) do
+    if DONE[file.outcome] then
+      done[#done + 1] = file.path
+    elseif file.outcome ~= "unchanged" then
+      left[#left + 1] = ("%s (%s)"):format(file.path, file.detail or file.outcome)
+    end
+  end
+  pcall(vim.cmd.checktime)
+  if #left > 0 then
+    vim.notify("North left as it is: " .. table.concat(left, ", "), vim.log.levels.WARN)
+  end
+  if #done > 0 then
+    vim.notify("North restored " .. table.concat(done, ", "))
+  elseif #left == 0 then
+    vim.notify("North restored nothing: the files are so already")
+  end
+end
+
+---Take back what `way` names: `{ steps = 1 }`, `{ redo = 1 }`, `{ checkpointId = … }` or `{ since = … }`.
+---@param ask north.Ask
+---@param way table
+function M.take_back(ask, way)
+  local function restore(conflicts)
+    ask(RESTORE, vim.tbl_extend("error", way, { conflicts = conflicts }), function(error, result)
+      if error or not result then
+        refused(error or { message = "no answer" })
+      else
+        tell(result)
+      end
+    end)
+  end
+  ask(RESTORE, vim.tbl_extend("error", way, { dryRun = true }), function(error, planned)
+    if error or not planned then
+      refused(error or { message = "no answer" })
+      return
+    end
+    local met = vim.tbl_filter(function(file)
+      return file.outcome == "conflict"
+    end, planned.files)
+    if #met == 0 then
+      restore("skip")
+      return
+    end
+    local names = table.concat(vim.tbl_map(function(file)
+      return file.path
+    end, met), ", ")
+    vim.ui.select(ANSWERS, {
+      prompt = ("Changed later at the same place: %s"):format(names),
+      format_item = function(answer)
+        return answer.title
+      end,
+    }, function(answer)
+      if answer then
+        restore(answer.conflicts)
+      end
+    end)
+  end)
+end
+
+---Let the user choose among the edits of the conversation that stand, the newest first.
+---@param ask north.Ask
+function M.choose(ask)
+  ask("_north/checkpoints/list", {}, function(error, result)
+    if error or not result then
+      refused(error or { message = "no answer" })
+      return
+    end
+    local edits = {}
+    for _, checkpoint in ipairs(result.checkpoints) do
+      local stands = vim.iter(checkpoint.files):any(function(file)
+        return not file.undone
+      end)
+      if checkpoint.kind == "edit" and stands then
+        table.insert(edits, 1, checkpoint)
+      end
+    end
+    if #edits == 0 then
+      vim.notify("North: this conversation has no edit to take back")
+      return
+    end
+    vim.ui.select(edits, {
+      prompt = "The edit to take back",
+      format_item = function(checkpoint)
+        return checkpoint.title
+      end,
+    }, function(checkpoint)
+      if checkpoint then
+        M.take_back(ask, { checkpointId = checkpoint.checkpointId })
+      end
+    end)
+  end)
+end
+
+return M
