@@ -46,6 +46,8 @@ _MARK_SECONDS = 0.25
 _IDLE_SECONDS = 0.25
 _DRAIN_SECONDS = 2.0
 _POLL_SECONDS = 0.01
+_SETTLING_LOOKS = 20
+_SETTLING_SECONDS = 0.001
 _READ = 65_536
 _READS_AT_ONCE = 32
 _MAX_REPORT = 4 << 20
@@ -188,12 +190,30 @@ class Bash:
             return None
 
     def strange_descriptors(self) -> bool:
-        """Whether a command left descriptors open in the shell itself (`exec 5>file`)."""
+        """Whether a command left descriptors open in the shell itself (`exec 5>file`, a coprocess)."""
+        for _ in range(_SETTLING_LOOKS):
+            strange = self._strange()
+            if not strange:
+                return False
+            if any(not self._is_closed_on_exec(name) for name in strange):
+                return True
+            time.sleep(_SETTLING_SECONDS)  # what bash puts aside while it reports is gone in a moment
+        return True
+
+    def _strange(self) -> list[str]:
         try:
             names = os.listdir(f"/proc/{self.pid}/fd")
         except OSError:
-            return False
-        return any(int(name) not in (0, 1, 2, TTY_FD, CONTROL_FD, 255) for name in names)
+            return []
+        return [name for name in names if int(name) not in (0, 1, 2, TTY_FD, CONTROL_FD, 255)]
+
+    def _is_closed_on_exec(self, name: str) -> bool:
+        try:
+            lines = Path(f"/proc/{self.pid}/fdinfo/{name}").read_text().splitlines()
+        except OSError:
+            return True
+        flags = next((line.split()[1] for line in lines if line.startswith("flags:")), "0")
+        return bool(int(flags, 8) & os.O_CLOEXEC)
 
     def kill(self) -> None:
         """End the shell and everything below it, now. Idempotent, never raises."""
