@@ -1,7 +1,7 @@
 """What one turn works with; made by the session, fixed for the turn."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +30,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
     def allow_command(self, command: str) -> None: ...
 
     def allow_rule(self, rule: dict[str, Any]) -> None: ...
+
+    def note_use(self, used: Sequence[str | Mapping[str, object]]) -> None: ...
 
     def edits_auto_accepted(self) -> bool: ...
 

@@ -293,7 +293,7 @@ async def test_credentials_and_pagers_are_not_inherited(tmp_path: Path) -> None:
         ("AWS_SECRET_ACCESS_KEY", "x", True),
         ("GH_TOKEN", "x", True),
         ("DB_PASSWORD", "x", True),
-        ("PGPASSWORD", "x", False),
+        ("PGPASSWORD", "x", True),
         ("npm_token", "x", True),
         ("SLACK_WEBHOOK", "x", False),
         ("ANYTHING", "ghp_0123456789abcdef", True),
