@@ -34,6 +34,7 @@ from north_lsp.display import one_line
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.shell.keeping import Keeper
+from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
@@ -328,6 +329,18 @@ class Session:
         approvals = self._approvals
         change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
         await self._switch(change)
+
+    async def permissions(self) -> list[Permission]:
+        """What runs or is written without a question in this project."""
+        return await anyio.to_thread.run_sync(self._approvals.listed)
+
+    async def revoke(self, id: str) -> bool:
+        """Take back one of `permissions`; False if there is none of that id."""
+        found = await anyio.to_thread.run_sync(self._approvals.revoke_id, id)
+        if (error := self._approvals.write_error) is not None:
+            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
+        await self._editor.show(ApprovalsChanged())
+        return found
 
     async def _switch(self, change: Callable[[], None]) -> None:
         await anyio.to_thread.run_sync(change)

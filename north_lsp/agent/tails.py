@@ -33,7 +33,7 @@ def without_tail(command: Command) -> Command:
         simple.pop(0)
     if len(simple) < 2 or simple[-1].source != match["source"] or any(one.link != "|" for one in simple[:-1]):
         return command
-    if any(changes_shell(one.program) for one in simple):
+    if any(one.program == "cd" or changes_shell(one.program) for one in simple):
         return command  # in a pipeline it would not have changed the session's shell
     count = int(match["count"] or _DEFAULT)
     shorter = command.command[: match.start()].rstrip()

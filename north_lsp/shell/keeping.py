@@ -38,7 +38,7 @@ class Keeper:
 
     async def admit(self, new: Keeps) -> None:
         """Make room for the shells of `new`."""
-        self._known = [one for one in self._known if one.is_open() and one is not new]
+        self._known = [one for one in self._known if _matters(one) and one is not new]
         quiet = sorted((one for one in self._known if not one.is_busy()), key=lambda one: one.last_used)
         for oldest in quiet[: max(0, len(self._known) + 1 - MAX_OPEN)]:
             self._known.remove(oldest)
@@ -53,7 +53,7 @@ class Keeper:
             while self._known:
                 await anyio.sleep(self._sweep)
                 for one in list(self._known):
-                    if not one.is_open():
+                    if not _matters(one):
                         self._known.remove(one)
                     elif not one.is_busy() and time.monotonic() - one.last_used > self._idle:
                         self._known.remove(one)
@@ -62,3 +62,8 @@ class Keeper:
                         )
         finally:
             self._watching = False
+
+
+def _matters(one: Keeps) -> bool:
+    """A busy one without a shell is just starting it."""
+    return one.is_open() or one.is_busy()

@@ -79,9 +79,7 @@ def check_command(command: str) -> None:
 
 
 def _within(given: float, least: float, most: float, name: str, notices: list[str]) -> float:
-    if math.isnan(given):
-        given = DEFAULT_SECONDS
-    used = min(max(given, least), most)
+    used = DEFAULT_SECONDS if math.isnan(given) else min(max(given, least), most)
     if used != given:
         notices.append(f"{name} {given:g} is out of range; {used:g} was used")
     return used
