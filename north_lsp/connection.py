@@ -38,6 +38,7 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.locations import Locations
@@ -89,7 +90,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             providers = ProviderPool(options.environ, timeouts)
             tools = functools.partial(load_tools, settings.edits.variant)
             fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
-            for problem in fallbacks.problems:
+            for problem in (*fallbacks.problems, *settings.shell.problems):
                 diagnostics.event("config_error", message=problem)
             environment = Environment(
                 locations,
@@ -102,6 +103,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 CostKeeper(Costs(locations), background),
                 fallbacks,
                 settings,
+                Keeper(background),
             )
             model = options.choose_model(settings.selected_model, known)
             defaults = Defaults(model, options.mode or settings.mode_default)

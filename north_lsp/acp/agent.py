@@ -16,6 +16,7 @@ from north_lsp.acp import v1
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
 from north_lsp.agent.events import Notice
@@ -82,6 +83,7 @@ class AcpAgent:
             "_north/steer": self._steer,
             "_north/retry/abort": self._retry_abort,
             **checkpoint_methods(self._session),
+            **permission_methods(self._session),
         }
 
     def owns(self, method: str) -> bool:

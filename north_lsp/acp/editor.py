@@ -50,7 +50,7 @@ class AcpEditor:
         return questions.edit_decision(answer, chosen, review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
-        chosen, answer = await self._ask(questions.command_permission(self._session_id, review))
+        chosen, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
         return questions.command_decision(answer, chosen)
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> ClientTerminal | None:

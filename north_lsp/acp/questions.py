@@ -18,6 +18,7 @@ EDIT_OPTIONS = (
 )
 COMMAND_OPTIONS = (
     ("run", "Run", "allow_once"),
+    ("terminal", "Run in the terminal, where you can type", "allow_once"),
     ("always", "Always run this command", "allow_always"),
     ("rule", "Always run commands like this", "allow_always"),
     ("all", "Run all commands", "allow_always"),
@@ -133,18 +134,29 @@ def _entries(value: object, files: dict[str, FileChange]) -> list[tuple[str, obj
 
 
 def command_decision(answer: dict[str, Any], chosen: str | None) -> CommandDecision:
-    comment = _comment(_extension(answer))
+    """What North's extension adds: a comment, and for "run" the command as the user changed it. One that is no text
+    denies."""
+    extra = _extension(answer)
+    comment = _comment(extra)
     match chosen:
-        case "run" | "always" | "rule" | "all" | "stop":
+        case "run" | "terminal" if "command" in extra:
+            edited = extra["command"]
+            return (
+                CommandDecision(chosen, comment, edited)
+                if isinstance(edited, str)
+                else CommandDecision("deny", comment)
+            )
+        case "run" | "terminal" | "always" | "rule" | "all" | "stop":
             return CommandDecision(chosen, comment)
         case _:
             return CommandDecision("deny", comment)
 
 
-def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]:
+def command_permission(session_id: str, review: CommandReview, client: Client) -> dict[str, Any]:
     """`session/request_permission` for a command: all of it, even in the title, since a client may show no more."""
     command = visible(review.command.command)
-    details = [f"In {visible(str(review.command.cwd))}, at most {review.command.timeout:g} s."]
+    limit = "in the background" if review.command.background else f"at most {review.command.timeout:g} s"
+    details = [f"In {visible(str(review.command.cwd))}, {limit}, unattended (no input, no pager, no editor)."]
     if review.command.description:
         details.append(visible(review.command.description))
     if review.held:
@@ -153,7 +165,9 @@ def command_permission(session_id: str, review: CommandReview) -> dict[str, Any]
     details += [f"Not allowed by what you allowed before: {visible(reason)}." for reason in review.reasons]
     if review.rule:
         details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')
-    rows = [row for row in COMMAND_OPTIONS if row[0] != "rule" or review.rule]
+    terminal = review.may_use_terminal and client.has_terminals
+    left_out = {name for name, offered in (("rule", review.rule), ("terminal", terminal)) if not offered}
+    rows = [row for row in COMMAND_OPTIONS if row[0] not in left_out]
     tool_call = {
         "toolCallId": review.call_id,
         "title": f"Run `{' ⏎ '.join(command.split(chr(10)))}`",

@@ -10,16 +10,17 @@ import anyio.to_thread
 
 from north_lsp.agent.arguments import repaired
 from north_lsp.agent.commands import run_command
-from north_lsp.agent.digests import shortened, shortened_text
+from north_lsp.agent.digests import shortened
 from north_lsp.agent.edits import review_edit
 from north_lsp.agent.events import CallEnded, CallRunning
+from north_lsp.agent.jobs import run_job
 from north_lsp.agent.repetition import Repetition
 from north_lsp.agent.results import Result, StopTurn, failed, ok
 from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Output, ReadTool, ShellTool, WriteTool
+from north_lsp.tools.base import JobTool, Output, ReadTool, ShellTool, WriteTool
 
 _MAX_PARALLEL = 8
 
@@ -109,7 +110,9 @@ class Calls:
     def _store(self, call: ToolCall, result: Result, more: Mapping[str, object] | None = None) -> None:
         """Write a call's result to the log."""
         ended = result.ended
-        details: dict[str, Any] = {"title": ended.title, "text": ended.text, "ok": ended.ok} | dict(more or {})
+        details: dict[str, Any] = (
+            {"title": ended.title, "text": ended.text, "ok": ended.ok} | dict(result.details) | dict(more or {})
+        )
         if ended.files:
             details["changed"] = True
         if ended.locations:
@@ -173,9 +176,8 @@ class Calls:
                 case ShellTool():
                     command = tool.command(args, self._state.workspace)
                     result = await run_command(self._state, call, self.title(call), command)
-                    if self._state.artifacts is not None:
-                        keep_text = partial(shortened_text, result.text, call.name, self._state.artifacts)
-                        result = replace(result, text=await anyio.to_thread.run_sync(keep_text))
+                case JobTool():
+                    result = await run_job(self._state, call, self.title(call), tool.request(args))
                 case _:
                     raise ToolError("UNAVAILABLE", f"{call.name} cannot be run here")
             outcome.ok = not result.is_error

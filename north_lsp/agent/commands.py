@@ -1,66 +1,107 @@
-"""Running an approved command, and what the model is told of it."""
+"""Running a command: asked about unless an earlier answer allows it, and what became of it."""
 
 import os
-import re
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache, partial
+import time
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.command_output import notes_of, told
 from north_lsp.agent.deciding import record, remember
-from north_lsp.agent.editor import CommandReview, Terminal
+from north_lsp.agent.editor import CommandReview
 from north_lsp.agent.events import CallEnded, CallRunning
+from north_lsp.agent.jobs import start_job
 from north_lsp.agent.results import Result, StopTurn, ok
 from north_lsp.agent.shell_changes import observed
+from north_lsp.agent.shell_setup import is_protected_name
 from north_lsp.agent.state import TurnState
+from north_lsp.agent.tails import without_tail
+from north_lsp.agent.terminals import in_terminal
 from north_lsp.agent.transcript import text_of
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
-from north_lsp.review.interceptor import better_tool
+from north_lsp.review.interceptor import Better, Pattern, better_tool
 from north_lsp.review.rules import Place
-from north_lsp.shell.output import Captured, OutputSink
 from north_lsp.shell.runner import Place as ShellPlace
 from north_lsp.shell.runner import Ran
-from north_lsp.shell.sandbox import InForce, Sandbox, probe
+from north_lsp.shell.sandbox import InForce, probe
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.storage.settings import Settings
 from north_lsp.tools.base import Command
-from north_lsp.workspace.protected import write_rule
 
-_STATUSES = {"run": "ran", "always": "always", "rule": "always", "all": "auto", "deny": "denied", "stop": "cancelled"}
-_DENIED = re.compile(
-    r"permission denied|read-only file system|operation not permitted|network is unreachable|could not resolve host"
-    r"|name resolution|connection refused|EACCES|EROFS|EPERM|ENETUNREACH|EAI_AGAIN|failed to lookup address",
-    re.IGNORECASE,
-)
-_TERMINAL_SECONDS = 1.0
+_STATUSES = {
+    "run": "ran", "terminal": "ran", "always": "always", "rule": "always", "all": "auto", "deny": "denied",
+    "stop": "cancelled",
+}  # fmt: skip
+_INTERACTIVE_SECONDS = 3600.0
+_MAX_EDITED_BYTES = 32 * 1024
 
 
-def sandbox_of(settings: Settings, roots: tuple[Path, ...], environ: Mapping[str, str]) -> Sandbox | None:
-    """The sandbox that the settings ask for; whether the machine has one shows when it is used."""
-    return Sandbox(roots, environ, _is_protected) if settings.sandbox == "workspace" else None
+@dataclass(frozen=True, slots=True)
+class _Approved:
+    """A command that may run: as the user left it, where, and whether in a terminal that the user types into."""
 
-
-def _is_protected(relative: str) -> bool:
-    """Quickly: a name alone is known from before, and only what lies in a hidden folder needs its whole path."""
-    folder, _, name = relative.rpartition("/")
-    if "." in folder and any(part.startswith(".") for part in folder.split("/")):
-        return write_rule(relative, relative) != "free"
-    return _is_protected_name(name)
-
-
-@lru_cache(maxsize=16_384)
-def _is_protected_name(name: str) -> bool:
-    return write_rule(name, name) != "free"
+    command: Command
+    shell: ShellPlace
+    auto: bool = False
+    interactive: bool = False
+    notes: tuple[str, ...] = ()
 
 
 async def run_command(state: TurnState, call: ToolCall, title: str, command: Command) -> Result:
     """Ask, unless an earlier answer allows it, and run. Raises StopTurn, ToolError."""
+    approved = await _approve(state, call, title, command)
+    if isinstance(approved, Result):
+        return approved
+    command = approved.command
+    await state.editor.show(CallRunning(call.id))
+    _log(state, "shell_run_start", command.command, callId=call.id, background=command.background)
+    started = time.monotonic()
+    if command.background and not approved.interactive:
+        cwd = command.cwd or state.runner.state(state.workspace.roots.main).cwd
+        return await start_job(state, call, title, replace(command, cwd=cwd), approved.shell, [*approved.notes])
+    roots = state.workspace.roots.roots
+    before = _protected_names(roots)
+    shorter = await anyio.to_thread.run_sync(without_tail, command)
+    ran: Ran | None = None
+    try:
+        ran = await _run(state, call, shorter, approved)
+    finally:
+        code, size = (None, None) if ran is None else (ran.exit_code, ran.output.total_bytes)
+        took = round((time.monotonic() - started) * 1000)
+        state.diagnostics.event("shell_run_complete", callId=call.id, durationMs=took, exitCode=code, bytes=size)
+    made = sorted(_protected_names(roots) - before) if ran.sandbox is not None else []
+    notes = [*approved.notes, *notes_of(ran, shorter, made), *state.runner.jobs.take_news()]
+    keep = partial(told, ran, shorter, state.artifacts, minimises=state.settings.shell.minimise, notes=notes)
+    text = await anyio.to_thread.run_sync(keep)
+    bad = ran.timed_out or (ran.exit_code != 0 and not ran.enough)
+    details: dict[str, object] = {
+        "exitCode": ran.exit_code,
+        "cancelled": False,
+        "timedOut": ran.timed_out,
+        "durationMs": ran.duration_ms,
+        "cwd": str(ran.cwd),
+        "truncated": text.shortened,
+    }
+    if text.number is not None:
+        details |= {"artifactId": str(text.number), "outputId": str(text.number)}
+    if approved.auto:
+        details["autoApproved"] = True
+    return Result(text.text, bad, CallEnded(call.id, title, not bad, visible(text.text)), details)
+
+
+def _log(state: TurnState, event: str, command: str, **data: object) -> None:
+    """The command's text is for the level `debug` only."""
+    state.diagnostics.event(event, **data)
+    state.diagnostics.debug(f"{event}_text", command=command)
+
+
+async def _approve(state: TurnState, call: ToolCall, title: str, command: Command) -> "_Approved | Result":
+    """A result means that it does not run. Raises StopTurn, ToolError."""
     runner = state.runner
     now = runner.state(state.workspace.roots.main)
     asked = replace(command, cwd=command.cwd or now.cwd)
@@ -71,44 +112,58 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     review = state.conversation.append(
         "review", reviewId=new_entry_id(()), kind="shell", toolCallId=call.id, request=request, status="pending"
     )
-    status, comment = str(verdict.status), None
-    if verdict.status is None:
-        await state.sync()
-        question = CommandReview(
-            call.id,
-            asked,
-            title,
-            verdict.may_remember,
-            verdict.warnings,
-            verdict.reasons,
-            verdict.rule.described() if verdict.rule is not None else None,
-            _held_words(held) if runner.sandboxed and not outside else None,
-        )
-        decision = await state.editor.review_command(question)
-        status, comment = _STATUSES[decision.kind], decision.comment
-        if decision.kind == "always" and verdict.may_remember:
-            await remember(state, partial(state.approvals.allow_command, command.command))
-        elif decision.kind == "rule" and verdict.may_remember and verdict.rule is not None:
-            await remember(state, partial(state.approvals.allow_rule, verdict.rule.to_json()))
-        elif decision.kind == "all" and verdict.may_remember:
-            await remember(state, state.approvals.enable_shell_auto_approve)
-    record(state, review["id"], status, comment)
+    if verdict.status is not None:
+        record(state, review["id"], verdict.status, None)
+        if verdict.used:
+            await anyio.to_thread.run_sync(state.approvals.note_use, verdict.used)
+        shell: ShellPlace = "outside" if outside else verdict.shell if verdict.status == "always" else "session"
+        return _Approved(command, shell, auto=True)
+    await state.sync()
+    question = CommandReview(
+        call.id,
+        asked,
+        title,
+        verdict.may_remember,
+        verdict.warnings,
+        verdict.reasons,
+        verdict.rule.described() if verdict.rule is not None else None,
+        _held_words(held) if runner.sandboxed and not outside else None,
+        may_use_terminal=not command.background and (outside or not runner.sandboxed),
+    )
+    _log(state, "shell_review_shown", command.command, callId=call.id, dangers=len(verdict.warnings))
+    decision = await state.editor.review_command(question)
+    status = _STATUSES[decision.kind]
+    _log(state, "shell_review_decision", command.command, callId=call.id, decision=decision.kind)
+    edited = _edited(command, decision.command) if status == "ran" else None
+    if decision.kind == "always" and verdict.may_remember:
+        await remember(state, partial(state.approvals.allow_command, command.command))
+    elif decision.kind == "rule" and verdict.may_remember and verdict.rule is not None:
+        await remember(state, partial(state.approvals.allow_rule, verdict.rule.to_json()))
+    elif decision.kind == "all" and verdict.may_remember:
+        await remember(state, state.approvals.enable_shell_auto_approve)
+    more = {"command": edited.command} if edited is not None else {}
+    record(state, review["id"], status, decision.comment, **more)
     if status == "cancelled":
         raise StopTurn
     if status == "denied":
-        data: dict[str, object] = {"denied": True} | ({"comment": comment} if comment else {})
+        data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
         return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the command was not run."))
-    await state.editor.show(CallRunning(call.id))
-    shell: ShellPlace = "outside" if outside else verdict.shell if verdict.status == "always" else "session"
-    roots = state.workspace.roots.roots
-    before = _protected_names(roots)
-    ran = await _run(state, call, asked, command, shell)
-    notes = _notes(ran, command, runner.sandboxed)
-    if ran.sandbox is not None and (made := sorted(_protected_names(roots) - before)):
-        notes.append(f"this command made {', '.join(made)}: programs may run what stands there; look at it first")
-    text = "\n".join([ran.output.text.rstrip("\n") or "(no output)", *notes])
-    bad = ran.timed_out or ran.exit_code != 0
-    return Result(text, bad, CallEnded(call.id, title, not bad, visible(text)))
+    notes = []
+    if edited is not None:
+        notes.append(f"The user changed the command before it ran. What ran: {edited.command}")
+    if decision.comment:
+        notes.append(f"The user says: {decision.comment}")
+    place: ShellPlace = "outside" if outside else "session"
+    return _Approved(edited or command, place, interactive=decision.kind == "terminal", notes=tuple(notes))
+
+
+def _edited(command: Command, text: str | None) -> Command | None:
+    """The command as the user changed it; None if they did not. Raises ToolError for what cannot be run."""
+    if text is None or text == command.command:
+        return None
+    if not text.strip() or "\0" in text or len(text.encode("utf-8", "replace")) > _MAX_EDITED_BYTES:
+        raise ToolError("INVALID_INPUT", "the command that the user put in its place cannot be run")
+    return replace(command, command=text)
 
 
 def _decide(
@@ -118,7 +173,14 @@ def _decide(
     settings, roots = state.settings, state.workspace.roots
     warnings = dangers(command.command, settings.shell_always_ask)
     if settings.shell_interceptor and not warnings and not _asked_for(state, command.command):
-        better = better_tool(command.command, {spec.name for spec in state.tools.specs(state.mode)})
+        rules = settings.shell.interceptor_rules
+        own = [
+            Pattern(row.pattern, Better(row.tool, row.reason or "it is what the user wants", row.name))
+            for row in rules
+            if row.enabled
+        ]
+        off = {row.name for row in rules if not row.enabled}
+        better = better_tool(command.command, {spec.name for spec in state.tools.specs(state.mode)}, own, off)
         if better is not None:
             raise ToolError(
                 "BLOCKED",
@@ -164,74 +226,42 @@ def _protected_names(roots: tuple[Path, ...]) -> set[str]:
     found: set[str] = set()
     for root in roots:
         try:
-            found |= {name for name in os.listdir(root) if _is_protected_name(name)}
+            found |= {name for name in os.listdir(root) if is_protected_name(name)}
         except OSError:
             continue
     return found
 
 
-def _notes(ran: Ran, command: Command, sandboxed: bool) -> list[str]:
-    notes = []
-    if ran.timed_out:
-        notes.append(f"stopped after {command.timeout:g} s (time limit); a command that goes on belongs behind `&`")
-    elif ran.exit_code is None:
-        notes.append("missing exit status")
-    elif ran.exit_code:
-        notes.append(f"exit code {ran.exit_code}")
-    if ran.output.truncated:
-        notes.append(f"(the output is shortened: {ran.output.total_lines} lines, {ran.output.total_bytes} bytes)")
-    if ran.moved:
-        notes.append(f"the shell is now in {ran.cwd}")
-    if ran.shell_ended:
-        notes.append(f"the shell ended; the next command starts a new one in {ran.cwd}")
-    if ran.left_running:
-        notes.append(f"background processes still running: {', '.join(map(str, ran.left_running))}")
-    if ran.sandbox is not None and ran.exit_code != 0 and _DENIED.search(ran.output.text):
-        notes.append(
-            "This ran in a sandbox, which may be what denied it: only the workspace and the temporary folder "
-            f"({ran.sandbox.temp}) can be written, git's and other protected files and the home folder are closed, and "
-            "there is no network. If it is needed, call again with `outside_sandbox: true`: the user is asked."
-        )
-    return notes
+async def _run(state: TurnState, call: ToolCall, command: Command, approved: _Approved) -> Ran:
+    started = time.monotonic()
+    main = state.workspace.roots.main
 
-
-async def _run(state: TurnState, call: ToolCall, asked: Command, command: Command, shell: ShellPlace) -> Ran:
     async def on_output(text: str) -> None:
-        await state.editor.show(CallRunning(call.id, visible(text)))
+        passed = time.monotonic() - started
+        clock = f"[{passed:.0f} s of at most {command.timeout:g} s]" if passed >= 1 else ""
+        await state.editor.show(CallRunning(call.id, visible("\n".join(filter(None, (text, clock))))))
 
-    if state.settings.shell_client_terminal and not state.runner.sandboxed:
-        cwd = asked.cwd or state.workspace.roots.main
+    if approved.interactive or (state.settings.shell_client_terminal and not state.runner.sandboxed):
+        cwd = command.cwd or state.runner.state(main).cwd
         argv = state.runner.argv_without_shell(command.command)
-        terminal = await state.editor.open_terminal(argv, cwd, state.runner.added)
+        added = {} if approved.interactive else state.runner.added
+        terminal = await state.editor.open_terminal(argv, cwd, added)
+        if terminal is None and approved.interactive:
+            raise ToolError("UNAVAILABLE", "a terminal that the user types into is not available here")
         if terminal is not None:
             await state.editor.show(CallRunning(call.id, terminal=terminal.id))
+            seconds = _INTERACTIVE_SECONDS if approved.interactive else command.timeout
             async with observed(state, call.id, command.command):
-                return await _in_terminal(state, terminal, command.timeout, cwd)
+                return await in_terminal(terminal, seconds, cwd)
+    spill = None if state.artifacts is None else partial(state.artifacts.stream, "shell_run")
     async with observed(state, call.id, command.command):
         return await state.runner.run(
-            command.command, command.cwd, command.timeout, on_output, shell, state.workspace.roots.main
+            command.command,
+            command.cwd,
+            command.timeout,
+            on_output,
+            approved.shell,
+            main,
+            spill,
+            enough=command.head if command.tail is None else None,
         )
-
-
-async def _in_terminal(state: TurnState, terminal: Terminal, seconds: float, cwd: Path) -> Ran:
-    """Wait for a command in the editor's terminal; it is killed at the time limit and on cancellation."""
-    started = anyio.current_time()
-    code: int | None = None
-    timed_out = False
-    try:
-        with anyio.move_on_after(seconds) as limit:
-            code = await terminal.wait()
-        timed_out = limit.cancelled_caught
-        if timed_out:
-            await terminal.kill()
-        sink = OutputSink()
-        sink.feed((await terminal.output()).encode("utf-8", "replace"))
-        captured: Captured = sink.finish()
-    except anyio.get_cancelled_exc_class():
-        with anyio.CancelScope(shield=True), anyio.move_on_after(_TERMINAL_SECONDS):
-            await terminal.kill()
-        raise
-    finally:
-        with anyio.CancelScope(shield=True), anyio.move_on_after(_TERMINAL_SECONDS):
-            await terminal.release()
-    return Ran(code, captured, timed_out, round((anyio.current_time() - started) * 1000), (), cwd)

@@ -25,6 +25,10 @@ class Diagnostics:
     def event(self, name: str, **data: object) -> None:
         self.log.event("info", name, **self._bound(data))
 
+    def debug(self, name: str, **data: object) -> None:
+        """For what may have contents: the user has to ask for it."""
+        self.log.event("debug", name, **self._bound(data))
+
     def failure(self, where: str, error: BaseException) -> None:
         """An exception that nobody expected: the only place where its text and its stack go."""
         stack = "".join(traceback.format_exception(error))

@@ -13,13 +13,14 @@ def shortened(digest: Digest, tool: str, artifacts: Artifacts) -> dict[str, obje
     return digest.data | {"outputId": str(number), "digestNote": note}
 
 
-def shortened_text(text: str, tool: str, artifacts: Artifacts) -> str:
-    """The output of a command: its beginning and its end, if it has many more lines than those."""
+def shortened_text(text: str, tool: str, artifacts: Artifacts, number: int | None = None) -> str:
+    """The output of a command: its beginning and its end, if it has many more lines than those. `number` is that of the
+    artifact that has the whole already."""
     lines = text.rstrip("\n").split("\n")
     left = len(lines) - COMMAND_HEAD - COMMAND_TAIL
     if left <= 1:
         return text
-    number = artifacts.add(tool, text)
+    number = artifacts.add(tool, text) if number is None else number
     note = f"... {left} more lines: expand_output with outputId {number} ..."
     closing = f"Complete output: artifact://{number}"
     return "\n".join([*lines[:COMMAND_HEAD], note, *lines[-COMMAND_TAIL:], closing])

@@ -27,10 +27,12 @@ class EditDecision:
 
 @dataclass(frozen=True, slots=True)
 class CommandDecision:
-    """`deny` is the safe default."""
+    """`deny` is the safe default. With `run` the user may have put another `command` in its place; `terminal` runs it
+    in a terminal of the editor's that the user types into."""
 
-    kind: Literal["run", "always", "rule", "all", "deny", "stop"]
+    kind: Literal["run", "terminal", "always", "rule", "all", "deny", "stop"]
     comment: str | None = None
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class EditReview:
 @dataclass(frozen=True, slots=True)
 class CommandReview:
     """A question about a command; it is shown whole. `reasons` say why what the user allowed before does not cover it,
-    `rule` describes what "rule" would allow from now on, `held` what holds the command while it runs."""
+    `rule` describes what "rule" would allow from now on, `held` what holds the command while it runs, and
+    `may_use_terminal` that "terminal" may be offered."""
 
     call_id: str
     command: Command
@@ -57,6 +60,7 @@ class CommandReview:
     reasons: tuple[str, ...] = ()
     rule: str | None = None
     held: str | None = None
+    may_use_terminal: bool = False
 
 
 class Terminal(Protocol):

@@ -1,7 +1,8 @@
 """What a tool call comes to, and the one envelope in which it reaches the model (text-first tools aside)."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from north_lsp.agent.events import CallEnded
 from north_lsp.errors import ToolError
@@ -13,11 +14,12 @@ class StopTurn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call came to: the text for the model, and the event for people."""
+    """What a call came to: the text for the model, the event for people, and `details` for the log."""
 
     text: str
     is_error: bool
     ended: CallEnded
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
 def _json(value: object) -> str:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
 from north_lsp.agent.checkpoints import Checkpoints
-from north_lsp.agent.commands import sandbox_of
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
@@ -22,6 +22,7 @@ from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
+from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
@@ -32,8 +33,8 @@ from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_comma
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.shell.environment import command_environment
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.keeping import Keeper
+from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
@@ -61,6 +62,7 @@ class Environment:
     costs: CostKeeper
     fallbacks: Fallbacks
     settings: Settings = field(default_factory=Settings)
+    shells: Keeper | None = None
 
 
 class Session:
@@ -98,11 +100,17 @@ class Session:
         self.retry_control = RetryControl()
         self._steering = Steering()
         secrets = secret_names(environment.catalog)
-        environ = command_environment(environment.environ, secrets, environment.settings.shell_pass_variables)
-        environ["NORTH_SESSION_ID"] = conversation.id
-        withheld = frozenset(environment.environ.keys() - environ.keys())
-        sandbox = sandbox_of(environment.settings, self.roots, environ)
-        self._runner = CommandRunner(environ, environment.background, self.roots[0], sandbox, withheld)
+        own = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
+        self._runner = make_runner(
+            environment.settings,
+            environment.environ,
+            secrets,
+            self.roots,
+            own,
+            environment.background,
+            environment.shells,
+        )
+        self._own_commands: list[dict[str, Any]] = []  # what the user ran beside a turn, to be stored behind it
 
     @property
     def id(self) -> str:
@@ -149,8 +157,11 @@ class Session:
         stopped: Stopped = "cancelled"
         try:
             with scope:
-                async with self._turn_lock:
-                    stopped = await (self._run_turn(parts) if own is None else self._run_own(parts, own))
+                if own is not None:
+                    stopped = await self._run_own(own)
+                else:
+                    async with self._turn_lock:
+                        stopped = await self._run_turn(parts)
         finally:
             self._scopes.remove(scope)
         return "cancelled" if scope.cancelled_caught else stopped
@@ -204,6 +215,7 @@ class Session:
             self._steering.close()
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
+                self._store_own()
                 await self._sync()
                 await self._environment.costs.settle()
                 if (problem := self._environment.costs.take_problem()) is not None:
@@ -219,13 +231,38 @@ class Session:
         entry = self._conversation.append("message", message=message)
         await self._editor.show(UserSaid(entry["id"], shown_text(message)))
 
-    async def _run_own(self, parts: tuple[Part, ...], own: OwnCommand) -> Stopped:
-        """A command that the user typed (`!ls`): no model, no question."""
+    async def _run_own(self, own: OwnCommand) -> Stopped:
+        """A command that the user typed (`!ls`): no model, no question; beside a turn in a shell of its own."""
+        beside = self._turn_lock.locked()
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
-        await run_own_command(own, self._conversation, self._runner, self._editor, self.roots[0], self._sync)
+
+        async def store(entry: dict[str, Any]) -> None:
+            self._own_commands.append(entry)
+            if not beside or not self._turn_lock.locked():
+                self._store_own()
+                await self._sync()
+
+        run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self.roots[0], store)
+        if beside:
+            await run("own")
+        else:
+            async with self._turn_lock:
+                await run("outside")
         return "end_turn"
 
+    def _store_own(self) -> None:
+        """What the user ran beside a turn, now that no call waits for its result."""
+        for entry in self._own_commands:
+            self._conversation.append("message", **entry)
+        self._own_commands.clear()
+
+    def take_over_shell(self, other: "Session") -> None:
+        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs."""
+        if other.roots == self.roots:
+            self._runner.take_over(other._runner)
+
     async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
+        self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
         content = [{"type": "context", "text": text} for text in self._news] + await to_log(parts, self._workspace)
         self._news.clear()
         first = self._conversation.title is None
@@ -292,6 +329,18 @@ class Session:
         approvals = self._approvals
         change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
         await self._switch(change)
+
+    async def permissions(self) -> list[Permission]:
+        """What runs or is written without a question in this project."""
+        return await anyio.to_thread.run_sync(self._approvals.listed)
+
+    async def revoke(self, id: str) -> bool:
+        """Take back one of `permissions`; False if there is none of that id."""
+        found = await anyio.to_thread.run_sync(self._approvals.revoke_id, id)
+        if (error := self._approvals.write_error) is not None:
+            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
+        await self._editor.show(ApprovalsChanged())
+        return found
 
     async def _switch(self, change: Callable[[], None]) -> None:
         await anyio.to_thread.run_sync(change)

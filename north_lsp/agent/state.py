@@ -1,7 +1,7 @@
 """What one turn works with; made by the session, fixed for the turn."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +15,7 @@ from north_lsp.providers.base import Failed, Provider, Usage
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.settings import Settings
@@ -30,6 +31,12 @@ class ProjectApprovals(CommandApprovals, Protocol):
     def allow_command(self, command: str) -> None: ...
 
     def allow_rule(self, rule: dict[str, Any]) -> None: ...
+
+    def listed(self) -> list[Permission]: ...
+
+    def revoke_id(self, id: str) -> bool: ...
+
+    def note_use(self, used: Sequence[str | Mapping[str, object]]) -> None: ...
 
     def edits_auto_accepted(self) -> bool: ...
 

@@ -11,9 +11,10 @@ import anyio
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import CallEnded, CallNamed, CallReady, CallRunning, Event, UserSaid
 from north_lsp.agent.prompt import Part, Words
+from north_lsp.agent.terminals import in_terminal
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.runner import CommandRunner, Place, Ran
 from north_lsp.storage.conversation import Conversation
 
 _SECONDS = 3600.0
@@ -25,17 +26,22 @@ _SHOWN_WIDTH = 4000
 
 @dataclass(frozen=True, slots=True)
 class OwnCommand:
-    """`excluded` (typed with `!!`) keeps it from the model."""
+    """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there."""
 
     command: str
     excluded: bool
+    in_terminal: bool = False
 
 
 def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
-    """The command in a prompt that begins with `!`, and has nothing else; None for any other prompt."""
+    """The command in a prompt that begins with `!` or `/terminal`, and has nothing else; None for any other prompt."""
     if len(parts) != 1 or not isinstance(parts[0], Words):
         return None
     text = parts[0].text.strip()
+    slash, _, rest = text.partition(" ")
+    if slash == "/terminal":
+        command = rest.strip()
+        return OwnCommand(command, excluded=False, in_terminal=True) if command and "\0" not in command else None
     excluded = text.startswith("!!")
     command = text.lstrip("!").strip() if text.startswith("!") else ""
     return OwnCommand(command, excluded) if command and "\0" not in command else None
@@ -47,7 +53,8 @@ async def run_own_command(
     runner: CommandRunner,
     editor: Editor,
     root: Path,
-    sync: Callable[[], Awaitable[None]],
+    store: Callable[[dict[str, Any]], Awaitable[None]],
+    place: Place,
 ) -> None:
     """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
     entry_id = conversation.reserve_id()
@@ -68,7 +75,7 @@ async def run_own_command(
         await editor.show(CallRunning(entry_id, visible(text)))
 
     try:
-        ran = await runner.run(own.command, None, _SECONDS, on_output, "outside", root)
+        ran = await _ran(own, runner, editor, root, place, entry_id, on_output)
         kept = ran.output.text.rstrip("\n").split("\n")
         text = "\n".join(kept[-_CONTEXT_LINES:])[-_CONTEXT_CHARACTERS:]
         message |= {"output": text, "exitCode": ran.exit_code, "cancelled": ran.timed_out}
@@ -77,9 +84,28 @@ async def run_own_command(
         message |= {"output": error.message, "cancelled": False}
     finally:
         with anyio.CancelScope(shield=True):
-            conversation.append("message", entry_id=entry_id, message=message)
-            await sync()
+            await store({"entry_id": entry_id, "message": message})
             await editor.show(_ending(entry_id, message))
+
+
+async def _ran(
+    own: OwnCommand,
+    runner: CommandRunner,
+    editor: Editor,
+    root: Path,
+    place: Place,
+    entry_id: str,
+    on_output: Callable[[str], Awaitable[None]],
+) -> Ran:
+    """Raises ToolError."""
+    if not own.in_terminal:
+        return await runner.run(own.command, None, _SECONDS, on_output, place, root)
+    cwd = runner.state(root).cwd
+    terminal = await editor.open_terminal(runner.argv_without_shell(own.command), cwd, {})
+    if terminal is None:
+        raise ToolError("UNAVAILABLE", "a terminal that you can type into is not available here")
+    await editor.show(CallRunning(entry_id, terminal=terminal.id))
+    return await in_terminal(terminal, _SECONDS, cwd)
 
 
 def own_command_events(entry_id: str, message: Mapping[str, Any]) -> Iterator[Event]:

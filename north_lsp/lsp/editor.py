@@ -81,6 +81,9 @@ class PlainEditor:
     async def review_command(self, review: CommandReview) -> CommandDecision:
         command = review.command
         parts = [f"Run this command in {command.cwd}?", command.command]
+        parts += [command.description] if command.description else []
+        limit = "in the background" if command.background else f"at most {command.timeout:g} s"
+        parts.append(f"Unattended, {limit}.")
         parts += [review.held] if review.held else []
         parts += [f"This command {warning}." for warning in review.warnings]
         parts += [f"Not allowed by what you allowed before: {reason}." for reason in review.reasons]

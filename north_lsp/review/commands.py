@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from north_lsp.review.parsing import NotSimple, parse
 from north_lsp.review.programs import changes_shell
-from north_lsp.review.rules import Place, Rule, bounded, covered, propose
+from north_lsp.review.rules import Place, Rule, bounded, covered, matches, propose
 from north_lsp.workspace.protected import write_reason
 
 _SEGMENT_END = re.compile(r"[\n;|&]")
@@ -35,7 +35,8 @@ class Verdict:
     """`status` is what the review's record says of a command that the user's own earlier word allows, else None.
     `warnings` are shown with the question, as ends of "This command …"; `reasons` say why an earlier word does not
     cover it; `may_remember` is false for commands that ask every time; `rule` is the narrowest rule that could be
-    remembered; `shell` is where it runs if it is not asked about."""
+    remembered; `shell` is where it runs if it is not asked about; `used` are the entries of the allowlist that allow
+    it."""
 
     status: Literal["always", "auto"] | None
     warnings: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class Verdict:
     reasons: tuple[str, ...] = ()
     rule: Rule | None = None
     shell: Shell = "session"
+    used: tuple[str | Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,25 @@ def judge(
     if allowed and changes:
         reasons += [f"an earlier command {change}, which may give it another meaning" for change in changes]
     if allowed and not changes:
-        return Verdict("always", shell="session" if _changes_state(command) else "clean")
+        used = (
+            [command.strip()] if approvals.command_allowed(command) else entries_used(command, rules, approvals, place)
+        )
+        return Verdict("always", shell="session" if _changes_state(command) else "clean", used=tuple(used))
     return Verdict(None, (), in_root, tuple(reasons), propose(command, place) if not allowed else None)
+
+
+def entries_used(
+    command: str, rules: Sequence[Rule], approvals: CommandApprovals, place: Place
+) -> list[str | Mapping[str, object]]:
+    """The first entry that covers each part of a command that is covered."""
+    used: list[str | Mapping[str, object]] = []
+    for simple in parse(command):
+        entry: str | Mapping[str, object] | None = simple.source if approvals.command_allowed(simple.source) else None
+        if entry is None:
+            entry = next((rule.to_json() for rule in rules if matches(rule, simple, place.roots, place.cwd)), None)
+        if entry is not None and entry not in used:
+            used.append(entry)
+    return used
 
 
 def _changes_state(command: str) -> bool:

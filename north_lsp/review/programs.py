@@ -13,11 +13,17 @@ from north_lsp.review.parsing import Simple, Word
 
 Standing = Literal["free", "writer", "project", "never"]
 
-_SED_SAFE = re.compile(
-    r"(?:(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)(?:,(?:\d+|\$|\+\d+|/(?:[^/\\\n]|\\.)*/))?!?\s*)?"
-    r"(?:[pdqQ=]|s(?P<s>[/|#,:@])(?:[^\\\n]|\\[^\n])*?(?P=s)(?:[^\\\n]|\\[^\n])*?(?P=s)[gpiI\d]*)\Z"
+_SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\[^\n])*/I?)"
+# A delimiter ends its part wherever it stands unescaped, so that each part is certain and no flag can hide in it.
+_SED_COMMAND = re.compile(
+    rf"\s*(?:{_SED_ADDRESS}(?:\s*,\s*(?:[+~]\d+|{_SED_ADDRESS}))?\s*(?:!\s*)?)?"
+    r"(?:[pPdDnNgGhHxlqQ=](?:\d+)?|[bt:]\s*\w*"
+    r"|(?P<kind>[sy])(?P<end>[/|#,:@!_%])"
+    r"(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?P<flags>[gpiI\d]*))"
+    r"\s*(?:;|\n|\Z)"
 )
-_JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\$ENV|\bimport\b|\binclude\b|\$__prog_args|input_filename|\bdebug\b")
+_PRINTF_ASSIGNS = re.compile(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
+_JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\bENV\b|\bimport\b|\binclude\b|__prog_args|input_filename|\bmodulemeta\b")
 _LONG_ENOUGH = 4
 
 
@@ -60,6 +66,8 @@ def excluded(simple: Simple) -> str | None:
             return _cd(rest)
         case "date":
             return _date(rest)
+        case "printf" if (why := _printf(rest)) is not None:
+            return why
         case "jq" if any(_JQ_REACHES.search(word.text) for word in rest):
             return "the filter of jq reads variables or other files"
     row = next((row for pattern, row in _table()["flags"].items() if _matches(name, pattern)), None)
@@ -74,14 +82,17 @@ def writes_repository(simple: Simple) -> bool:
 
 
 def _flags(row: Mapping[str, Any], words: Sequence[Word]) -> str | None:
-    operands, open = 0, True
+    operands, open, is_value = 0, True, False
     for word in words:
         text = word.text
-        if open and text == "--":
+        if is_value:
+            is_value = False
+        elif open and text == "--":
             open = False
         elif open and text.startswith("-") and text != "-":
             if text in row.get("words", ()) or _has_flag(text, row):
                 return f"`{text}` {row['reason']}"
+            is_value = len(text) == 2 and text[1] in row.get("takes", "")
         else:
             if text in row.get("words", ()):
                 return f"`{text}` {row['reason']}"
@@ -165,17 +176,28 @@ def _sed(words: Sequence[Word]) -> str | None:
             operands.append(text)
     if not scripts:
         scripts = operands[:1]
-    for script in scripts:
-        if not all(_SED_SAFE.match(part.strip()) for part in _sed_commands(script)):
-            return "the script of sed does more than print, delete and substitute"
+    if any(not _sed_is_safe(script) for script in scripts):
+        return "the script of sed does more than print, delete and substitute"
     return None if scripts else "sed without a script"
 
 
-def _sed_commands(script: str) -> list[str]:
-    """Only scripts of one command, or of several without a substitution, are taken apart."""
-    if "\n" in script:
-        return ["?"]
-    return script.split(";") if not re.search(r"[sy/\\]", script) else [script]
+def _sed_is_safe(script: str) -> bool:
+    at = 0
+    while at < len(script):
+        match = _SED_COMMAND.match(script, at)
+        if match is None or (match["kind"] == "y" and match["flags"]):
+            return False
+        at = match.end()
+    return bool(script)
+
+
+def _printf(words: Sequence[Word]) -> str | None:
+    """The builtin one assigns to variables (`-v`, `%n`)."""
+    if any(_PRINTF_ASSIGNS.search(word.text.replace("%%", "")) for word in words):
+        return "`%n` sets a variable"
+    if words and words[0].is_glob:
+        return "the format is a pattern of file names"
+    return None
 
 
 def _tar(words: Sequence[Word]) -> str | None:
@@ -183,6 +205,9 @@ def _tar(words: Sequence[Word]) -> str | None:
     row = _table()["flags"]["tar"]
     texts = [word.text for word in words]
     if texts and not texts[0].startswith("-"):
+        # The letters' values are the next words: none of the letters is one.
+        if any(letter in row["short"] for letter in texts[0]):
+            return f"`{texts[0]}` {row['reason']}"
         texts[0] = f"-{texts[0]}"
     lists = False
     for text in texts:

@@ -19,14 +19,43 @@ _EXECUTING = re.compile(
 )
 _OFF = {"core.fsmonitor": ("false", "0", "no", ""), "log.showsignature": ("false",), "commit.gpgsign": ("false",),
         "tag.gpgsign": ("false",)}  # fmt: skip
+_MAX_NESTED = 20
 _READ_HOOKS = ("post-index-change", "fsmonitor-watchman", "reference-transaction")
 
 Ask = Callable[[list[str], Path], str | None]
 
 
 def what_git_would_run(cwd: Path, *, writes: bool, ask: Ask = run_git) -> str | None:
-    """The first key or hook of the repository at `cwd` that names a program; None if there is none. A repository that
-    cannot be asked counts as one that does. Runs git: call it on a thread."""
+    """The first key or hook of the repository at `cwd`, or of one nested in it that git looks into, that names a
+    program; None if there is none. A repository that cannot be asked counts as one that does. Runs git: call it on a
+    thread."""
+    if (found := _would_run(cwd, writes, ask)) is not None:
+        return found
+    nested = _nested(cwd, ask)
+    if len(nested) > _MAX_NESTED:
+        return f"more than {_MAX_NESTED} repositories are nested in this one"
+    for folder in nested:
+        if (found := _would_run(folder, writes, ask)) is not None:
+            return f"{found} of the nested repository {folder.name}"
+    return None
+
+
+def _nested(cwd: Path, ask: Ask) -> list[Path]:
+    """The repositories that `status` and `diff` look into, at any depth."""
+    found: list[Path] = []
+    waiting = [cwd]
+    while waiting and len(found) <= _MAX_NESTED:
+        here = waiting.pop()
+        top = (ask(["rev-parse", "--show-toplevel"], here) or "").rstrip("\n")
+        listed = ask(["ls-files", "--stage", "-z", "--full-name", ":/"], here) if top else None
+        for row in (listed or "").split("\0"):
+            if row.startswith("160000 ") and os.path.lexists(folder := Path(top) / row.partition("\t")[2] / ".git"):
+                found.append(folder.parent)
+                waiting.append(folder.parent)
+    return found
+
+
+def _would_run(cwd: Path, writes: bool, ask: Ask) -> str | None:
     if (where := ask(["rev-parse", "--git-dir", "--git-common-dir"], cwd)) is None:
         return None if _is_outside(cwd) else "a configuration that cannot be read"
     listed = ask(["config", "-z", "--list", "--show-scope", "--includes"], cwd)

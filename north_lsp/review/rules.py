@@ -112,7 +112,7 @@ def _covered_one(
     judged = standing(simple.program)
     if judged.standing == "never":
         return Asks(f"no rule covers it: {simple.program} {judged.reason}", simple.source)
-    matching = [rule for rule in rules if _matches(rule, simple, place.roots, cwd)]
+    matching = [rule for rule in rules if matches(rule, simple, place.roots, cwd)]
     if not matching:
         return Asks("no rule covers it", simple.source)
     if (why := excluded(simple)) is not None:
@@ -134,7 +134,8 @@ def _covered_one(
     return None
 
 
-def _matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
+def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
+    """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
     words = simple.words
     size = len(rule.words)
     if len(words) < size or any(

@@ -48,6 +48,7 @@ _DRAIN_SECONDS = 2.0
 _POLL_SECONDS = 0.01
 _SETTLING_LOOKS = 20
 _SETTLING_SECONDS = 0.001
+_CHILDLESS_SECONDS = 0.1
 _READ = 65_536
 _READS_AT_ONCE = 32
 _MAX_REPORT = 4 << 20
@@ -88,6 +89,8 @@ class Bash:
         self._nonce = ""
         self._code: int | None = None
         self._broken = False
+        self._limit: anyio.CancelScope | None = None
+        self.hurried = False
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: InForce | None = None
@@ -103,10 +106,15 @@ class Bash:
         folder: Path,
         sandbox: Mapping[str, Any] | None,
         background: anyio.abc.TaskGroup,
+        *,
+        terminal: bool = True,
+        startup: str = "",
     ) -> "Bash":
-        """A shell that has answered. `folder` is the shell's own. Raises ToolError."""
+        """A shell that has answered. `folder` is the shell's own; without `terminal` commands print into a pipe;
+        `startup` are lines that it reads first. Raises ToolError."""
         made: list[Bash] = []
-        spawn = partial(cls._spawn, bash, dict(environ), cwd, folder, sandbox)
+        output = os.openpty if terminal else os.pipe
+        spawn = partial(cls._spawn, bash, dict(environ), cwd, folder, sandbox, output)
         try:
             await anyio.to_thread.run_sync(lambda: made.append(spawn()))
         except BaseException:  # cancelled while it was made: the thread has made it all the same
@@ -117,7 +125,7 @@ class Bash:
         background.start_soon(shell._pump)
         try:
             with anyio.fail_after(_START_SECONDS):
-                await shell._begin()
+                await shell._begin(startup)
         except TimeoutError:
             shell.kill()
             raise ToolError("UNAVAILABLE", f"{bash} did not answer within {_START_SECONDS:g} s") from None
@@ -128,13 +136,20 @@ class Bash:
 
     @classmethod
     def _spawn(
-        cls, bash: str, environ: dict[str, str], cwd: Path, folder: Path, sandbox: Mapping[str, Any] | None
+        cls,
+        bash: str,
+        environ: dict[str, str],
+        cwd: Path,
+        folder: Path,
+        sandbox: Mapping[str, Any] | None,
+        output: Callable[[], tuple[int, int]],
     ) -> "Bash":
-        master, tty = os.openpty()
+        master, tty = output()
         stdin_read, stdin_write = os.pipe()
         control_read, control_write = os.pipe()
         ours, theirs = (master, stdin_write, control_read), (tty, stdin_read, control_write)
-        _plain_terminal(tty)
+        if os.isatty(tty):
+            _plain_terminal(tty)
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         config: dict[str, Any] = {"tty": tty, "stdin": stdin_read, "control": control_write, "argv": argv}
         config["sandbox"] = None if sandbox is None else {**sandbox, "cwd": str(cwd)}
@@ -159,7 +174,7 @@ class Bash:
             os.set_blocking(fd, False)
         return cls(process, *ours, folder)
 
-    async def _begin(self) -> None:
+    async def _begin(self, startup: str) -> None:
         first = await self._next_record()
         if first.startswith("X ") or not first.startswith("P "):
             reason = first[2:] or "it ended at once"
@@ -169,7 +184,12 @@ class Bash:
             self.in_force = InForce(**in_force)
             self._inside = Path(self.in_force.temp)
         self._nonce = uuid.uuid4().hex
-        await self._tell(f"{_CLEAN}; {_RESET}\n{self._reporting(self._nonce)}")
+        read = ""
+        if startup:
+            await self._write_script(startup)
+            quiet = f"</dev/null >/dev/null 2>&1 {TTY_FD}>&- {CONTROL_FD}>&-"
+            read = f"\\builtin . {shlex.quote(self.script)} {quiet}\n{_CLEAN}; {_RESET}\n"
+        await self._tell(f"{_CLEAN}; {_RESET}\n{read}{self._reporting(self._nonce)}")
         if await self._reported(self._nonce) is None:
             raise ToolError("UNAVAILABLE", "the shell ended as it started")
         self.first = self.report
@@ -238,9 +258,17 @@ class Bash:
 
     # -- a command -----------------------------------------------------------------------------------------
 
-    async def run(self, command: str, setup: str, seconds: float, feed: Callable[[bytes], None], marked: str) -> Ended:
-        """Run a command. `setup` are lines of North's own that come first; `marked` is put into its environment. On
-        cancellation the command goes on: call `stop`."""
+    async def run(
+        self,
+        command: str,
+        setup: str,
+        seconds: float,
+        feed: Callable[[bytes], None],
+        marked: str,
+        stdin: str = "/dev/null",
+    ) -> Ended:
+        """Run a command. `setup` are lines of North's own that come first; `marked` is put into its environment; it
+        reads from the file `stdin`. On cancellation the command goes on: call `stop`."""
         nonce = self._nonce = uuid.uuid4().hex
         cutter = Cutter(nonce)
         before = set(children_of(self.pid))
@@ -254,10 +282,13 @@ class Bash:
         self._on_bytes = on_bytes
         timed_out = False
         try:
-            await self._write_script(command, nonce)
-            await self._tell(f"{setup}\n{self._calling(nonce, marked)}\n{self._reporting(nonce)}")
+            await self._write_script(command)
+            await self._tell(f"{setup}\n{self._calling(nonce, marked, stdin)}\n{self._reporting(nonce)}")
+            self.hurried = False
             with anyio.move_on_after(seconds) as limit:
+                self._limit = limit
                 code = await self._reported(nonce)
+            self._limit = None
             if limit.cancelled_caught:
                 timed_out = True
                 code = await self.stop(before)
@@ -324,10 +355,29 @@ class Bash:
         """The file that a command is read from, as the shell names it in its messages."""
         return str(self._inside / ".north-command")
 
+    def inside(self, name: str) -> str:
+        """A file of the shell's own folder, as the shell sees it."""
+        return str(self._inside / name)
+
+    async def until_childless(self, feed: Callable[[bytes], None]) -> None:
+        """Wait for what a command left running, and go on taking its output."""
+        self._on_bytes = feed
+        try:
+            while self.alive and children_of(self.pid):
+                await anyio.sleep(_CHILDLESS_SECONDS)
+        finally:
+            self._on_bytes = None
+
+    def hurry(self) -> None:
+        """The time of the command that runs is over now."""
+        if self._limit is not None:
+            self.hurried = True
+            self._limit.deadline = anyio.current_time()
+
     def processes(self) -> set[int]:
         return set(children_of(self.pid))
 
-    async def _write_script(self, command: str, nonce: str) -> None:
+    async def _write_script(self, command: str) -> None:
         script = self._folder / ".north-command"
         data = command.encode("utf-8", "surrogateescape") + b"\n"
 
@@ -344,12 +394,12 @@ class Bash:
         except OSError as error:
             raise ToolError("IO_ERROR", f"the command cannot be handed to the shell: {error.strerror}") from None
 
-    def _calling(self, nonce: str, marked: str) -> str:
+    def _calling(self, nonce: str, marked: str, stdin: str) -> str:
         script = shlex.quote(self.script)
         printf = r"\builtin printf '__NORTH_%s_%s__'"
         return (
             f"{printf} START {nonce}; {MARK}={marked} \\builtin . {script} "
-            f"</dev/null 1>&{TTY_FD} 2>&{TTY_FD} {TTY_FD}>&- {CONTROL_FD}>&-; "
+            f"<{shlex.quote(stdin)} 1>&{TTY_FD} 2>&{TTY_FD} {TTY_FD}>&- {CONTROL_FD}>&-; "
             f"{_CLEAN}; {printf} END {nonce}; "
             f"\\builtin printf 'D {nonce} %s\\0' \"$POSIXLY_CORRECT\" >&{CONTROL_FD}; \\unset POSIXLY_CORRECT"
         )

@@ -7,6 +7,7 @@ _DROPPED = {
     "PS1", "PS2", "PS4", "PROMPT_COMMAND", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "ENV", "TMOUT", "MAIL", "MAILPATH",
     "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "HISTFILE",
 }  # fmt: skip
+_NO_CI = ("NORTH_BASH_NO_CI", "CLAUDE_BASH_NO_CI")
 UNATTENDED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
@@ -34,7 +35,8 @@ UNATTENDED = {
 _CREDENTIAL_NAME = re.compile(
     r"(?:^|_)(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|APIKEYS?|AUTH|COOKIES?|JWT|PAT|PRIVATE"
     r"|KEY|KEYS|ACCESSKEY|SECRETKEY|AUTHTOKEN|BEARER|DSN)(?:_(?:BASE64|B64|JSON|ID|FILE|PATH|\d+))?$"
-    r"|(?:^|_)(?:SECRET|PASSWORD|PRIVATE_KEY|ACCESS_KEY|API_KEY|AUTH_TOKEN)(?:_|$)",
+    r"|(?:^|_)(?:SECRET|PASSWORD|PRIVATE_KEY|ACCESS_KEY|API_KEY|AUTH_TOKEN)(?:_|$)"
+    r"|(?:PASSWORD|PASSWD|PASSPHRASE|SSHPASS|APIKEY|SECRET|TOKEN|BINDPW)$",  # PGPASSWORD, REDISCLIPASSWORD
     re.IGNORECASE,
 )
 _NO_CREDENTIAL = re.compile(r"^(?:SSH_AUTH_SOCK|GPG_TTY|XAUTHORITY|.*_PUBLIC_KEY|PWD|OLDPWD)$", re.IGNORECASE)
@@ -66,9 +68,16 @@ def looks_like_credential(name: str, value: str) -> bool:
 
 
 def command_environment(
-    environ: Mapping[str, str], secret_names: frozenset[str], passed: Collection[str] = ()
+    environ: Mapping[str, str],
+    secret_names: frozenset[str],
+    passed: Collection[str] = (),
+    added: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """What commands inherit: no pagers, editors or prompts, and no credentials but those that the user lets pass."""
+    """What commands inherit: no pagers, editors or prompts, and no credentials but those that the user lets pass.
+    `added` is what the user's settings give to commands, last."""
+    unattended = UNATTENDED
+    if any(environ.get(name) not in (None, "", "0") for name in _NO_CI):
+        unattended = {name: value for name, value in UNATTENDED.items() if name != "CI"}
     kept = {
         name: value
         for name, value in environ.items()
@@ -76,7 +85,7 @@ def command_environment(
         and not name.startswith("BASH_FUNC_")
         and (name in passed or (name not in secret_names and not looks_like_credential(name, value)))
     }
-    return kept | UNATTENDED
+    return kept | unattended | dict(added or {})
 
 
 def changes_meaning(name: str) -> bool:

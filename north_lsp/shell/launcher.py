@@ -242,7 +242,8 @@ def main(config: dict[str, Any]) -> None:
     for fd in keep:
         os.close(fd)
     try:
-        fcntl.ioctl(TTY_FD, termios.TIOCSCTTY, 0)
+        if os.isatty(TTY_FD):
+            fcntl.ioctl(TTY_FD, termios.TIOCSCTTY, 0)
         if sys.platform == "linux":
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         in_force = enter_sandbox(config["sandbox"]) if config["sandbox"] is not None else None

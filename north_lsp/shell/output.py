@@ -2,7 +2,9 @@
 
 import codecs
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from north_lsp.display import unfinished_escape, without_escapes
 
@@ -14,18 +16,33 @@ _LONGEST_HELD_ESCAPE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What is kept of an output. `truncated` says that a middle part was dropped and `text` says how much."""
+    """What is kept of an output. `truncated` says that a middle part was dropped and `text` says how much; `number` is
+    that of the artifact with the whole, if there is one."""
 
     text: str
     truncated: bool
     total_lines: int
     total_bytes: int
+    number: int | None = None
+
+
+class Spill(Protocol):
+    """Where the whole of a long output goes."""
+
+    number: int | None
+
+    def write(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class OutputSink:
-    """Takes chunks of bytes; memory stays flat however much comes."""
+    """Takes chunks of bytes; memory stays flat however much comes. What does not fit is written to what `spill` makes:
+    first what is there already, then everything."""
 
-    def __init__(self) -> None:
+    def __init__(self, spill: Callable[[], Spill] | None = None) -> None:
+        self._make_spill = spill
+        self._spill: Spill | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
         self._head = ""
@@ -40,6 +57,22 @@ class OutputSink:
     def total_bytes(self) -> int:
         return self._bytes
 
+    @property
+    def total_lines(self) -> int:
+        return self._lines
+
+    @property
+    def number(self) -> int | None:
+        """The artifact that has the whole."""
+        return None if self._spill is None else self._spill.number
+
+    def spill_now(self) -> None:
+        """Write everything from here on, without waiting for more than fits."""
+        if self._spill is None and self._make_spill is not None:
+            self._spill = self._make_spill()
+            if text := self.text():
+                self._spill.write(text)
+
     def feed(self, data: bytes) -> None:
         self._bytes += len(data)
         self._take(self._held + self._decoder.decode(data), final=False)
@@ -47,10 +80,11 @@ class OutputSink:
     def finish(self, hidden: str = "\0") -> Captured:
         """`hidden` is left out wherever it stands: the name of the file that bash read the command from."""
         self._take(self._held + self._decoder.decode(b"", True), final=True)
+        if self._spill is not None:
+            self._spill.close()
         lines = self._lines + (self._last != "\n")
-        return Captured(
-            self.text().replace(hidden, "") if hidden != "\0" else self.text(), self._dropped > 0, lines, self._bytes
-        )
+        text = self.text().replace(hidden, "") if hidden != "\0" else self.text()
+        return Captured(text, self._dropped > 0, lines, self._bytes, self.number)
 
     def text(self) -> str:
         tail = "".join(self._tail)
@@ -58,9 +92,9 @@ class OutputSink:
             return self._head + tail
         return f"{self._head}\n… {self._dropped} characters left out …\n{tail}"
 
-    def live(self) -> str:
+    def live(self, lines: int = _LIVE_LINES) -> str:
         """The last lines, for showing progress."""
-        return "\n".join(self.text().rstrip("\n").split("\n")[-_LIVE_LINES:])
+        return "\n".join(self.text().rstrip("\n").split("\n")[-lines:])
 
     def _take(self, raw: str, *, final: bool) -> None:
         self._held = ""
@@ -73,6 +107,10 @@ class OutputSink:
         text = _last_states(without_escapes(raw).replace("\r\n", "\n"))
         if not text:
             return
+        if self._spill is None and len(self._head) + self._tail_size + len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
+            self.spill_now()
+        if self._spill is not None:
+            self._spill.write(text)
         self._last = text[-1]
         self._lines += text.count("\n")
         if not self._dropped and len(self._head) < HEAD_CHARACTERS and not self._tail:

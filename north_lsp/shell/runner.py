@@ -1,8 +1,9 @@
 """The shells of one session: what one command changes, the next one finds; nothing is left behind by a cancel.
 
-Three shells at most, each started when it is first needed: `session` for what the user approves, `clean` for what a
-rule allows (nothing else ever runs there, so that no earlier command can have changed what a word means), `outside` for
-what the user lets run without the sandbox. Directory and harmless variables are carried from one to the other.
+Each shell is started when it is first needed: `session` for what the user approves, `clean` for what a rule allows
+(nothing else ever runs there, so that no earlier command can have changed what a word means), `outside` for what the
+user lets run without the sandbox, `own` for what the user runs beside a turn. Directory and harmless variables are
+carried from one to the other.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import anyio
 import anyio.abc
@@ -25,22 +26,28 @@ import anyio.to_thread
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.environment import UNATTENDED, changes_meaning
-from north_lsp.shell.output import Captured, OutputSink
+from north_lsp.shell.jobs import Jobs
+from north_lsp.shell.keeping import Keeper
+from north_lsp.shell.options import ShellOptions
+from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support
+from north_lsp.shell.snapshot import user_snapshot
 from north_lsp.shell.tree import end_now, end_tree, find_tree
 
-Place = Literal["session", "clean", "outside"]
+Place = Literal["session", "clean", "outside", "own"]
 
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0
+_ENOUGH_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
     processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
-    held the command, None outside."""
+    held the command, None outside; `lost` says why the shell was a new one, if earlier commands had left something in
+    the old one; `enough` that it was stopped, since the lines that were wanted were there."""
 
     exit_code: int | None
     output: Captured
@@ -51,6 +58,8 @@ class Ran:
     moved: bool = False
     shell_ended: bool = False
     sandbox: InForce | None = None
+    lost: str | None = None
+    enough: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +94,23 @@ class CommandRunner:
         start: Path | None = None,
         sandbox: Sandbox | None = None,
         withheld: frozenset[str] = frozenset(),
+        options: ShellOptions | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self._environ = dict(environ)
         self._background = background
         self._sandbox = sandbox
         self._start = start
         self._withheld = withheld
+        self._options = options or ShellOptions()
+        self._keeper = keeper or Keeper(background)
+        self._lost: str | None = None
+        self._last_used = 0.0
+        self.jobs = Jobs(self._launch_job, background)
         self._cwd: Path | None = None
         self._carried: dict[str, str | None] = {}
         self._live: dict[Place, _Live] = {}
-        self._locks: dict[Place, anyio.Lock] = {"session": anyio.Lock(), "clean": anyio.Lock(), "outside": anyio.Lock()}
+        self._locks: dict[Place, anyio.Lock] = {place: anyio.Lock() for place in get_args(Place)}
         self._folder: Path | None = None
         self._marks: set[str] = set()
         self._stopping: set[Bash] = set()
@@ -146,16 +162,19 @@ class CommandRunner:
         on_output: Callable[[str], Awaitable[None]],
         place: Place = "session",
         start: Path | None = None,
+        spill: Callable[[], Spill] | None = None,
+        enough: int | None = None,
     ) -> Ran:
         """Run to the end, the time limit or cancellation. With `cwd` the command runs there and the session's own
-        directory stays; without it, in the session's directory, which is `start` at first.
+        directory stays; without it, in the session's directory, which is `start` at first. What is too long to be kept
+        goes to `spill` as a whole. A command that goes on for long after `enough` lines is stopped.
 
         Raises ToolError when the shell cannot be started, or the sandbox that it is to run in.
         """
         if place == "outside" and self._sandbox is None:
             place = "session"
         async with self._locks[place]:
-            return await self._run(command, cwd, seconds, on_output, place, start)
+            return await self._run(command, cwd, seconds, on_output, place, start, OutputSink(spill), enough)
 
     async def _run(
         self,
@@ -165,6 +184,8 @@ class CommandRunner:
         on_output: Callable[[str], Awaitable[None]],
         place: Place,
         start: Path | None,
+        sink: OutputSink,
+        enough: int | None,
     ) -> Ran:
         started = time.monotonic()
         here = self._cwd = self._cwd or start or self._start or Path.cwd()
@@ -173,27 +194,37 @@ class CommandRunner:
             if cwd is not None:
                 raise ToolError("NOT_FOUND", f"the directory {where} does not exist")
             where = self._cwd = start or self._start or Path.home()
+        if not self._options.persistent:
+            await self._close_shells(lambda live: True)
         live = await self._shell(place, where)
+        lost, self._lost = self._lost, None
+        self._last_used = time.monotonic()
         mark = uuid.uuid4().hex
         self._marks.add(mark)
         before = live.bash.processes()
         was_used, live.used = live.used, True
-        sink = OutputSink()
         failed: ToolError | None = None
         ended = Ended(None, False, True, ())
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._show_progress, sink, on_output)
+                if enough is not None:
+                    tasks.start_soon(_stop_after, live.bash, sink, enough)
                 try:
-                    ended = await live.bash.run(command, self._setup(live, where), seconds, sink.feed, mark)
+                    ended = await live.bash.run(
+                        self._prefixed(command), self._setup(live, where), seconds, sink.feed, mark
+                    )
                 except ToolError as error:
                     failed = error
                 tasks.cancel_scope.cancel()
         except BaseException:
             # The turn is being cancelled: its answer must not wait for a grace period.
             self._background.start_soon(self._clean_up, place, live, before, mark)
+            sink.finish()
             raise
+        self._last_used = time.monotonic()
         if failed is not None:
+            sink.finish()
             raise failed
         left = ended.left_running
         after = where
@@ -204,30 +235,74 @@ class CommandRunner:
                 left = tuple(await anyio.to_thread.run_sync(find_tree, None, mark))
         else:
             after = live.bash.cwd() or where
-            if place == "session":
+            if place == "session" and self._options.persistent:
                 self._carry(live.bash)
         if ended.timed_out:
             await end_tree(partial(find_tree, None, mark), 0.0) if ended.gone else None
         if not left:
             self._marks.discard(mark)
-        moved = cwd is None and after != here
+        moved = cwd is None and after != here and self._options.persistent
         if moved:
             self._cwd = after
         duration = round((time.monotonic() - started) * 1000)
         return Ran(
             ended.exit_code,
             sink.finish(hidden=f"{live.bash.script}: "),
-            ended.timed_out,
+            ended.timed_out and not live.bash.hurried,
             duration,
             left,
             after if cwd is None else where,
             moved,
             ended.gone and was_used,
             live.bash.in_force,
+            lost,
+            ended.timed_out and live.bash.hurried,
         )
 
+    def _prefixed(self, command: str) -> str:
+        return f"{self._options.prefix} {command}" if self._options.prefix else command
+
+    # -- keeping -----------------------------------------------------------------------------------------
+
+    @property
+    def last_used(self) -> float:
+        """By the monotonic clock."""
+        return self._last_used
+
+    def is_open(self) -> bool:
+        """Whether any shell of this session lives."""
+        return any(live.bash.alive for live in self._live.values())
+
+    def is_busy(self) -> bool:
+        """Whether a command runs, or one that was put into the background does."""
+        return any(lock.locked() for lock in self._locks.values()) or any(
+            live.bash.alive and live.bash.processes() for live in self._live.values()
+        )
+
+    async def close_idle(self, why: str) -> None:
+        """Close the shells; the next command is told that what was in them is gone."""
+        if self.is_busy():
+            return
+        if any(live.used for place, live in self._live.items() if place in ("session", "outside")):
+            self._lost = why
+        await self._close_shells(lambda live: True)
+
+    async def _close_shells(self, which: "Callable[[_Live], bool]") -> None:
+        gone = [place for place, live in self._live.items() if which(live) and live.bash not in self._stopping]
+        for live in [self._live.pop(place) for place in gone]:
+            await _end(live.bash)
+
+    def take_over(self, other: "CommandRunner") -> None:
+        """Go on with the shells, the directory and the jobs of a session that ends."""
+        for name in ("_live", "_folder", "_marks", "_cwd", "_carried", "_lost", "_last_used"):
+            setattr(self, name, getattr(other, name))
+        other._live, other._folder, other._marks = {}, None, set()
+        self.jobs.take_over(other.jobs)
+
     async def end_all(self, grace: float) -> None:
-        """End the shells and whatever earlier commands left running. The runner can be used again afterwards."""
+        """End the shells, the jobs and whatever earlier commands left running. The runner can be used again
+        afterwards."""
+        await self.jobs.end_all(grace)
         marks, self._marks = self._marks, set()
         shells, self._live = [live.bash for live in self._live.values()], {}
         for bash in shells:
@@ -236,10 +311,7 @@ class CommandRunner:
             for mark in marks:
                 tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
         for bash in shells:
-            await anyio.to_thread.run_sync(
-                end_now, lambda bash=bash: [*bash.processes(), bash.pid] if bash.alive else []
-            )
-            bash.close()
+            await _end(bash)
         if self._folder is not None:
             folder, self._folder = self._folder, None
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
@@ -255,15 +327,21 @@ class CommandRunner:
             return live
         if live is not None:
             self._live.pop(place).bash.close()
-        bash = shutil.which("bash", path=self._environ.get("PATH"))
-        if bash is None:
-            raise ToolError("UNAVAILABLE", "bash was not found on PATH", "install bash")
+        await self._keeper.admit(self)
+        snapshot = self._options.snapshot and place == "session"
+        new = await self._launch(place, cwd, outside=place in ("outside", "own"), snapshot=snapshot)
+        self._live[place] = live = _Live(new)
+        return live
+
+    async def _launch(self, name: str, cwd: Path, *, outside: bool, snapshot: bool = False) -> Bash:
+        """A new shell; `name` is that of its folder. Raises ToolError."""
+        bash = self._bash()
         described = None
         if self._folder is None:
             self._folder = await anyio.to_thread.run_sync(partial(_private_folder))
-        folder = self._folder / place
+        folder = self._folder / name
         folder.mkdir(mode=0o700, exist_ok=True)
-        if self._sandbox is not None and place != "outside":
+        if self._sandbox is not None and not outside:
             if not (has := support()).available:
                 raise ToolError(
                     "UNAVAILABLE",
@@ -271,9 +349,30 @@ class CommandRunner:
                     "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
                 )
             described = await anyio.to_thread.run_sync(self._sandbox.described, folder)
-        new = await Bash.start(bash, self._environ, cwd, folder, described, self._background)
-        self._live[place] = live = _Live(new)
-        return live
+        startup = await anyio.to_thread.run_sync(user_snapshot, bash, self._environ) if snapshot else ""
+        terminal = self._options.terminal and not self._environ.get("NORTH_NO_PTY")
+        return await Bash.start(
+            bash, self._environ, cwd, folder, described, self._background, terminal=terminal, startup=startup
+        )
+
+    def _bash(self) -> str:
+        """Raises ToolError."""
+        wanted = self._options.path or "bash"
+        found = shutil.which(wanted, path=self._environ.get("PATH"))
+        if found is None:
+            place = "on PATH" if self._options.path is None else "where the setting shell.path says"
+            raise ToolError("UNAVAILABLE", f"{wanted} was not found {place}", "install bash, or set shell.path")
+        return found
+
+    async def _launch_job(self, name: str, place: Place, cwd: Path) -> tuple[Bash, Path, str]:
+        """A shell of a job's own, its folder, and the lines that make it like the one of `place`."""
+        changes: dict[str, str | None] = dict(self._carried)
+        live = self._live.get(place)
+        if place != "clean" and live is not None and live.bash.first is not None and live.bash.report is not None:
+            changes = _changed(live.bash.first, live.bash.report)
+        bash = await self._launch(name, cwd, outside=place in ("outside", "own"))
+        assert self._folder is not None
+        return bash, self._folder / name, "; ".join(_exporting(changes, {})) or "\\builtin :"
 
     def _setup(self, live: _Live, where: Path) -> str:
         """Lines that bring a shell to where the command is to run."""
@@ -281,13 +380,9 @@ class CommandRunner:
         if live.bash.cwd() != where:
             lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
         if live is not self._live.get("session"):
-            for name in live.exports.keys() | self._carried.keys():
-                if live.exports.get(name, "") == self._carried.get(name, "") and name in live.exports:
-                    continue
-                value = self._carried.get(name, self._environ.get(name))
-                lines.append(
-                    f"\\builtin unset {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
-                )
+            names = live.exports.keys() | self._carried.keys()
+            wanted = {name: self._carried.get(name, self._environ.get(name)) for name in names}
+            lines += _exporting(wanted, live.exports)
             live.exports = dict(self._carried)
         return "; ".join(lines) or "\\builtin :"
 
@@ -308,6 +403,8 @@ class CommandRunner:
                 if code is None:
                     if self._live.get(place) is live:
                         del self._live[place]
+                    if place != "clean":
+                        self._lost = "the shell did not answer after the cancel and was replaced"
                     live.bash.close()
                     await end_tree(partial(find_tree, None, mark), 0.0)
                 elif place == "session":
@@ -331,8 +428,30 @@ def _changed(first: ShellReport, now: ShellReport) -> dict[str, str | None]:
     return changed_exports(read_exports(first.exports), read_exports(now.exports))
 
 
+def _exporting(wanted: Mapping[str, str | None], has: Mapping[str, str | None]) -> list[str]:
+    """Lines that give variables their values; None takes one away."""
+    return [
+        f"\\builtin unset {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
+        for name, value in wanted.items()
+        if name not in has or has[name] != value
+    ]
+
+
 def _private_folder() -> Path:
     return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+
+
+async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:
+    """What `| head` would have ended by itself; there is some time for what ends soon anyway."""
+    while sink.total_lines < lines:
+        await anyio.sleep(_UPDATE_SECONDS)
+    await anyio.sleep(_ENOUGH_SECONDS)
+    bash.hurry()
+
+
+async def _end(bash: Bash) -> None:
+    await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+    bash.close()
 
 
 def _ask_to_end(bash: Bash) -> None:

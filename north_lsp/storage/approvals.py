@@ -7,10 +7,11 @@ and one of the user's own. A cloned repository can so neither allow anything nor
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import (
@@ -27,7 +28,21 @@ from north_lsp.storage.locations import Locations
 Content = dict[str, Any]
 Switch = Literal["editsAutoAccept", "shellAutoApprove"]
 
+Origin = Literal["user", "project", "session"]
+
 _VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A switch, an exact command or a rule. `origin` "project" means that only the project's file has it, so that it
+    allows nothing; "session" that it could not be stored. Times are as in the file."""
+
+    id: str
+    permission: str | Content
+    origin: Origin
+    since: str | None
+    last_used: str | None
 
 
 class Approvals:
@@ -45,6 +60,7 @@ class Approvals:
         self._unsaved_switches: dict[Switch, bool] = {}
         self._unsaved_commands: set[str] = set()
         self._unsaved_rules: list[Content] = []
+        self._noted: dict[str, str] = {}
 
     def edits_auto_accepted(self) -> bool:
         return self._is_on("editsAutoAccept")
@@ -122,6 +138,58 @@ class Approvals:
         self._unsaved_commands.discard(permission if isinstance(permission, str) else "")
         self._unsaved_rules = [rule for rule in self._unsaved_rules if rule != permission]
         self._save([(self._own, _is_approvals, record), (self._allowlist, _is_allowlist, share)])
+
+    def note_use(self, used: Sequence[str | Mapping[str, object]]) -> None:
+        """Keep when permissions were last used, to the day."""
+        today = timestamp()[:10]
+        new = [one for one in used if self._noted.get(_id(one)) != today]
+        if not new:
+            return
+        self._noted |= {_id(one): today for one in new}
+
+        def record(content: Content) -> None:
+            for one in new:
+                group, key = ("allowed", one) if isinstance(one, str) else ("rules", _key(dict(one)))
+                row = content.get(group, {}).get(key)
+                if isinstance(row, dict):
+                    row["lastUsed"] = today
+
+        error = self.write_error
+        self._save([(self._own, _is_approvals, record)])
+        self.write_error = error  # nothing is lost for the user if this cannot be stored
+
+    def listed(self) -> list[Permission]:
+        """All that is in force, and what the project's file has that this user has not accepted."""
+        own, shared = _read(self._own, _is_approvals), _read(self._allowlist, _is_allowlist)
+        found = [
+            Permission(switch, switch, "user", _when(own.get(switch)), None)
+            for switch in get_args(Switch)
+            if self._is_on(switch)
+        ]
+        entries = [*(text for text in _commands(shared) if isinstance(text, str)), *self._unsaved_commands]
+        records: list[tuple[str | Content, object, bool]] = [
+            (text.strip(), _allowed(own).get(text.strip()), text in self._unsaved_commands) for text in entries
+        ]
+        records += [(rule, _rules_record(own).get(_key(rule)), False) for rule in _rules(shared)]
+        records += [(rule, None, True) for rule in self._unsaved_rules]
+        for entry, row, unsaved in records:
+            origin: Origin = "session" if unsaved else "user" if row is not None else "project"
+            found.append(Permission(_id(entry), entry, origin, _when(row), _when(row, "lastUsed")))
+        return list({one.id: one for one in found}.values())
+
+    def revoke_id(self, id: str) -> bool:
+        """Take back one of `listed`; False if there is none of that name."""
+        found = next((one for one in self.listed() if one.id == id), None)
+        if found is None:
+            return False
+        match found.permission:
+            case "editsAutoAccept":
+                self.disable_edits_auto_accept()
+            case "shellAutoApprove":
+                self.disable_shell_auto_approve()
+            case permission:
+                self.revoke(permission)
+        return True
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -227,6 +295,17 @@ def _is_approvals(content: object) -> bool:
 def _key(rule: Content) -> str:
     """A rule's name in the user's own record: its content, spelled in one way."""
     return json.dumps(rule, sort_keys=True, separators=(",", ":"))
+
+
+def _id(permission: str | Mapping[str, object]) -> str:
+    if permission in get_args(Switch):
+        return str(permission)
+    return f"command:{permission}" if isinstance(permission, str) else f"rule:{_key(dict(permission))}"
+
+
+def _when(row: object, key: str = "at") -> str | None:
+    value = row.get(key) if isinstance(row, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _rules(content: Content) -> list[Content]:

@@ -1,5 +1,7 @@
 """Full outputs of a conversation's tool calls: `<n>.<tool>.log` in the conversation's own folder."""
 
+import io
+import os
 import re
 import threading
 from contextlib import suppress
@@ -39,6 +41,19 @@ class Artifacts:
                 while sum(map(len, self._held.values())) > MAX_HELD_BYTES and len(self._held) > 1:
                     del self._held[min(self._held)]
             return number
+
+    def stream(self, tool: str) -> "ArtifactStream":
+        """A new text that is written piece by piece. Never raises: what cannot be written has no number."""
+        with self._lock:
+            number = self._next()
+            path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
+            try:
+                private_directory(self.folder)
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            except OSError:
+                return ArtifactStream(None, None)
+            self._make_room()
+        return ArtifactStream(number, os.fdopen(fd, "wb", buffering=0))
 
     def numbers(self) -> list[int]:
         """The numbers that can be read."""
@@ -97,3 +112,34 @@ class Artifacts:
             with suppress(OSError):
                 stored[number].unlink()
                 total -= sizes[number]
+
+
+class ArtifactStream:
+    """One artifact while it is written. `number` is None where it cannot be; beyond the limit of one artifact the rest
+    is left out, and the text says so."""
+
+    def __init__(self, number: int | None, file: "io.RawIOBase | io.FileIO | None") -> None:
+        self.number = number
+        self._file = file
+        self._room = MAX_ARTIFACT_BYTES - 100
+
+    def write(self, text: str) -> None:
+        if self._file is None:
+            return
+        data = text.encode("utf-8", "replace")
+        over = len(data) > self._room
+        try:
+            self._file.write(
+                data[: self._room] + (b"\n(the rest was left out: too long to be kept)\n" if over else b"")
+            )
+        except OSError:
+            self.number = None
+            over = True
+        self._room -= len(data)
+        if over:
+            self.close()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

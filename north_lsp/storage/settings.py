@@ -8,6 +8,7 @@ from typing import Literal, cast, get_args
 
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.shell_settings import ShellSettings, shell_settings
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -61,6 +62,7 @@ class Settings:
     shell_interceptor: bool = True
     shell_client_terminal: bool = False
     edits: EditSettings = field(default_factory=EditSettings)
+    shell: ShellSettings = field(default_factory=ShellSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -100,6 +102,7 @@ def load_settings(locations: Locations) -> Settings:
         reader.flag("shell.interceptor.enabled", Settings.shell_interceptor),
         reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
         _edit_settings(reader),
+        shell_settings(reader),
     )
 
 
@@ -175,6 +178,22 @@ class _Reader:
             return ()
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise self._error(key, f"{key} has to be a list of texts")
+        return tuple(value)
+
+    def dictionary(self, key: str) -> dict[str, str]:
+        value = self._find(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            raise self._error(key, f"{key} has to be an object of texts")
+        return value
+
+    def rows(self, key: str) -> tuple[Mapping[str, object], ...]:
+        value = self._find(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+            raise self._error(key, f"{key} has to be a list of objects")
         return tuple(value)
 
     def patterns(self, key: str) -> tuple[str, ...]:

@@ -67,13 +67,34 @@ class Outputs(Protocol):
 @dataclass(frozen=True, slots=True)
 class Command:
     """A shell command to be approved and run. `cwd` is absolute, None for the directory that the shell is in; `timeout`
-    in seconds; `outside` asks for a run without the sandbox, which the user decides on every time."""
+    in seconds; `outside` asks for a run without the sandbox, which the user decides on every time. `head` and `tail`
+    are numbers of lines of the output; a `background` command becomes a job; `notices` are for the model."""
 
     command: str
     cwd: Path | None
     timeout: float
     description: str | None = None
     outside: bool = False
+    head: int | None = None
+    tail: int | None = None
+    background: bool = False
+    notices: tuple[str, ...] = ()
+
+
+JobAction = Literal["list", "output", "wait", "kill", "input"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What is to be done with commands in the background; `seconds` is for waiting."""
+
+    action: JobAction
+    id: str = ""
+    lines: int = 40
+    seconds: float = 30.0
+    pattern: str | None = None
+    port: int | None = None
+    text: str = ""
 
 
 @dataclass
@@ -166,3 +187,15 @@ class ShellTool(Tool):
     @abstractmethod
     def command(self, args: Any, workspace: Workspace) -> Command:
         """What is to be run. Raises ToolError."""
+
+
+class JobTool(Tool):
+    """Looks after commands that were put into the background."""
+
+    approval = "none"
+    kind = "execute"
+    modes = frozenset({"agent"})
+
+    @abstractmethod
+    def request(self, args: Any) -> JobRequest:
+        """What is to be done. Raises ToolError."""

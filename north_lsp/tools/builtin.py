@@ -23,6 +23,7 @@ from north_lsp.tools.get_file_outline import GetFileOutline
 from north_lsp.tools.get_file_symbols import GetFileSymbols
 from north_lsp.tools.get_line_count import GetLineCount
 from north_lsp.tools.hotfiles import Hotfiles
+from north_lsp.tools.job import JobControl
 from north_lsp.tools.list_root import ListRoot
 from north_lsp.tools.read_around import ReadAround
 from north_lsp.tools.read_file import ReadFile
@@ -43,7 +44,9 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     looking = (ListRoot(), FindFiles(), SearchText(), ReadFile(), ReadAround(), GetLineCount(), ReadReadme())
     structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
-    return Registry([*looking, *structure, *project, *edit_tools(), UndoEdit(), ShellRun()], _HIDDEN[variant])
+    return Registry(
+        [*looking, *structure, *project, *edit_tools(), UndoEdit(), ShellRun(), JobControl()], _HIDDEN[variant]
+    )
 
 
 def edit_tools() -> list[EditTool]:

@@ -1,22 +1,40 @@
 """`shell_run`: one command in the session's shell, after the user's approval."""
 
+import math
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Command, ShellTool, Workspace
 from north_lsp.tools.registry import Arguments
 
-_MAX_COMMAND_BYTES = 32 * 1024
+MAX_COMMAND_BYTES = 32 * 1024
+DEFAULT_SECONDS = 60.0
+_MIN_SECONDS, _MAX_SECONDS = 1.0, 3600.0
+_MAX_LINES = 10_000
+_MAX_DESCRIPTION = 80
 
 
 class ShellRunArgs(Arguments):
     command: str = Field(min_length=1)
     cwd: str | None = Field(None, description="For this command only; relative to the workspace root.")
-    timeout: float = Field(60, ge=1, le=3600, description="Seconds.")
+    timeout: float = Field(DEFAULT_SECONDS, description="Seconds, 1 to 3600.")
+    head: int | None = Field(None, description="Only the first lines of the output.")
+    tail: int | None = Field(None, description="Only the last lines of the output.")
+    background: bool = Field(False, description="Start it as a job and go on; it may read what job input sends.")
     outside_sandbox: bool = Field(False, description="After a denial by the sandbox: ask the user to run it outside.")
-    description: str | None = Field(None, max_length=80, description="Why, shown to the user.")
+    description: str | None = Field(None, description="Why, in at most 80 characters, shown to the user.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _milliseconds(cls, values: Any) -> Any:
+        """Models that were trained on other tools send `timeoutMs`."""
+        if isinstance(values, dict) and "timeout" not in values:
+            given = values.get("timeoutMs")
+            if isinstance(given, int | float) and not isinstance(given, bool):
+                return {**values, "timeout": given / 1000}
+        return values
 
 
 class ShellRun(ShellTool):
@@ -24,17 +42,10 @@ class ShellRun(ShellTool):
     args = ShellRunArgs
 
     def title(self, args: dict[str, Any]) -> str:
-        return f"Running {args.get('command', '…')}"
+        return f"{'Starting' if args.get('background') is True else 'Running'} {args.get('command', '…')}"
 
     def command(self, args: ShellRunArgs, workspace: Workspace) -> Command:
-        if not args.command.strip():
-            raise ToolError("INVALID_INPUT", "the command is blank")
-        if "\0" in args.command:
-            raise ToolError("INVALID_INPUT", "the command contains a NUL character")
-        if len(args.command.encode("utf-8", "replace")) > _MAX_COMMAND_BYTES:
-            raise ToolError(
-                "TOO_LARGE", f"the command is longer than {_MAX_COMMAND_BYTES} bytes", "write a script file"
-            )
+        check_command(args.command)
         cwd = None
         if args.cwd is not None:
             resolved = workspace.roots.resolve(args.cwd)
@@ -42,4 +53,33 @@ class ShellRun(ShellTool):
                 state = "is not a folder" if resolved.exists else "does not exist"
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")
             cwd = resolved.path
-        return Command(args.command, cwd, args.timeout, args.description, args.outside_sandbox)
+        notices: list[str] = []
+        seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices)
+        head, tail = (
+            None if given is None else round(_within(given, 1, _MAX_LINES, name, notices))
+            for name, given in (("head", args.head), ("tail", args.tail))
+        )
+        description = args.description
+        if description is not None and len(description) > _MAX_DESCRIPTION:
+            description = f"{description[: _MAX_DESCRIPTION - 1]}…"
+            notices.append(f"description was cut to {_MAX_DESCRIPTION} characters")
+        return Command(
+            args.command, cwd, seconds, description, args.outside_sandbox, head, tail, args.background, tuple(notices)
+        )
+
+
+def check_command(command: str) -> None:
+    """Raises ToolError for what is no command that could be run."""
+    if not command.strip():
+        raise ToolError("INVALID_INPUT", "the command is blank")
+    if "\0" in command:
+        raise ToolError("INVALID_INPUT", "the command contains a NUL character")
+    if len(command.encode("utf-8", "replace")) > MAX_COMMAND_BYTES:
+        raise ToolError("TOO_LARGE", f"the command is longer than {MAX_COMMAND_BYTES} bytes", "write a script file")
+
+
+def _within(given: float, least: float, most: float, name: str, notices: list[str]) -> float:
+    used = DEFAULT_SECONDS if math.isnan(given) else min(max(given, least), most)
+    if used != given:
+        notices.append(f"{name} {given:g} is out of range; {used:g} was used")
+    return used

@@ -81,3 +81,17 @@ def test_a_bare_repository_inside_is_not_trusted(repository: Path) -> None:
     inner = repository / "inner"
     subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
     assert what_git_would_run(inner, writes=False) is not None
+
+
+def test_a_nested_repository_that_git_looks_into_counts(repository: Path) -> None:
+    inner = repository / "lib" / "inner"
+    subprocess.run(["git", "init", "-q", str(inner)], check=True)
+    who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "one"], cwd=inner, check=True)
+    subprocess.run(["git", "add", "lib"], cwd=repository, check=True, capture_output=True)
+    assert what_git_would_run(repository, writes=False) is None
+    assert what_git_would_run(repository / "lib", writes=False) is None
+    subprocess.run(["git", "config", "core.fsmonitor", "touch made"], cwd=inner, check=True)
+    for cwd in (repository, repository / "lib"):
+        found = what_git_would_run(cwd, writes=False)
+        assert found == "the key `core.fsmonitor` of the nested repository inner"

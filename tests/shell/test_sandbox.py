@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from north_lsp.agent.commands import sandbox_of
+from north_lsp.agent.shell_setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.launcher import landlock_version
 from north_lsp.shell.runner import CommandRunner, Place, Ran

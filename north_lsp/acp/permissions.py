@@ -1,0 +1,29 @@
+"""`_north/permissions/*`: what the user has allowed in this project, and taking it back."""
+
+from collections.abc import Awaitable, Callable
+
+from north_lsp.acp import params as read
+from north_lsp.agent.permissions import what_it_allows
+from north_lsp.agent.session import Session
+from north_lsp.display import visible
+from north_lsp.rpc.messages import Params
+from north_lsp.rpc.peer import Call
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+
+
+def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
+    """The methods by name; `session_of` finds the session that the params name. Raises RpcError."""
+
+    async def listed(params: Params, call: Call) -> object:
+        rows = []
+        for one in await session_of(params).permissions():
+            row = {"id": one.id, "allows": visible(what_it_allows(one)), "origin": one.origin}
+            row |= {"since": one.since} if one.since else {}
+            rows.append(row | ({"lastUsed": one.last_used} if one.last_used else {}))
+        return {"permissions": rows}
+
+    async def revoke(params: Params, call: Call) -> object:
+        return {"revoked": await session_of(params).revoke(read.text(params, "id"))}
+
+    return {"_north/permissions/list": listed, "_north/permissions/revoke": revoke}

@@ -1,0 +1,82 @@
+"""Commands in the background: started after the same approval as others, looked after with the tool `job`."""
+
+import re
+
+from north_lsp.agent.events import CallEnded, CallRunning
+from north_lsp.agent.results import Result
+from north_lsp.agent.state import TurnState
+from north_lsp.display import one_line, visible
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.shell.jobs import Job
+from north_lsp.shell.runner import Place
+from north_lsp.tools.base import Command, JobRequest
+from north_lsp.workspace.search_child import may_take_for_ever
+
+_FIRST_LINES = 40
+
+
+async def start_job(
+    state: TurnState, call: ToolCall, title: str, command: Command, place: Place, notes: list[str]
+) -> Result:
+    """Start an approved command in the background. Raises ToolError."""
+    cwd = command.cwd or state.workspace.roots.main
+    artifacts = state.artifacts
+    spill = None if artifacts is None else (lambda: artifacts.stream("job"))
+    job = await state.runner.jobs.begin(command.command, place, cwd, spill)
+    where = f"; its whole output: artifact://{job.sink.number}" if job.sink.number is not None else ""
+    head = f"job {job.id} (pid {job.pid}) is {job.state()}{where}"
+    text = "\n".join([head, *_output(state, job, _FIRST_LINES), *command.notices, *notes])
+    failed = not job.running and job.exit_code != 0
+    details: dict[str, object] = {"jobId": job.id, "pid": job.pid, "cwd": str(cwd)}
+    if job.sink.number is not None:
+        details["artifactId"] = str(job.sink.number)
+    return Result(text, failed, CallEnded(call.id, title, not failed, visible(text)), details)
+
+
+def _output(state: TurnState, job: Job, lines: int) -> list[str]:
+    text = state.runner.jobs.output(job, lines)
+    return [text] if text.strip() else ["(no output yet)" if job.running else "(no output)"]
+
+
+async def run_job(state: TurnState, call: ToolCall, title: str, request: JobRequest) -> Result:
+    """What the tool `job` asks for. Raises ToolError."""
+    jobs = state.runner.jobs
+    await state.editor.show(CallRunning(call.id))
+    if request.action == "list":
+        rows = [f"{job.id}: {one_line(job.command, 200)} (pid {job.pid}), {job.state()}" for job in jobs.all()]
+        return _result(call, title, "\n".join(rows) or "there are no jobs")
+    job = jobs.find(request.id)
+    match request.action:
+        case "output":
+            text = "\n".join([f"job {job.id} {_is(job)}", *_output(state, job, request.lines)])
+        case "wait":
+            came = await jobs.wait(job, request.seconds, _pattern(request.pattern), request.port)
+            text = "\n".join([came, *_output(state, job, request.lines)])
+        case "kill":
+            await jobs.kill(job)
+            text = "\n".join([f"job {job.id} {job.state()}", *_output(state, job, request.lines)])
+        case "input":
+            jobs.send(job, request.text)
+            text = f"job {job.id} was sent {len(request.text.encode('utf-8', 'replace'))} bytes"
+    return _result(call, title, text)
+
+
+def _is(job: Job) -> str:
+    return f"is {job.state()}" if job.running else job.state()
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    if text is None:
+        return None
+    try:
+        found = re.compile(text, re.MULTILINE)
+    except re.error as error:
+        raise ToolError("INVALID_INPUT", f"the pattern is no regular expression: {error}") from None
+    if may_take_for_ever(text):
+        raise ToolError("INVALID_INPUT", "the pattern repeats what repeats, which can take for ever", "make it simpler")
+    return found
+
+
+def _result(call: ToolCall, title: str, text: str) -> Result:
+    return Result(text, False, CallEnded(call.id, title, True, visible(text)))

@@ -1,0 +1,242 @@
+"""Commands in the background: each in a shell of its own, its output kept, ended with the session at the latest."""
+
+import contextlib
+import math
+import os
+import re
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.shell.output import OutputSink, Spill
+from north_lsp.shell.tree import end_now, end_tree, find_tree, send
+
+if TYPE_CHECKING:
+    from north_lsp.shell.bash import Bash
+    from north_lsp.shell.runner import Place
+
+MAX_RUNNING = 8
+MAX_KEPT = 50
+_FIRST_OUTPUT_SECONDS = 2.0
+_GRACE_SECONDS = 2.0
+_POLL_SECONDS = 0.05
+_CONNECT_SECONDS = 0.2
+_INPUT = "input"
+
+Start = Callable[[str, "Place", Path], Awaitable[tuple["Bash", Path, str]]]
+
+
+@dataclass
+class Job:
+    """A command in the background. `exit_code` is negative for a signal, and None while it runs or if
+    it is not known."""
+
+    id: str
+    command: str
+    cwd: Path
+    pid: int
+    sink: OutputSink
+    bash: "Bash"
+    mark: str
+    started: float = field(default_factory=time.monotonic)
+    exit_code: int | None = None
+    seconds: float | None = None
+    killed: bool = False
+    input: int | None = None
+    ended: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def running(self) -> bool:
+        return not self.ended.is_set()
+
+    def state(self) -> str:
+        """For the model and for people."""
+        taken = time.monotonic() - self.started if self.seconds is None else self.seconds
+        if self.running:
+            return f"running for {taken:.0f} s"
+        how = (
+            "killed"
+            if self.killed
+            else "missing exit status"
+            if self.exit_code is None
+            else f"exit code {self.exit_code}"
+        )
+        return f"ended after {taken:.0f} s: {how}"
+
+
+class Jobs:
+    """One session's. `start` gives a new shell in a directory, its folder, and lines that set it up."""
+
+    def __init__(self, start: Start, background: anyio.abc.TaskGroup) -> None:
+        self._start = start
+        self._background = background
+        self._jobs: dict[str, Job] = {}
+        self._count = 0
+        self._news: list[str] = []
+
+    def all(self) -> list[Job]:
+        return list(self._jobs.values())
+
+    def find(self, id: str) -> Job:
+        """Raises ToolError NOT_FOUND naming those that there are."""
+        job = self._jobs.get(id)
+        if job is None:
+            known = "; ".join(f"{one.id} ({one.state()})" for one in self.all()) or "there are none"
+            raise ToolError("NOT_FOUND", f"there is no job {id!r}", f"jobs: {known}")
+        return job
+
+    def take_news(self) -> list[str]:
+        """One line for each job that has ended since the last time."""
+        news, self._news = self._news, []
+        return news
+
+    async def begin(self, command: str, place: "Place", cwd: Path, spill: Callable[[], Spill] | None = None) -> Job:
+        """Start a command; comes back with its first output, after two seconds or at its end. Raises ToolError."""
+        running = [job for job in self.all() if job.running]
+        if len(running) >= MAX_RUNNING:
+            names = ", ".join(job.id for job in running)
+            raise ToolError("CONFLICT", f"{MAX_RUNNING} jobs run already: {names}", "end one with job (action kill)")
+        if not cwd.is_dir():
+            raise ToolError("NOT_FOUND", f"the directory {cwd} does not exist")
+        self._count += 1
+        id = str(self._count)
+        bash, folder, setup = await self._start(f"job-{id}", place, cwd)
+        try:
+            os.mkfifo(folder / _INPUT, 0o600)
+            input = os.open(folder / _INPUT, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            bash.kill()
+            raise ToolError("IO_ERROR", f"the job's input cannot be made: {error.strerror}") from None
+        sink = OutputSink(spill)
+        sink.spill_now()
+        job = Job(id, command, cwd, bash.pid, sink, bash, uuid.uuid4().hex, input=input)
+        self._jobs[id] = job
+        for old in [one for one in self.all() if not one.running][: max(0, len(self._jobs) - MAX_KEPT)]:
+            del self._jobs[old.id]
+        self._background.start_soon(self._drive, job, setup)
+        with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
+            while job.running and not sink.total_bytes:
+                await anyio.sleep(_POLL_SECONDS)
+        return job
+
+    async def _drive(self, job: Job, setup: str) -> None:
+        bash = job.bash
+        try:
+            stdin = bash.inside(_INPUT)
+            ended = await bash.run(job.command, setup, math.inf, job.sink.feed, job.mark, stdin)
+            job.exit_code = ended.exit_code
+            if not ended.gone:
+                await bash.until_childless(job.sink.feed)
+        except ToolError as error:
+            job.sink.feed(error.message.encode())
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+                bash.close()
+                # A shell that ended by itself has left its processes to others.
+                await end_tree(partial(find_tree, None, job.mark), 0.0)
+                self._finish(job)
+
+    def _finish(self, job: Job) -> None:
+        job.seconds = time.monotonic() - job.started
+        job.sink.finish(hidden=f"{job.bash.script}: ")
+        if job.input is not None:
+            os.close(job.input)
+            job.input = None
+        job.ended.set()
+        if not job.killed:
+            self._news.append(f"job {job.id} (`{job.command.splitlines()[0][:100]}`) {job.state()}")
+
+    def output(self, job: Job, lines: int) -> str:
+        """Its last lines."""
+        return job.sink.live(lines).replace(f"{job.bash.script}: ", "")
+
+    async def wait(self, job: Job, seconds: float, wanted: re.Pattern[str] | None, port: int | None) -> str:
+        """Wait for its end, for a line that fits, or for a port on this machine to be open. Gives what came of it."""
+        seen = -1
+        with anyio.move_on_after(seconds):
+            while True:
+                was_running = job.running
+                if wanted is not None and job.sink.total_bytes != seen:
+                    seen = job.sink.total_bytes
+                    if await anyio.to_thread.run_sync(wanted.search, job.sink.text(), abandon_on_cancel=True):
+                        return f"the pattern was found; job {job.id} is {job.state()}"
+                if port is not None and await anyio.to_thread.run_sync(_is_open, port):
+                    return f"port {port} is open; job {job.id} is {job.state()}"
+                if not was_running:
+                    return f"job {job.id} {job.state()}"
+                await anyio.sleep(_POLL_SECONDS)
+        return f"nothing of it within {seconds:g} s; job {job.id} is {job.state()}"
+
+    async def kill(self, job: Job) -> None:
+        """End its whole tree: asked first, killed after two seconds. Idempotent."""
+        if not job.running:
+            return
+        job.killed = True
+        pids = job.bash.processes()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+            send(pids, number)
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await job.ended.wait()
+        if job.running:
+            bash = job.bash
+            await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+            await job.ended.wait()
+
+    def send(self, job: Job, text: str) -> None:
+        """Give it something to read. Raises ToolError."""
+        if job.input is None or not job.running:
+            raise ToolError("CONFLICT", f"job {job.id} {job.state()}")
+        data = text.encode("utf-8", "replace")
+        try:
+            written = os.write(job.input, data)
+        except BlockingIOError:
+            written = 0
+        if written < len(data):
+            raise ToolError(
+                "CONFLICT", f"job {job.id} took only {written} of {len(data)} bytes: it does not read its input"
+            )
+
+    def take_over(self, other: "Jobs") -> None:
+        """The jobs of a session that ends go on here."""
+        self._jobs, self._count, self._news = other._jobs, other._count, other._news
+        other._jobs, other._news = {}, []
+
+    async def end_all(self, grace: float) -> None:
+        """End all that run, side by side."""
+        running = [job for job in self.all() if job.running]
+        for job in running:
+            job.killed = True
+            send(job.bash.processes(), signal.SIGTERM)
+        with anyio.move_on_after(grace):
+            for job in running:
+                await job.ended.wait()
+        async with anyio.create_task_group() as tasks:
+            for job in running:
+                if job.running:
+                    tasks.start_soon(self._end, job)
+
+    async def _end(self, job: Job) -> None:
+        bash = job.bash
+        await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+        with contextlib.suppress(TimeoutError):
+            with anyio.fail_after(_GRACE_SECONDS):
+                await job.ended.wait()
+
+
+def _is_open(port: int) -> bool:
+    for address in ("127.0.0.1", "::1"):
+        with contextlib.suppress(OSError), socket.create_connection((address, port), _CONNECT_SECONDS):
+            return True
+    return False

@@ -1,0 +1,52 @@
+"""Long outputs of commands that went well, without the lines that say only that (`minimise.toml`). Pure."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_LEAST_LINES = 15
+_LONGEST_COMMAND = 2000
+_LONGEST_LINE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Minimised:
+    """`name` is the filter's; `left_out` counts lines."""
+
+    text: str
+    name: str
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    name: str
+    command: re.Pattern[str]
+    drop: re.Pattern[str]
+
+
+def minimise(command: str, output: str) -> Minimised | None:
+    """None where no filter holds, or where it would leave out little. For commands that succeeded only."""
+    command = command[:_LONGEST_COMMAND]
+    lines = output.splitlines(keepends=True)
+    if len(lines) < _LEAST_LINES:
+        return None
+    for row in _filters():
+        if row.command.search(command) is None:
+            continue
+        kept = [line for line in lines if row.drop.match(line[:_LONGEST_LINE].rstrip()) is None]
+        left_out = len(lines) - len(kept)
+        if left_out >= _LEAST_LINES - 5 and left_out * 3 >= len(lines):
+            return Minimised("".join(kept), row.name, left_out)
+    return None
+
+
+@cache
+def _filters() -> tuple[_Filter, ...]:
+    rows = tomllib.loads(files(__package__).joinpath("minimise.toml").read_text("utf-8"))["filters"]
+    return tuple(
+        _Filter(row["name"], re.compile(row["command"]), re.compile("|".join(f"(?:{one})" for one in row["drop"])))
+        for row in rows
+    )

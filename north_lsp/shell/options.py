@@ -1,0 +1,17 @@
+"""How a session's shells are made: what the user's settings say of them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ShellOptions:
+    """`path` is the bash to run (None: the one on PATH). Without `terminal` commands print into a pipe; without
+    `persistent` each command gets a shell of its own; `prefix` is put before every command. `snapshot` gives the
+    session's shell the user's own aliases and functions. A shell that nobody uses is closed after `idle` seconds."""
+
+    path: str | None = None
+    terminal: bool = True
+    persistent: bool = True
+    prefix: str = ""
+    snapshot: bool = False
+    idle: float = 3600.0

@@ -1,0 +1,16 @@
+"""The same waits, shorter: what is tested is their order."""
+
+import pytest
+
+from north_lsp.shell import bash
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (
+        ("_INTERRUPT_SECONDS", 0.4),
+        ("_ASK_SECONDS", 0.1),
+        ("_PROBE_SECONDS", 0.5),
+        ("_DRAIN_SECONDS", 0.6),
+    ):
+        monkeypatch.setattr(bash, name, seconds)
