@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from north_lsp.storage.settings import EditSettings
+from north_lsp.storage.limits import Limits
+from north_lsp.storage.settings import EditSettings, ReadSettings
 from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
@@ -110,6 +111,11 @@ class Workspace:
     outputs: Outputs | None = None
     edits: EditSettings = field(default_factory=EditSettings)
     revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
+    reading: ReadSettings = field(default_factory=ReadSettings)
+
+    @property
+    def limits(self) -> Limits:
+        return self.reading.limits
 
     @cached_property
     def trees(self) -> Trees:
