@@ -13,7 +13,7 @@ import anyio.to_thread
 from north_lsp.agent.deciding import record, remember
 from north_lsp.agent.editor import CommandReview, Terminal
 from north_lsp.agent.events import CallEnded, CallRunning
-from north_lsp.agent.results import Result, StopTurn, ok
+from north_lsp.agent.results import Kept, Result, StopTurn, ok
 from north_lsp.agent.shell_changes import observed
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import text_of
@@ -23,7 +23,7 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
 from north_lsp.review.interceptor import better_tool
 from north_lsp.review.rules import Place
-from north_lsp.shell.output import Captured, OutputSink
+from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.runner import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, Sandbox, probe
@@ -102,13 +102,22 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     shell: ShellPlace = "outside" if outside else verdict.shell if verdict.status == "always" else "session"
     roots = state.workspace.roots.roots
     before = _protected_names(roots)
-    ran = await _run(state, call, asked, command, shell)
+    spill = state.artifacts.stream(call.name) if state.artifacts is not None else None
+    try:
+        ran = await _run(state, call, asked, command, shell, spill)
+    finally:
+        if spill is not None:
+            spill.close()
     notes = _notes(ran, command, runner.sandboxed)
     if ran.sandbox is not None and (made := sorted(_protected_names(roots) - before)):
         notes.append(f"this command made {', '.join(made)}: programs may run what stands there; look at it first")
     text = "\n".join([ran.output.text.rstrip("\n") or "(no output)", *notes])
     bad = ran.timed_out or ran.exit_code != 0
-    return Result(text, bad, CallEnded(call.id, title, not bad, visible(text)))
+    kept = None
+    if ran.output.truncated:
+        number = spill.number if spill is not None else None
+        kept = Kept(number, ran.output.total_lines, ran.output.total_bytes)
+    return Result(text, bad, CallEnded(call.id, title, not bad, visible(text)), kept=kept)
 
 
 def _decide(
@@ -195,7 +204,9 @@ def _notes(ran: Ran, command: Command, sandboxed: bool) -> list[str]:
     return notes
 
 
-async def _run(state: TurnState, call: ToolCall, asked: Command, command: Command, shell: ShellPlace) -> Ran:
+async def _run(
+    state: TurnState, call: ToolCall, asked: Command, command: Command, shell: ShellPlace, spill: Spill | None
+) -> Ran:
     async def on_output(text: str) -> None:
         await state.editor.show(CallRunning(call.id, visible(text)))
 
@@ -206,14 +217,14 @@ async def _run(state: TurnState, call: ToolCall, asked: Command, command: Comman
         if terminal is not None:
             await state.editor.show(CallRunning(call.id, terminal=terminal.id))
             async with observed(state, call.id, command.command):
-                return await _in_terminal(state, terminal, command.timeout, cwd)
+                return await _in_terminal(state, terminal, command.timeout, cwd, spill)
     async with observed(state, call.id, command.command):
         return await state.runner.run(
-            command.command, command.cwd, command.timeout, on_output, shell, state.workspace.roots.main
+            command.command, command.cwd, command.timeout, on_output, shell, state.workspace.roots.main, spill
         )
 
 
-async def _in_terminal(state: TurnState, terminal: Terminal, seconds: float, cwd: Path) -> Ran:
+async def _in_terminal(state: TurnState, terminal: Terminal, seconds: float, cwd: Path, spill: Spill | None) -> Ran:
     """Wait for a command in the editor's terminal; it is killed at the time limit and on cancellation."""
     started = anyio.current_time()
     code: int | None = None
@@ -224,7 +235,7 @@ async def _in_terminal(state: TurnState, terminal: Terminal, seconds: float, cwd
         timed_out = limit.cancelled_caught
         if timed_out:
             await terminal.kill()
-        sink = OutputSink()
+        sink = OutputSink(spill)
         sink.feed((await terminal.output()).encode("utf-8", "replace"))
         captured: Captured = sink.finish()
     except anyio.get_cancelled_exc_class():

@@ -1,10 +1,12 @@
 """What a tool call comes to, and the one envelope in which it reaches the model (text-first tools aside)."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from north_lsp.agent.events import CallEnded
 from north_lsp.errors import ToolError
+from north_lsp.providers.base import Image
 
 
 class StopTurn(Exception):
@@ -12,12 +14,26 @@ class StopTurn(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """An output that was too long to be held. `number` is the artifact with the whole, None if it could not be written;
+    `lines` and `bytes` are those of the whole."""
+
+    number: int | None
+    lines: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """What a call came to: the text for the model, and the event for people."""
+    """What a call came to: the text for the model, and the event for people. `details` are stored beside it; `kept` is
+    the output of a command of which the text has a part only, `images` refer to blobs."""
 
     text: str
     is_error: bool
     ended: CallEnded
+    details: Mapping[str, object] = field(default_factory=dict)
+    kept: Kept | None = None
+    images: tuple[Image, ...] = ()
 
 
 def _json(value: object) -> str:

@@ -310,6 +310,11 @@ class Session:
             await self._editor.show(Notice("warning", text))
 
     @property
+    def artifacts(self) -> Artifacts | None:
+        """The full outputs of the conversation's calls."""
+        return self._artifacts
+
+    @property
     def undoing(self) -> Undoing:
         """What can be taken back; `take_back` does it."""
         return Undoing(self._checkpoints, self._workspace, self._editor)

@@ -10,6 +10,7 @@ from north_lsp import __version__
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.export import OtherConversations
 from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.undoing import Undoing
@@ -104,6 +105,8 @@ class SessionFactory:
         read, texts, seen = editor.read_unsaved, editor.unsaved_texts, Seen()
         edits = environment.settings.edits
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
+        others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
+        workspace = replace(workspace, conversations=others)
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)

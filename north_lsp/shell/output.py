@@ -3,6 +3,7 @@
 import codecs
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
 from north_lsp.display import unfinished_escape, without_escapes
 
@@ -22,10 +23,19 @@ class Captured:
     total_bytes: int
 
 
-class OutputSink:
-    """Takes chunks of bytes; memory stays flat however much comes."""
+class Spill(Protocol):
+    """Where the whole of an output goes that is too long to be held."""
 
-    def __init__(self) -> None:
+    def write(self, text: str) -> None: ...
+
+
+class OutputSink:
+    """Takes chunks of bytes; memory stays flat however much comes. `spill` gets all of an output of which a part is
+    dropped here."""
+
+    def __init__(self, spill: Spill | None = None) -> None:
+        self._spill = spill
+        self._spilling = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
         self._head = ""
@@ -75,6 +85,8 @@ class OutputSink:
             return
         self._last = text[-1]
         self._lines += text.count("\n")
+        if self._spill is not None:
+            self._keep(self._spill, text)
         if not self._dropped and len(self._head) < HEAD_CHARACTERS and not self._tail:
             room = HEAD_CHARACTERS - len(self._head)
             self._head += text[:room]
@@ -91,6 +103,14 @@ class OutputSink:
             dropped = min(len(first), excess)
             self._dropped += dropped
             self._tail_size -= dropped
+
+    def _keep(self, spill: Spill, text: str) -> None:
+        if not self._spilling:
+            if len(self._head) + self._tail_size + len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
+                return
+            self._spilling = True
+            spill.write(self._head + "".join(self._tail))
+        spill.write(text)
 
 
 def _last_states(text: str) -> str:

@@ -25,7 +25,7 @@ import anyio.to_thread
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.environment import UNATTENDED, changes_meaning
-from north_lsp.shell.output import Captured, OutputSink
+from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support
 from north_lsp.shell.tree import end_now, end_tree, find_tree
@@ -146,16 +146,18 @@ class CommandRunner:
         on_output: Callable[[str], Awaitable[None]],
         place: Place = "session",
         start: Path | None = None,
+        spill: Spill | None = None,
     ) -> Ran:
         """Run to the end, the time limit or cancellation. With `cwd` the command runs there and the session's own
-        directory stays; without it, in the session's directory, which is `start` at first.
+        directory stays; without it, in the session's directory, which is `start` at first. `spill` gets an output
+        that is too long to be held.
 
         Raises ToolError when the shell cannot be started, or the sandbox that it is to run in.
         """
         if place == "outside" and self._sandbox is None:
             place = "session"
         async with self._locks[place]:
-            return await self._run(command, cwd, seconds, on_output, place, start)
+            return await self._run(command, cwd, seconds, on_output, place, start, spill)
 
     async def _run(
         self,
@@ -165,6 +167,7 @@ class CommandRunner:
         on_output: Callable[[str], Awaitable[None]],
         place: Place,
         start: Path | None,
+        spill: Spill | None,
     ) -> Ran:
         started = time.monotonic()
         here = self._cwd = self._cwd or start or self._start or Path.cwd()
@@ -178,7 +181,7 @@ class CommandRunner:
         self._marks.add(mark)
         before = live.bash.processes()
         was_used, live.used = live.used, True
-        sink = OutputSink()
+        sink = OutputSink(spill)
         failed: ToolError | None = None
         ended = Ended(None, False, True, ())
         try:

@@ -1,9 +1,11 @@
 """Full outputs of a conversation's tool calls: `<n>.<tool>.log` in the conversation's own folder."""
 
+import os
 import re
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from north_lsp.errors import ToolError
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
@@ -39,6 +41,24 @@ class Artifacts:
                 while sum(map(len, self._held.values())) > MAX_HELD_BYTES and len(self._held) > 1:
                     del self._held[min(self._held)]
             return number
+
+    def stream(self, tool: str) -> "ArtifactStream":
+        """A text that comes piece by piece. It gets its number with the first piece."""
+        return ArtifactStream(self, tool)
+
+    def begin(self, tool: str) -> tuple[int, BinaryIO]:
+        """A new number and its empty file. Raises OSError."""
+        with self._lock:
+            number = self._next()
+            private_directory(self.folder)
+            path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            return number, open(os.open(path, flags, 0o600), "wb", buffering=64 * 1024)
+
+    def make_room(self) -> None:
+        """Remove the oldest beyond the limit, never the newest."""
+        with self._lock:
+            self._make_room()
 
     def numbers(self) -> list[int]:
         """The numbers that can be read."""
@@ -97,3 +117,46 @@ class Artifacts:
             with suppress(OSError):
                 stored[number].unlink()
                 total -= sizes[number]
+
+
+class ArtifactStream:
+    """One artifact while it is written. `number` is None as long as there is nothing of it, and again when it could not
+    be written; nothing raises."""
+
+    def __init__(self, artifacts: Artifacts, tool: str) -> None:
+        self.number: int | None = None
+        self._artifacts = artifacts
+        self._tool = tool
+        self._file: BinaryIO | None = None
+        self._left = MAX_ARTIFACT_BYTES - 100
+        self._failed = False
+
+    def write(self, text: str) -> None:
+        if self._failed or self._left <= 0:
+            return
+        data = text.encode("utf-8", "replace")
+        try:
+            if self._file is None:
+                self.number, self._file = self._artifacts.begin(self._tool)
+            self._file.write(data[: self._left])
+            self._left -= len(data)
+            if self._left <= 0:
+                self._file.write(f"\n… cut: longer than {MAX_ARTIFACT_BYTES} bytes …\n".encode())
+        except OSError:
+            self._give_up()
+
+    def close(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+        except OSError:
+            self._give_up()
+        self._file = None
+        self._artifacts.make_room()
+
+    def _give_up(self) -> None:
+        self._failed, self.number = True, None
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()

@@ -34,11 +34,20 @@ class Location:
 @dataclass(frozen=True, slots=True)
 class Digest:
     """A shortened form of a result: `data` in place of the whole, which is kept as the text `full`. `more` tells what
-    is missing."""
+    is missing, `shown` which lines of `full` are not."""
 
     data: dict[str, object]
     full: str
     more: str
+    shown: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image as it is in its file."""
+
+    mime_type: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,7 @@ class Output:
     locations: tuple[Location, ...] = ()
     details: dict[str, object] = field(default_factory=dict)
     digest: Digest | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 class Outputs(Protocol):
@@ -99,7 +109,8 @@ class Workspace:
 
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
     `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
-    all or those of one file; it raises ToolError.
+    all or those of one file; `conversations` gives another conversation of
+    the project as Markdown, or their list. Both raise ToolError.
     """
 
     roots: Roots
@@ -111,6 +122,7 @@ class Workspace:
     outputs: Outputs | None = None
     edits: EditSettings = field(default_factory=EditSettings)
     revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
+    conversations: Callable[[str], str] | None = None
     reading: ReadSettings = field(default_factory=ReadSettings)
 
     @property

@@ -52,6 +52,6 @@ class FindFiles(ReadTool):
         if len(files) > _DIGEST:
             short = data | {"files": [*files[:_DIGEST], f"... {len(files) - _DIGEST} more"], "truncated": True}
             more = f"the first {_DIGEST} of {len(files)} files"
-            digest = Digest(with_meta(short, notices), "\n".join(files), more)
+            digest = Digest(with_meta(short, notices), "\n".join(files), more, ((1, _DIGEST),))
         title = f"{self.title({'pattern': args.pattern})} - {len(files)}{'+' if truncated else ''} files"
         return Output(title, with_meta(data, notices), digest=digest)

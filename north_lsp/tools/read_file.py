@@ -1,6 +1,6 @@
 """`read_file`: a part of a text file, numbered; and what other files hold, as text."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from north_lsp.errors import ToolError
 from north_lsp.storage.limits import Limits
 from north_lsp.tools.addresses import is_address, read_address
-from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Digest, Location, Output, Picture, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_existing, text_of
@@ -21,6 +21,7 @@ from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.near import diagnose
 from north_lsp.workspace.pages import Page, Range, make_page, merged, next_range, plain_lines, stream_part
 from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.pictures import PICTURES, load_picture
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import enclosing
 from north_lsp.workspace.text import Text, as_text
@@ -73,7 +74,9 @@ class ReadFile(ReadTool):
         if outer is not None:
             found = await anyio.to_thread.run_sync(read_inside, outer, inner)
             if found is not None:
-                return await self._virtual(args, resolved.relative, found, workspace, notices)
+                pictures = await self._pictures(outer, notices)
+                output = await self._virtual(args, resolved.relative, found, workspace, notices)
+                return replace(output, locations=(Location(resolved.path),), pictures=pictures)
         try:
             text, source = await text_of(resolved.path, workspace)
         except ToolError as error:
@@ -82,6 +85,18 @@ class ReadFile(ReadTool):
             return await self._part(args, resolved, workspace, notices)
         window = await anyio.to_thread.run_sync(_window, args, text, resolved.relative, workspace.limits, notices)
         return await self._whole(args, resolved, text, source, window, workspace, notices)
+
+    async def _pictures(self, path: Path, notices: Notices) -> tuple[Picture, ...]:
+        if not path.name.lower().endswith(PICTURES):
+            return ()
+        try:
+            found = await anyio.to_thread.run_sync(load_picture, path)
+        except OSError as error:
+            raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error.strerror}") from error
+        if isinstance(found, str):
+            notices.append(f"the image is not shown: {found}")
+            return ()
+        return (Picture(*found),)
 
     async def _whole(
         self,
@@ -178,12 +193,14 @@ def _digest(data: dict[str, object], shown: _Shown, limits: Limits, notices: Not
     lines = shown.page.content.split("\n")[:-1]
     content = "\n".join([*lines[:_HEAD], f"... {left} more lines", *lines[-_TAIL:]]) + "\n"
     ranges = [{"start": start, "end": start + _HEAD - 1}, {"start": end - _TAIL + 1, "end": end}]
+    count = end - start + 1
+    parts = ((1, _HEAD), (count - _TAIL + 1, count))
     short = data | {"content": content, "ranges": ranges, "truncated": True}
     short["nextRange"] = {
         "startLine": start + _HEAD,
         "endLine": min(end - _TAIL, start + _HEAD + limits.read_lines - 1),
     }
-    return Digest(with_meta(short, notices, source=source), shown.page.content, f"{left} lines are left out")
+    return Digest(with_meta(short, notices, source=source), shown.page.content, f"{left} lines are left out", parts)
 
 
 def _window(args: ReadFileArgs, text: Text, relative: str, limits: Limits, notices: Notices) -> _Shown:

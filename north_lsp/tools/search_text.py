@@ -117,7 +117,7 @@ class SearchText(ReadTool):
             full = "\n".join(_row(hit.path, hit.line, hit.text) for hit in found.matches)
             more = f"the first {_DIGEST} of {len(matches)} matches"
             short = data | {"matches": matches[:_DIGEST], "truncated": True}
-            digest = Digest(with_meta(short, notices), full, more)
+            digest = Digest(with_meta(short, notices), full, more, ((1, _DIGEST),))
         places = tuple(
             Location(workspace.roots.resolve_readable(hit.path).path, hit.line)
             for hit in found.matches[:20]

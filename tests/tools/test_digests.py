@@ -26,7 +26,9 @@ async def test_a_whole_long_file_is_shortened(desk: Desk) -> None:
     )
     assert output.digest.data["nextRange"] == {"startLine": 51, "endLine": 290}
     assert desk.workspace.seen.ranges[desk.root / "a"] == ((1, 50), (291, 300))
-    data = shortened(output.digest, "read_file", desk.artifacts)
+    data, missing = shortened(output.digest, "read_file", desk.artifacts)
+    assert (missing["direction"], missing["shownRange"]) == ("middle", [[1, 50], [291, 300]])
+    assert (missing["totalLines"], missing["outputLines"], missing["artifactId"]) == (300, 60, "1")
     assert data["outputId"] == "1"
     part = await desk.call("expand_output", outputId="1", startLine=100, endLine=101)
     assert part["content"] == "100→100→line 100\n101→101→line 101\n"
@@ -75,9 +77,9 @@ async def test_outputs_are_searched_and_paged(desk: Desk) -> None:
 
 def test_a_command_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
     artifacts = Artifacts(tmp_path)
-    assert shortened_text("x\n" * 31, "shell_run", artifacts).count("x") == 31
+    assert shortened_text("x\n" * 31, "shell_run", artifacts).text == "x\n" * 31
     text = "\n".join(str(number) for number in range(100))
-    short = shortened_text(text, "shell_run", artifacts).split("\n")
+    short = shortened_text(text, "shell_run", artifacts).text.split("\n")
     assert short[19:22] == ["19", "... 70 more lines: expand_output with outputId 1 ...", "90"]
     assert short[-1] == "Complete output: artifact://1"
     assert artifacts.read(1) == text
@@ -104,5 +106,5 @@ def test_what_cannot_be_written_is_held(tmp_path: Path) -> None:
 
 
 def test_a_digest_is_json_with_the_way_to_the_rest(tmp_path: Path) -> None:
-    data = shortened(Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path))
+    data, _ = shortened(Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path))
     assert json.loads(json.dumps(data))["digestNote"].startswith("the first of 2 files; the whole: expand_output")
