@@ -15,6 +15,7 @@ from north_lsp.agent.commands import sandbox_of
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
 from north_lsp.agent.fallbacks import Fallbacks
@@ -245,7 +246,8 @@ class Session:
             await self._editor.show(TitleChanged(title, updated))
 
     async def _tools(self) -> "Registry":
-        return await anyio.to_thread.run_sync(self._environment.load_tools)
+        tools = await anyio.to_thread.run_sync(self._environment.load_tools)
+        return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._conversation)
 
     def _system(self) -> str:
         try:

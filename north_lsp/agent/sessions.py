@@ -9,6 +9,7 @@ import anyio.to_thread
 from north_lsp import __version__
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.discovering import LateFinder
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.export import OtherConversations
 from north_lsp.agent.modes import DEFAULT_MODE
@@ -106,7 +107,7 @@ class SessionFactory:
         edits = environment.settings.edits
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
         others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
-        workspace = replace(workspace, conversations=others)
+        workspace = replace(workspace, conversations=others, finder=LateFinder())
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)

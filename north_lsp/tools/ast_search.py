@@ -52,6 +52,7 @@ class _Found:
 class AstSearch(ReadTool):
     name = "ast_search"
     kind = "search"
+    discoverable = True
     args = AstSearchArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -65,6 +65,21 @@ class Output:
     pictures: tuple[Picture, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FoundTool:
+    """A tool that was looked up; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: dict[str, object]
+
+
+class Finder(Protocol):
+    """Looks tools up, which are then offered."""
+
+    def find(self, query: str, limit: int) -> list[FoundTool]: ...
+
+
 class Outputs(Protocol):
     """The full texts of earlier results, by number."""
 
@@ -123,6 +138,7 @@ class Workspace:
     edits: EditSettings = field(default_factory=EditSettings)
     revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
     conversations: Callable[[str], str] | None = None
+    finder: Finder | None = None
     reading: ReadSettings = field(default_factory=ReadSettings)
 
     @property
@@ -136,13 +152,15 @@ class Workspace:
 
 
 class Tool(ABC):
-    """What every tool has. `parallel` tools may run side by side; `modes` are those that offer it to the model."""
+    """What every tool has. `parallel` tools may run side by side; `modes` are those that offer it to the model; with
+    many tools, `discoverable` ones are told by name only."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
     approval: ClassVar[Approval]
     modes: ClassVar[frozenset[Mode]]
     parallel: ClassVar[bool] = False
+    discoverable: ClassVar[bool] = False
     args: ClassVar[type["BaseModel"]]
 
     @abstractmethod

@@ -21,6 +21,7 @@ class FindBlocksArgs(Arguments):
 class FindBlocks(ReadTool):
     name = "find_blocks"
     kind = "search"
+    discoverable = True
     args = FindBlocksArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ class HotfilesArgs(Arguments):
 class Hotfiles(ReadTool):
     name = "hotfiles"
     kind = "read"
+    discoverable = True
     args = HotfilesArgs
 
     def title(self, args: dict[str, Any]) -> str:

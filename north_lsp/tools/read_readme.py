@@ -20,6 +20,7 @@ class ReadReadmeArgs(Arguments):
 class ReadReadme(ReadTool):
     name = "read_readme"
     kind = "read"
+    discoverable = True
     args = ReadReadmeArgs
 
     def title(self, args: dict[str, Any]) -> str:
