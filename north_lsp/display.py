@@ -49,6 +49,14 @@ def one_line(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def titled(text: str, limit: int = 80) -> str:
+    """A title that ends in a count (`… - 3 matches`): when it is too long, what stands before the count is cut."""
+    name, dash, count = text.rpartition(" - ")
+    if not dash or len(one_line(text, len(text) * 10)) <= limit or len(count) > limit // 2:
+        return one_line(text, limit)
+    return f"{one_line(name, limit - len(count) - len(dash))}{dash}{one_line(count, limit)}"
+
+
 def without_escapes(text: str) -> str:
     """Output of a command without terminal escape sequences; what else is hidden stays for `visible`."""
     return _ESCAPES.sub("", text)

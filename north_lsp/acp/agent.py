@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp import v1
+from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
@@ -84,6 +85,7 @@ class AcpAgent:
             "_north/retry/abort": self._retry_abort,
             **checkpoint_methods(self._session),
             **permission_methods(self._session),
+            **artifact_methods(self._session),
         }
 
     def owns(self, method: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from north_lsp.acp import questions, v1
+from north_lsp.acp.groups import ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
 from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
@@ -38,10 +39,11 @@ class AcpEditor:
         self._client = client
         self._documents = documents
         self._options = options
+        self._groups = ReadGroups()
 
     async def show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
-        for update in v1.updates(event, self._client, options):
+        for update in self._groups.mark(event, v1.updates(event, self._client, options)):
             await self._peer.notify("session/update", {"sessionId": self._session_id, "update": update})
 
     async def review_edit(self, review: EditReview) -> EditDecision:

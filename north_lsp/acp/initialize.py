@@ -9,6 +9,8 @@ from north_lsp.rpc.messages import Params, invalid_params
 PROTOCOL_VERSION = 1
 EXTENSION_VERSION = 1
 EXTENSION_METHODS = (
+    "_north/artifacts/list",
+    "_north/artifacts/read",
     "_north/checkpoints/diff",
     "_north/checkpoints/list",
     "_north/checkpoints/restore",

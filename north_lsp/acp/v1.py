@@ -162,6 +162,8 @@ def _ended(event: CallEnded) -> Update:
         fields["content"] = shown
     if event.locations:
         fields["locations"] = _locations(event.locations)
+    if event.truncation is not None:
+        fields["_meta"] = {"north": {"truncation": dict(event.truncation)}}
     return _call(event.call_id, **fields)
 
 

@@ -5,9 +5,11 @@ import re
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import anyio
+import anyio.to_thread
 
 from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
@@ -15,6 +17,7 @@ from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
 from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Notice, Retrying
 from north_lsp.agent.file_blocks import FileBlocks
+from north_lsp.agent.images import has_images, with_images
 from north_lsp.agent.retry import GiveUp, Retries, Wait
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import block_to_log
@@ -158,6 +161,9 @@ class Asking:
             state.conversation.id,
             self._without,
         )
+        if has_images(request):
+            fill = partial(with_images, request, state.checkpoints.content, takes_images=self._model.images)
+            request = await anyio.to_thread.run_sync(fill)
         now = time.monotonic()
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
         merger = DeltaMerger(streamed.entry_id, state.editor.show)
@@ -243,7 +249,8 @@ class Asking:
                 if isinstance(block, ToolCall):
                     await merger.flush()
                     title = self._calls.title(block)
-                    await self._state.editor.show(CallReady(block.id, title, dict(block.arguments)))
+                    places = self._calls.places(block)
+                    await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
             case CallDelta():
                 pass
         now = time.monotonic()

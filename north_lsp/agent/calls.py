@@ -1,5 +1,6 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,14 +14,15 @@ from north_lsp.agent.commands import run_command
 from north_lsp.agent.digests import shortened
 from north_lsp.agent.edits import review_edit
 from north_lsp.agent.events import CallEnded, CallRunning
+from north_lsp.agent.images import PREFIX
 from north_lsp.agent.jobs import run_job
 from north_lsp.agent.repetition import Repetition
 from north_lsp.agent.results import Result, StopTurn, failed, ok
 from north_lsp.agent.state import TurnState
-from north_lsp.display import one_line, visible
+from north_lsp.display import one_line, titled, visible
 from north_lsp.errors import ToolError
-from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import JobTool, Output, ReadTool, ShellTool, WriteTool
+from north_lsp.providers.base import Image, ToolCall
+from north_lsp.tools.base import JobTool, Location, Output, ReadTool, ShellTool, WriteTool
 
 _MAX_PARALLEL = 8
 
@@ -110,9 +112,10 @@ class Calls:
     def _store(self, call: ToolCall, result: Result, more: Mapping[str, object] | None = None) -> None:
         """Write a call's result to the log."""
         ended = result.ended
-        details: dict[str, Any] = (
-            {"title": ended.title, "text": ended.text, "ok": ended.ok} | dict(result.details) | dict(more or {})
-        )
+        details: dict[str, Any] = {"title": ended.title, "text": ended.text, "ok": ended.ok} | dict(result.details)
+        details |= dict(more or {})
+        if ended.truncation is not None:
+            details["meta"] = {"truncation": dict(ended.truncation)}
         if ended.files:
             details["changed"] = True
         if ended.locations:
@@ -121,7 +124,10 @@ class Calls:
             "role": "toolResult",
             "toolCallId": call.id,
             "toolName": call.name,
-            "content": [{"type": "text", "text": result.text}],
+            "content": [
+                {"type": "text", "text": result.text},
+                *({"type": "image", "mimeType": one.mime_type, "data": one.data} for one in result.images),
+            ],
             "details": details,
             "isError": result.is_error,
             "timestamp": self._state.milliseconds(),
@@ -131,6 +137,16 @@ class Calls:
     def title(self, call: ToolCall) -> str:
         tool = self._state.tools.find(call.name)
         return one_line(tool.title(dict(call.arguments)) if tool is not None else call.name)
+
+    def places(self, call: ToolCall) -> tuple[Location, ...]:
+        """The file that a looking call is about to look at, so that an editor can follow along."""
+        path, line = call.arguments.get("path", call.arguments.get("file")), call.arguments.get("startLine")
+        if not isinstance(self._state.tools.find(call.name), ReadTool) or not isinstance(path, str):
+            return ()
+        if not path or "\0" in path or "://" in path or ".." in path.split("/") or path.startswith("~"):
+            return ()
+        place = self._state.workspace.roots.main / path
+        return (Location(place, line if isinstance(line, int) and line > 0 else None),) if place.is_file() else ()
 
     def _parallel(self, call: ToolCall) -> bool:
         tool = self._state.tools.find(call.name)
@@ -190,10 +206,22 @@ class Calls:
         return arguments
 
     async def _output(self, call: ToolCall, output: Output) -> Result:
-        if output.digest is not None and self._state.artifacts is not None:
+        missing: Mapping[str, object] | None = None
+        if output.digest is not None and self._state.artifacts is not None and self._state.settings.reading.digest:
             keep = partial(shortened, output.digest, call.name, self._state.artifacts)
-            output = replace(output, data=await anyio.to_thread.run_sync(keep))
+            data, missing = await anyio.to_thread.run_sync(keep)
+            output = replace(output, data=data)
         text = output.text if output.text is not None else ok(output.data)
         shown = visible(output.text) if output.text is not None else ""
-        ended = CallEnded(call.id, one_line(output.title), not output.failed, shown, locations=output.locations)
-        return Result(text, output.failed, ended)
+        title, places = titled(output.title), output.locations
+        ended = CallEnded(call.id, title, not output.failed, shown, locations=places, truncation=missing)
+        return Result(text, output.failed, ended, output.details, images=await self._keep_pictures(output))
+
+    async def _keep_pictures(self, output: Output) -> tuple[Image, ...]:
+        kept = {hashlib.sha256(one.data).hexdigest(): one for one in output.pictures}
+        try:
+            if kept:
+                await self._state.checkpoints.keep({digest: one.data for digest, one in kept.items()})
+        except OSError:
+            pass  # the model is told that it is not available
+        return tuple(Image(one.mime_type, PREFIX + digest) for digest, one in kept.items())

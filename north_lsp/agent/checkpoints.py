@@ -97,6 +97,10 @@ class Checkpoints:
         )
         return str(entry["id"])
 
+    async def keep(self, contents: Mapping[str, bytes]) -> None:
+        """Keep contents by their digests. Raises OSError."""
+        await anyio.to_thread.run_sync(self._blobs.keep, contents)
+
     def settle(self, entry_id: str, status: Status) -> None:
         """Say what became of it."""
         self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status})

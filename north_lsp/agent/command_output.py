@@ -1,9 +1,11 @@
 """What the model is told of a command that ran: its output within bounds, and notes. The whole of it is kept."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from north_lsp.agent.digests import shortened_text
+from north_lsp.agent.results import Kept
 from north_lsp.agent.tails import cut
 from north_lsp.shell.minimise import minimise
 from north_lsp.shell.runner import Ran
@@ -21,48 +23,54 @@ _ASKED_FOR_CHARACTERS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`number` is that of the artifact with the whole output, if there is one."""
+    """`number` is that of the artifact with the whole output, if there is one; `truncation` says what is missing."""
 
     text: str
     number: int | None
     shortened: bool
+    truncation: Mapping[str, object] | None = None
 
 
-def told(ran: Ran, command: Command, artifacts: Artifacts | None, *, minimises: bool, notes: list[str]) -> Told:
-    """The text for the model. Writes an artifact where lines are left out: call it on a thread."""
-    whole = ran.output.text
-    number, shortened = ran.output.number, ran.output.truncated
-    text = whole
-    kept = cut(text, command.head, command.tail)
-    if kept.left_out:
-        text, shortened = kept.text, True
+def told(
+    ran: Ran,
+    command: Command,
+    artifacts: Artifacts | None,
+    *,
+    minimises: bool,
+    notes: list[str],
+    most: int | None = None,
+) -> Told:
+    """The text for the model, with `most` lines instead of the few of a digest. Writes an artifact where lines are left
+    out: call it on a thread."""
+    output = ran.output
+    text, shortened, is_selected = output.text, output.truncated, False
+    part = cut(text, command.head, command.tail)
+    if part.left_out:
+        text, shortened, is_selected = part.text, True, True
         lines = " and ".join(
             f"the {where} {count}" for where, count in (("first", command.head), ("last", command.tail)) if count
         )
-        notes.append(f"({lines} of {ran.output.total_lines} lines)")
+        notes.append(f"({lines} of {output.total_lines} lines)")
     elif minimises and ran.exit_code == 0 and (small := minimise(command.command, text)) is not None:
-        text, shortened = small.text, True
+        text, shortened, is_selected = small.text, True, True
         notes.append(
             f"(the filter {small.name!r} left out {small.left_out} lines that only say that all went well; "
-            f"{ran.output.total_lines} lines, {ran.output.total_bytes} bytes in all)"
+            f"{output.total_lines} lines, {output.total_bytes} bytes in all)"
         )
-    if shortened and number is None and artifacts is not None:
-        number = artifacts.add("shell_run", whole)
     text = text.rstrip("\n") or "(no output)"
-    is_small = kept.left_out and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS
-    if artifacts is not None and not is_small:
-        before, text = text, shortened_text(text, "shell_run", artifacts, number)
-        if before is not text:
-            shortened = True
-            number = _number(text) if number is None else number
-    if number is not None and shortened and f"artifact://{number}" not in text:
+    if artifacts is None:
+        return Told("\n".join([text, *notes]), None, shortened)
+    number = output.number
+    if shortened and not output.truncated:
+        number = artifacts.add("shell_run", output.text)
+    kept = Kept(number, output.total_lines, output.total_bytes) if shortened else None
+    if is_selected and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS:
         notes.append(f"Complete output: artifact://{number}")
-    return Told("\n".join([text, *notes]), number, shortened)
-
-
-def _number(text: str) -> int | None:
-    found = re.search(r"artifact://(\d+)\Z", text)
-    return int(found[1]) if found is not None else None
+        return Told("\n".join([text, *notes]), number, True)
+    short = shortened_text(text, "shell_run", artifacts, kept, most)
+    if number is None and short.truncation is not None and "artifactId" in short.truncation:
+        number = int(str(short.truncation["artifactId"]))
+    return Told("\n".join([short.text, *notes]), number, short.truncation is not None, short.truncation)
 
 
 def notes_of(ran: Ran, command: Command, made: list[str]) -> list[str]:

@@ -76,7 +76,9 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
         state.diagnostics.event("shell_run_complete", callId=call.id, durationMs=took, exitCode=code, bytes=size)
     made = sorted(_protected_names(roots) - before) if ran.sandbox is not None else []
     notes = [*approved.notes, *notes_of(ran, shorter, made), *state.runner.jobs.take_news()]
-    keep = partial(told, ran, shorter, state.artifacts, minimises=state.settings.shell.minimise, notes=notes)
+    reading, minimises = state.settings.reading, state.settings.shell.minimise
+    most = None if reading.digest else reading.limits.output_lines
+    keep = partial(told, ran, shorter, state.artifacts, minimises=minimises, notes=notes, most=most)
     text = await anyio.to_thread.run_sync(keep)
     bad = ran.timed_out or (ran.exit_code != 0 and not ran.enough)
     details: dict[str, object] = {
@@ -91,7 +93,8 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
         details |= {"artifactId": str(text.number), "outputId": str(text.number)}
     if approved.auto:
         details["autoApproved"] = True
-    return Result(text.text, bad, CallEnded(call.id, title, not bad, visible(text.text)), details)
+    ended = CallEnded(call.id, title, not bad, visible(text.text), truncation=text.truncation)
+    return Result(text.text, bad, ended, details)
 
 
 def _log(state: TurnState, event: str, command: str, **data: object) -> None:

@@ -1,26 +1,85 @@
 """Shortened results: what is too long enters the conversation once in a short form, and stays readable in full."""
 
+import json
+from dataclasses import dataclass
+
+from north_lsp.agent.results import Kept
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Digest
 
 COMMAND_HEAD, COMMAND_TAIL = 20, 10
 
 
-def shortened(digest: Digest, tool: str, artifacts: Artifacts) -> dict[str, object]:
-    """The data for the model, with the way to the rest; the whole is kept."""
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A text for the model; `truncation` says what is missing, None if nothing is."""
+
+    text: str
+    truncation: dict[str, object] | None = None
+
+
+def shortened(digest: Digest, tool: str, artifacts: Artifacts) -> tuple[dict[str, object], dict[str, object]]:
+    """The data for the model, with the way to the rest, and what is missing; the whole is kept."""
     number = artifacts.add(tool, digest.full)
     note = f"{digest.more}; the whole: expand_output with outputId {number}, or artifact://{number}"
-    return digest.data | {"outputId": str(number), "digestNote": note}
+    data = digest.data | {"outputId": str(number), "digestNote": note}
+    total = _lines(digest.full)
+    missing = _truncation(
+        digest.shown,
+        total,
+        len(digest.full.encode("utf-8", "replace")),
+        len(json.dumps(digest.data, ensure_ascii=False).encode("utf-8", "replace")),
+        number,
+        "lines",
+    )
+    return data, missing
 
 
-def shortened_text(text: str, tool: str, artifacts: Artifacts, number: int | None = None) -> str:
-    """The output of a command: its beginning and its end, if it has many more lines than those. `number` is that of the
-    artifact that has the whole already."""
+def shortened_text(
+    text: str, tool: str, artifacts: Artifacts, kept: Kept | None = None, most: int | None = None
+) -> Shortened:
+    """The output of a command: its beginning and its end, if it has many more lines than those. `kept` is the whole, if
+    `text` is not; `most` lines are shown instead of the few of a digest."""
     lines = text.rstrip("\n").split("\n")
-    left = len(lines) - COMMAND_HEAD - COMMAND_TAIL
-    if left <= 1:
-        return text
-    number = artifacts.add(tool, text) if number is None else number
-    note = f"... {left} more lines: expand_output with outputId {number} ..."
-    closing = f"Complete output: artifact://{number}"
-    return "\n".join([*lines[:COMMAND_HEAD], note, *lines[-COMMAND_TAIL:], closing])
+    head, tail = (COMMAND_HEAD, COMMAND_TAIL) if most is None else (most - most // 3, most // 3)
+    left = len(lines) - head - tail
+    if left <= 1 and kept is None:
+        return Shortened(text)
+    number = artifacts.add(tool, text) if kept is None else kept.number
+    shown = lines
+    if left > 1:
+        way = f": expand_output with outputId {number}" if number is not None else ""
+        shown = [*lines[:head], f"... {left} more lines{way} ...", *lines[-tail:]]
+    closing = f"Complete output: artifact://{number}" if number is not None else "(the whole output could not be kept)"
+    short = "\n".join([*shown, closing])
+    total, size = (kept.lines, kept.bytes) if kept is not None else (len(lines), _size(text))
+    parts = ((1, head), (total - tail + 1, total)) if left > 1 else ((1, total),)
+    return Shortened(short, _truncation(parts, total, size, _size(short), number, "lines" if left > 1 else "bytes"))
+
+
+def _truncation(
+    parts: tuple[tuple[int, int], ...],
+    total_lines: int,
+    total_bytes: int,
+    output_bytes: int,
+    number: int | None,
+    by: str,
+) -> dict[str, object]:
+    missing: dict[str, object] = {
+        "direction": "middle" if len(parts) > 1 or by == "bytes" else "head",
+        "truncatedBy": by,
+        "totalLines": total_lines,
+        "totalBytes": total_bytes,
+        "outputLines": sum(end - start + 1 for start, end in parts),
+        "outputBytes": output_bytes,
+        "shownRange": [list(part) for part in parts],
+    }
+    return missing | ({"artifactId": str(number)} if number is not None else {})
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (0 if text.endswith("\n") or not text else 1)

@@ -71,7 +71,8 @@ class CallRunning:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """The call has its result; `text` is a short form for people, empty where the changes already say it."""
+    """The call has its result; `text` is a short form for people, empty where the changes already say it. `truncation`
+    tells what the model did not get of it."""
 
     call_id: str
     title: str
@@ -79,6 +80,7 @@ class CallEnded:
     text: str
     files: tuple[FileChange, ...] = ()
     locations: tuple[Location, ...] = ()
+    truncation: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,8 @@ def _ended(message: Mapping[str, Any], proposals: Mapping[str, tuple[str, tuple[
     files = proposals.get(call_id, ("", ()))[1] if details.get("changed") else ()
     title = str(details.get("title") or message.get("toolName"))
     ok = bool(details.get("ok", not message.get("isError")))
-    return CallEnded(call_id, title, ok, str(details.get("text", "")), files, places)
+    missing = (details.get("meta") or {}).get("truncation")
+    return CallEnded(call_id, title, ok, str(details.get("text", "")), files, places, missing)
 
 
 def _change(stored: Mapping[str, Any]) -> FileChange:

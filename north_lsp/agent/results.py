@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from north_lsp.agent.events import CallEnded
 from north_lsp.errors import ToolError
+from north_lsp.providers.base import Image
 
 
 class StopTurn(Exception):
@@ -13,13 +14,25 @@ class StopTurn(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """An output that was too long to be held. `number` is the artifact with the whole, None if it could not be written;
+    `lines` and `bytes` are those of the whole."""
+
+    number: int | None
+    lines: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """What a call came to: the text for the model, the event for people, and `details` for the log."""
+    """What a call came to: the text for the model, the event for people, and `details` for the log. `images` refer to
+    blobs."""
 
     text: str
     is_error: bool
     ended: CallEnded
     details: Mapping[str, object] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
 
 
 def _json(value: object) -> str:

@@ -15,6 +15,7 @@ from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
 from north_lsp.agent.fallbacks import Fallbacks
@@ -282,7 +283,8 @@ class Session:
             await self._editor.show(TitleChanged(title, updated))
 
     async def _tools(self) -> "Registry":
-        return await anyio.to_thread.run_sync(self._environment.load_tools)
+        tools = await anyio.to_thread.run_sync(self._environment.load_tools)
+        return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._conversation)
 
     def _system(self) -> str:
         try:
@@ -357,6 +359,11 @@ class Session:
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))
+
+    @property
+    def artifacts(self) -> Artifacts | None:
+        """The full outputs of the conversation's calls."""
+        return self._artifacts
 
     @property
     def undoing(self) -> Undoing:

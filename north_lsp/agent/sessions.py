@@ -9,7 +9,9 @@ import anyio.to_thread
 from north_lsp import __version__
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.discovering import LateFinder
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.export import OtherConversations
 from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.undoing import Undoing
@@ -22,7 +24,7 @@ from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.tools.base import Mode, Seen, Workspace
 from north_lsp.workspace.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.root import project_hash
 
 
@@ -96,11 +98,16 @@ class SessionFactory:
         model = default if selector == default.selector else environment.catalog.get(str(selector)) or default
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
-        rules = {root: IgnoreRules.of(root) for root in roots.roots}
-        artifacts = Artifacts(environment.locations.conversations / conversation.id)
+        reading = environment.settings.reading
+        roots = replace(roots, extra=extra_roots(reading.extra_roots))
+        rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
+        kept = reading.limits.artifacts_mb * 1024 * 1024
+        artifacts = Artifacts(environment.locations.conversations / conversation.id, kept)
         read, texts, seen = editor.read_unsaved, editor.unsaved_texts, Seen()
         edits = environment.settings.edits
-        workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits)
+        workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
+        others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
+        workspace = replace(workspace, conversations=others, finder=LateFinder())
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)

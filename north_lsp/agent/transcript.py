@@ -6,6 +6,7 @@ from typing import Any
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
+    Image,
     Message,
     Text,
     Thinking,
@@ -136,4 +137,10 @@ def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult], model:
 
 def _result(stored: Mapping[str, Any]) -> ToolResult:
     text = "\n".join(part.get("text", "") for part in stored.get("content") or () if part.get("type") == "text")
-    return ToolResult(str(stored.get("toolCallId")), str(stored.get("toolName")), text, bool(stored.get("isError")))
+    images = tuple(
+        Image(str(part.get("mimeType")), str(part.get("data")))
+        for part in stored.get("content") or ()
+        if part.get("type") == "image"
+    )
+    call_id, tool = str(stored.get("toolCallId")), str(stored.get("toolName"))
+    return ToolResult(call_id, tool, text, bool(stored.get("isError")), images)

@@ -23,6 +23,7 @@ from north_lsp.providers.base import (
     CallDelta,
     CallStart,
     Done,
+    Image,
     Message,
     ModelRequest,
     StopReason,
@@ -179,8 +180,9 @@ def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
                 content = [part for block in blocks if (part := _block(block, is_own)) is not None]
                 if content:
                     sent.append({"role": "assistant", "content": content})
-            case ToolResult(call_id, _, text, is_error):
-                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": text, "is_error": is_error}
+            case ToolResult(call_id, _, text, is_error, images):
+                shown: object = [{"type": "text", "text": text}, *map(_image, images)] if images else text
+                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": shown, "is_error": is_error}
                 if sent and sent[-1]["role"] == "user" and sent[-1]["content"][0]["type"] == "tool_result":
                     sent[-1]["content"].append(result)
                 else:
@@ -201,6 +203,10 @@ def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
             return {"type": "thinking", "thinking": thinking, "signature": signature}
         case ToolCall(id, name, arguments):
             return {"type": "tool_use", "id": _id(id), "name": name, "input": dict(arguments)}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": image.data}}
 
 
 def _id(id: str) -> str:

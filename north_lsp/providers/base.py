@@ -76,11 +76,20 @@ class AssistantMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture for a model that takes some. `data` is base64; `blob:sha256:…` until it has been fetched."""
+
+    mime_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     call_id: str
     tool: str
     text: str
     is_error: bool
+    images: tuple[Image, ...] = ()
 
 
 Message = UserMessage | AssistantMessage | ToolResult

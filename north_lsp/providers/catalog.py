@@ -303,7 +303,7 @@ def catalog() -> Catalog:
             Prices(**row["price"]),
             _thinking(row.get("thinking")),
             api=providers[row["provider"]].api,
-            images=row.get("images", False),
+            images=row.get("images", data["providers"][row["provider"]].get("images", False)),
         )
         for row in data["models"]
     )

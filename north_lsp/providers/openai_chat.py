@@ -20,6 +20,7 @@ from north_lsp.providers.base import (
     CallDelta,
     CallStart,
     Done,
+    Image,
     ModelRequest,
     StopReason,
     StreamEvent,
@@ -165,7 +166,11 @@ def _messages(request: ModelRequest, compat: Compat, reasons: bool) -> list[dict
     if request.system:
         role = "developer" if compat.supports_developer_role and reasons else "system"
         sent.append({"role": role, "content": request.system})
+    pictures: list[Image] = []  # results take none in this format: they come behind the last result of an answer
     for message in request.messages:
+        if pictures and not isinstance(message, ToolResult):
+            sent.append(_pictures(pictures))
+            pictures = []
         match message:
             case UserMessage(text):
                 if compat.requires_assistant_after_tool_result and sent and sent[-1]["role"] == "tool":
@@ -175,10 +180,19 @@ def _messages(request: ModelRequest, compat: Compat, reasons: bool) -> list[dict
                 answer = _assistant(message, compat, message.model in ("", request.model))
                 if answer is not None:
                     sent.append(answer)
-            case ToolResult(call_id, tool, text):
+            case ToolResult(call_id, tool, text, _, images):
                 result = {"role": "tool", "tool_call_id": _id(call_id, compat), "content": text}
                 sent.append(result | ({"name": tool} if compat.requires_tool_result_name else {}))
+                pictures += images
+    if pictures:
+        sent.append(_pictures(pictures))
     return sent
+
+
+def _pictures(images: Sequence[Image]) -> dict[str, Any]:
+    urls = [f"data:{image.mime_type};base64,{image.data}" for image in images]
+    shown = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return {"role": "user", "content": [{"type": "text", "text": "[images of the results above]"}, *shown]}
 
 
 def _assistant(message: AssistantMessage, compat: Compat, is_own: bool) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ from north_lsp.providers.base import (
     CallDelta,
     CallStart,
     Done,
+    Image,
     Message,
     ModelRequest,
     StopReason,
@@ -120,9 +121,15 @@ def _items(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
                 is_own = message.model in ("", model)
                 for block in blocks:
                     items.extend(_block(block, is_own))
-            case ToolResult(call_id, _, text):
-                items.append({"type": "function_call_output", "call_id": _split(call_id)[0], "output": text})
+            case ToolResult(call_id, _, text, _, images):
+                shown: object = [{"type": "input_text", "text": text}, *map(_image, images)] if images else text
+                items.append({"type": "function_call_output", "call_id": _split(call_id)[0], "output": shown})
     return items
+
+
+def _image(image: Image) -> dict[str, Any]:
+    url = f"data:{image.mime_type};base64,{image.data}"
+    return {"type": "input_image", "detail": "auto", "image_url": url}
 
 
 def _block(block: Block, is_own: bool) -> list[dict[str, Any]]:

@@ -70,8 +70,7 @@ class OutputSink:
         """Write everything from here on, without waiting for more than fits."""
         if self._spill is None and self._make_spill is not None:
             self._spill = self._make_spill()
-            if text := self.text():
-                self._spill.write(text)
+            self._spill.write(self.text())
 
     def feed(self, data: bytes) -> None:
         self._bytes += len(data)

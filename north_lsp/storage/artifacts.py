@@ -43,17 +43,22 @@ class Artifacts:
             return number
 
     def stream(self, tool: str) -> "ArtifactStream":
-        """A new text that is written piece by piece. Never raises: what cannot be written has no number."""
+        """A text that comes piece by piece. It gets its number with the first piece."""
+        return ArtifactStream(self, tool)
+
+    def begin(self, tool: str) -> tuple[int, io.FileIO]:
+        """A new number and its empty file. Raises OSError."""
         with self._lock:
             number = self._next()
+            private_directory(self.folder)
             path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
-            try:
-                private_directory(self.folder)
-                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            except OSError:
-                return ArtifactStream(None, None)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            return number, io.FileIO(os.open(path, flags, 0o600), "wb")  # without a buffer: it is read while it grows
+
+    def make_room(self) -> None:
+        """Remove the oldest beyond the limit, never the newest."""
+        with self._lock:
             self._make_room()
-        return ArtifactStream(number, os.fdopen(fd, "wb", buffering=0))
 
     def numbers(self) -> list[int]:
         """The numbers that can be read."""
@@ -115,31 +120,43 @@ class Artifacts:
 
 
 class ArtifactStream:
-    """One artifact while it is written. `number` is None where it cannot be; beyond the limit of one artifact the rest
-    is left out, and the text says so."""
+    """One artifact while it is written. `number` is None as long as there is nothing of it, and again when it could not
+    be written; nothing raises."""
 
-    def __init__(self, number: int | None, file: "io.RawIOBase | io.FileIO | None") -> None:
-        self.number = number
-        self._file = file
-        self._room = MAX_ARTIFACT_BYTES - 100
+    def __init__(self, artifacts: Artifacts, tool: str) -> None:
+        self.number: int | None = None
+        self._artifacts = artifacts
+        self._tool = tool
+        self._file: io.FileIO | None = None
+        self._left = MAX_ARTIFACT_BYTES - 100
+        self._failed = False
 
     def write(self, text: str) -> None:
-        if self._file is None:
+        if self._failed or self._left <= 0:
             return
         data = text.encode("utf-8", "replace")
-        over = len(data) > self._room
         try:
-            self._file.write(
-                data[: self._room] + (b"\n(the rest was left out: too long to be kept)\n" if over else b"")
-            )
+            if self._file is None:
+                self.number, self._file = self._artifacts.begin(self._tool)
+            self._file.write(data[: self._left])
+            self._left -= len(data)
+            if self._left <= 0:
+                self._file.write(f"\n… cut: longer than {MAX_ARTIFACT_BYTES} bytes …\n".encode())
         except OSError:
-            self.number = None
-            over = True
-        self._room -= len(data)
-        if over:
-            self.close()
+            self._give_up()
 
     def close(self) -> None:
-        if self._file is not None:
+        if self._file is None:
+            return
+        try:
             self._file.close()
-            self._file = None
+        except OSError:
+            self._give_up()
+        self._file = None
+        self._artifacts.make_room()
+
+    def _give_up(self) -> None:
+        self._failed, self.number = True, None
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()

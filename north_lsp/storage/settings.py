@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
+from north_lsp.storage.limits import Limits, read_limits
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.shell_settings import ShellSettings, shell_settings
 
@@ -42,6 +43,17 @@ class EditSettings:
 
 
 @dataclass(frozen=True)
+class ReadSettings:
+    """How tools look. `extra_roots` are folders outside of the workspace that may be read; with more tools than
+    `discovery_threshold`, rarely used ones are described by name only (0: never)."""
+
+    extra_roots: tuple[str, ...] = ()
+    digest: bool = True
+    discovery_threshold: int = 40
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
 class Settings:
     selected_model: str | None = None
     mode_default: ModeDefault = "agent"
@@ -63,6 +75,7 @@ class Settings:
     shell_client_terminal: bool = False
     edits: EditSettings = field(default_factory=EditSettings)
     shell: ShellSettings = field(default_factory=ShellSettings)
+    reading: ReadSettings = field(default_factory=ReadSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -103,6 +116,7 @@ def load_settings(locations: Locations) -> Settings:
         reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
         _edit_settings(reader),
         shell_settings(reader),
+        reading=_read_settings(reader),
     )
 
 
@@ -115,6 +129,16 @@ def _edit_settings(reader: "_Reader") -> EditSettings:
         reader.texts("edits.allowGenerated"),
         reader.texts("edits.protected"),
         reader.flag("checkpoints.shell", False),
+    )
+
+
+def _read_settings(reader: "_Reader") -> ReadSettings:
+    default = ReadSettings()
+    return ReadSettings(
+        reader.texts("files.extraReadRoots"),
+        reader.flag("digest.enabled", default.digest),
+        reader.count("tools.discoveryThreshold", default.discovery_threshold),
+        read_limits(reader.number),
     )
 
 
@@ -161,6 +185,12 @@ class _Reader:
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             raise self._error(key, f"{key} has to be a whole number, 0 or more")
         return default if value is None else value
+
+    def number(self, key: str, default: int, low: int, high: int) -> int:
+        value = self.count(key, default)
+        if not low <= value <= high:
+            raise self._error(key, f"{key} has to be from {low} to {high}")
+        return value
 
     def lists(self, key: str) -> dict[str, tuple[str, ...]]:
         value = self._find(key)

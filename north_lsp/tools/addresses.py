@@ -6,10 +6,16 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
+from north_lsp.tools.manual import read_manual
 from north_lsp.workspace.conflicts import Side
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
-_SCHEMES = ("artifact://<n>", "conflict://<n>[/ours|/theirs|/base]")
+_SCHEMES = (
+    "artifact://<n>",
+    "conflict://<n>[/ours|/theirs|/base]",
+    "docs://north[/<page>]",
+    "conversation://[<id>]",
+)
 
 
 def is_address(spelled: str) -> bool:
@@ -27,6 +33,12 @@ async def read_address(spelled: str, workspace: Workspace) -> tuple[str, str]:
             return f"artifact://{rest}", await read_output(rest, workspace)
         case "conflict":
             return f"conflict://{rest}", _conflict(rest, workspace)
+        case "docs":
+            return await anyio.to_thread.run_sync(read_manual, rest)
+        case "conversation":
+            if workspace.conversations is None:
+                raise ToolError("NOT_FOUND", "there are no other conversations here")
+            return f"conversation://{rest}", await anyio.to_thread.run_sync(workspace.conversations, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.limits import Notices
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_open
+from north_lsp.tools.texts import resolve_readable
 from north_lsp.workspace.languages import find_language, language_of
 from north_lsp.workspace.listing import readable
 from north_lsp.workspace.pages import plain_lines
@@ -22,7 +23,6 @@ from north_lsp.workspace.structure.ast_pattern import AstMatch, AstPattern, comp
 from north_lsp.workspace.structure.grammars import has_grammar
 from north_lsp.workspace.text import read_text
 
-_MAX = 200
 _MAX_PROBLEMS = 20
 _MAX_LINE = 500
 _GLOB = frozenset("*?[{")
@@ -52,6 +52,7 @@ class _Found:
 class AstSearch(ReadTool):
     name = "ast_search"
     kind = "search"
+    discoverable = True
     args = AstSearchArgs
 
     def title(self, args: dict[str, Any]) -> str:
@@ -63,10 +64,11 @@ class AstSearch(ReadTool):
             raise ToolError("UNAVAILABLE", f"there is no parser for {args.lang[:40]!r}")
         named: list[tuple[str, Resolved | None]] = []
         for path in args.paths:
-            named.append((path, None if _GLOB & set(path) else await resolve_open(path, workspace)))
+            named.append((path, None if _GLOB & set(path) else await resolve_readable(path, workspace)))
         texts = await workspace.unsaved_texts()
         stopped = threading.Event()
-        found = _Found(args.skip, min(args.limit, _MAX))
+        notices = Notices()
+        found = _Found(args.skip, notices.at_most(args.limit, workspace.limits.ast_matches, "limit"))
         language = wanted.id if wanted is not None else None
 
         def work() -> None:
@@ -79,6 +81,7 @@ class AstSearch(ReadTool):
         closing = [
             f"{found.total}{'+' if found.reached else ''} matches in {found.files} files ({found.searched} searched)"
         ]
+        closing += notices
         if found.reached:
             closing.append("result limit reached; narrow paths or raise skip")
         if found.problems:

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from north_lsp.storage.settings import EditSettings
+from north_lsp.storage.limits import Limits
+from north_lsp.storage.settings import EditSettings, ReadSettings
 from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
@@ -33,11 +34,20 @@ class Location:
 @dataclass(frozen=True, slots=True)
 class Digest:
     """A shortened form of a result: `data` in place of the whole, which is kept as the text `full`. `more` tells what
-    is missing."""
+    is missing, `shown` which lines of `full` are not."""
 
     data: dict[str, object]
     full: str
     more: str
+    shown: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image as it is in its file."""
+
+    mime_type: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,22 @@ class Output:
     locations: tuple[Location, ...] = ()
     details: dict[str, object] = field(default_factory=dict)
     digest: Digest | None = None
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTool:
+    """A tool that was looked up; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: dict[str, object]
+
+
+class Finder(Protocol):
+    """Looks tools up, which are then offered."""
+
+    def find(self, query: str, limit: int) -> list[FoundTool]: ...
 
 
 class Outputs(Protocol):
@@ -119,7 +145,8 @@ class Workspace:
 
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
     `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
-    all or those of one file; it raises ToolError.
+    all or those of one file; `conversations` gives another conversation of
+    the project as Markdown, or their list. Both raise ToolError.
     """
 
     roots: Roots
@@ -131,6 +158,13 @@ class Workspace:
     outputs: Outputs | None = None
     edits: EditSettings = field(default_factory=EditSettings)
     revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
+    conversations: Callable[[str], str] | None = None
+    finder: Finder | None = None
+    reading: ReadSettings = field(default_factory=ReadSettings)
+
+    @property
+    def limits(self) -> Limits:
+        return self.reading.limits
 
     @cached_property
     def trees(self) -> Trees:
@@ -139,13 +173,15 @@ class Workspace:
 
 
 class Tool(ABC):
-    """What every tool has. `parallel` tools may run side by side; `modes` are those that offer it to the model."""
+    """What every tool has. `parallel` tools may run side by side; `modes` are those that offer it to the model; with
+    many tools, `discoverable` ones are told by name only."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
     approval: ClassVar[Approval]
     modes: ClassVar[frozenset[Mode]]
     parallel: ClassVar[bool] = False
+    discoverable: ClassVar[bool] = False
     args: ClassVar[type["BaseModel"]]
 
     @abstractmethod

@@ -16,6 +16,7 @@ class DetectLanguagesArgs(Arguments):
 class DetectLanguages(ReadTool):
     name = "detect_languages"
     kind = "read"
+    discoverable = True
     args = DetectLanguagesArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, DraftFile, EditTool
 from north_lsp.tools.pasted import strip_pasted
 from north_lsp.tools.registry import Arguments
-from north_lsp.workspace.edit_anchors import Found, choose, find_anchors, replace_lines
+from north_lsp.workspace.anchors import Found, choose, find_anchors, replace_lines
 from north_lsp.workspace.text import split_lines
 
 AnchorMode = Literal["insert_before", "insert_after", "replace_line", "replace_between"]

@@ -9,7 +9,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, EditTool
 from north_lsp.tools.edit_by_anchor import lines_to_put
 from north_lsp.tools.registry import Arguments
-from north_lsp.workspace.edit_anchors import replace_lines
+from north_lsp.workspace.anchors import replace_lines
 from north_lsp.workspace.text import split_lines
 
 

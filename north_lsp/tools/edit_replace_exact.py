@@ -11,7 +11,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, DraftFile, EditTool
 from north_lsp.tools.pasted import strip_pasted
 from north_lsp.tools.registry import Arguments
-from north_lsp.workspace.edit_anchors import replace_lines
+from north_lsp.workspace.anchors import replace_lines
 from north_lsp.workspace.match import find_occurrences, replace_exact
 from north_lsp.workspace.tolerant import find_tolerant
 

@@ -6,10 +6,11 @@ import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.storage.limits import Limits
 from north_lsp.tools.addresses import read_output
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
-from north_lsp.workspace.pages import MAX_LINES, make_page, merged, next_range, plain_lines
+from north_lsp.workspace.pages import make_page, merged, next_range, plain_lines
 
 
 class ExpandOutputArgs(Arguments):
@@ -29,11 +30,12 @@ class ExpandOutput(ReadTool):
 
     async def run(self, args: ExpandOutputArgs, workspace: Workspace) -> Output:
         text = await read_output(args.outputId.removeprefix("artifact://"), workspace)
-        data = await anyio.to_thread.run_sync(_page, args, text)
-        return Output(self.title({"outputId": args.outputId}), data)
+        data = await anyio.to_thread.run_sync(_page, args, text, workspace.limits)
+        found = f"{data['matchCount']} matches" if "matchCount" in data else f"{data['totalLines']} lines"
+        return Output(f"{self.title({'outputId': args.outputId})} - {found}", data)
 
 
-def _page(args: ExpandOutputArgs, text: str) -> dict[str, object]:
+def _page(args: ExpandOutputArgs, text: str, limits: Limits) -> dict[str, object]:
     lines = plain_lines(text)
     start, end = args.startLine or 1, args.endLine or len(lines)
     if args.endLine is not None and start > args.endLine:
@@ -47,11 +49,11 @@ def _page(args: ExpandOutputArgs, text: str) -> dict[str, object]:
         ranges = merged(((hit, hit) for hit in hits), len(lines))
     else:
         if start > len(lines):
-            start = max(len(lines) - MAX_LINES + 1, 1)
+            start = max(len(lines) - limits.read_lines + 1, 1)
             data["notice"] = f"the output has {len(lines)} lines; this is its end"
         ranges = merged([(start, end)], len(lines))
-    page = make_page(lines, ranges)
+    page = make_page(lines, ranges, max_lines=limits.read_lines, max_bytes=limits.read_bytes)
     data |= {"content": page.content, "truncated": page.next is not None}
     if page.next is not None:
-        data["nextRange"] = next_range(page.next)
+        data["nextRange"] = next_range(page.next, limits.read_lines)
     return data

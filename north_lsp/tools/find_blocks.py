@@ -12,8 +12,6 @@ from north_lsp.tools.structures import parsed_file
 from north_lsp.workspace.pages import plain_lines
 from north_lsp.workspace.structure.views import BlockKind, blocks, fitting_kinds
 
-_MAX = 1000
-
 
 class FindBlocksArgs(Arguments):
     path: str = Field(min_length=1, description="Relative to the workspace root.")
@@ -23,6 +21,7 @@ class FindBlocksArgs(Arguments):
 class FindBlocks(ReadTool):
     name = "find_blocks"
     kind = "search"
+    discoverable = True
     args = FindBlocksArgs
 
     def title(self, args: dict[str, Any]) -> str:
@@ -36,14 +35,15 @@ class FindBlocks(ReadTool):
         if args.kind not in fitting:
             found = []
             notices.append(f"{args.kind} does not fit this file; kinds that do: {', '.join(sorted(fitting))}")
+        most = workspace.limits.blocks
         data: dict[str, object] = {
             "path": parsed.resolved.relative,
             "totalLines": len(plain_lines(parsed.text.text)),
             "blocks": [
                 {"id": one.id, "label": one.label, "startLine": one.startLine, "endLine": one.endLine}
-                for one in found[:_MAX]
+                for one in found[:most]
             ],
-            "truncated": len(found) > _MAX,
+            "truncated": len(found) > most,
         }
         title = f"{self.title({'path': parsed.resolved.relative})} - {len(found)} blocks"
         meta = with_meta(data, notices, backend=parsed.structure.backend)

@@ -14,7 +14,6 @@ from north_lsp.tools.structures import parsed_file
 from north_lsp.workspace.pages import plain_lines
 from north_lsp.workspace.structure.views import CodeKind, code_blocks
 
-_MAX = 20
 _SNIPPET = 5
 _LINE = 500
 
@@ -45,6 +44,7 @@ class FindCodeBlock(ReadTool):
                 shown = repr(args.query[:200])
                 raise ToolError("NO_MATCH", f"{parsed.resolved.relative} does not contain {shown}", "use search_text")
             hint = "the text is there, but in no such block: use find_blocks, or read_around"
+        most = workspace.limits.code_blocks
         matches = [
             {
                 "startLine": one.start,
@@ -55,15 +55,15 @@ class FindCodeBlock(ReadTool):
                 "kind": one.kind,
                 "name": one.name,
             }
-            for one in found[:_MAX]
+            for one in found[:most]
         ]
         data: dict[str, object] = {
             "path": parsed.resolved.relative,
             "matches": matches,
-            "truncated": len(found) > _MAX,
+            "truncated": len(found) > most,
         }
         if hint is not None:
             data["hint"] = hint
         title = f"{self.title({'path': parsed.resolved.relative, 'query': args.query})} - {len(found)} matches"
-        places = tuple(Location(parsed.resolved.path, one.start) for one in found[:_MAX])
+        places = tuple(Location(parsed.resolved.path, one.start) for one in found[:most])
         return Output(title, with_meta(data, notices, backend=parsed.structure.backend), locations=places)

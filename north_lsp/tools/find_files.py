@@ -9,10 +9,9 @@ from pydantic import Field
 from north_lsp.tools.base import Digest, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_open
+from north_lsp.tools.texts import resolve_readable
 from north_lsp.workspace.finding import find_files
 
-_MAX = 500
 _DIGEST = 20
 
 
@@ -35,8 +34,8 @@ class FindFiles(ReadTool):
 
     async def run(self, args: FindFilesArgs, workspace: Workspace) -> Output:
         notices = Notices()
-        limit = notices.at_most(args.limit, _MAX, "limit")
-        place = await resolve_open(args.path, workspace) if args.path is not None else None
+        limit = notices.at_most(args.limit, workspace.limits.files, "limit")
+        place = await resolve_readable(args.path, workspace) if args.path is not None else None
         work = partial(
             find_files,
             workspace.trees,
@@ -53,6 +52,6 @@ class FindFiles(ReadTool):
         if len(files) > _DIGEST:
             short = data | {"files": [*files[:_DIGEST], f"... {len(files) - _DIGEST} more"], "truncated": True}
             more = f"the first {_DIGEST} of {len(files)} files"
-            digest = Digest(with_meta(short, notices), "\n".join(files), more)
+            digest = Digest(with_meta(short, notices), "\n".join(files), more, ((1, _DIGEST),))
         title = f"{self.title({'pattern': args.pattern})} - {len(files)}{'+' if truncated else ''} files"
         return Output(title, with_meta(data, notices), digest=digest)

@@ -14,8 +14,6 @@ from north_lsp.tools.structures import parsed_file
 from north_lsp.workspace.pages import plain_lines
 from north_lsp.workspace.structure.views import outline, outline_text
 
-_MAX = 1000
-
 
 class GetFileOutlineArgs(Arguments):
     path: str = Field(min_length=1, description="Relative to the workspace root.")
@@ -34,15 +32,16 @@ class GetFileOutline(ReadTool):
         parsed = await parsed_file(args.path, workspace, notices)
         lines = await anyio.to_thread.run_sync(plain_lines, parsed.text.text)
         entries = outline(parsed.structure, lines)
-        shown = entries[:_MAX]
-        if len(entries) > _MAX:
-            notices.append(f"the outline has {len(entries)} entries; it goes on at line {entries[_MAX].startLine}")
+        most = workspace.limits.outline_entries
+        shown = entries[:most]
+        if len(entries) > most:
+            notices.append(f"the outline has {len(entries)} entries; it goes on at line {entries[most].startLine}")
         data: dict[str, object] = {
             "path": parsed.resolved.relative,
             "totalLines": len(lines),
             "entries": [asdict(entry) for entry in shown],
             "outline": outline_text(shown),
-            "truncated": len(entries) > _MAX,
+            "truncated": len(entries) > most,
         }
         title = f"{self.title({'path': parsed.resolved.relative})} - {len(entries)} entries"
         meta = with_meta(data, notices, backend=parsed.structure.backend, source=parsed.source)

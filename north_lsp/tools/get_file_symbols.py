@@ -12,7 +12,6 @@ from north_lsp.tools.structures import parsed_file
 from north_lsp.workspace.structure.parsing import is_symbol
 
 _PAGES = frozenset({"html", "css", "scss", "less", "vue", "svelte"})
-_MAX = 2000
 
 
 class GetFileSymbolsArgs(Arguments):
@@ -36,16 +35,17 @@ class GetFileSymbols(ReadTool):
             found, hint = [], "use find_blocks for pages and style sheets"
         elif parsed.structure.backend == "none":
             hint = "no symbols are known for this kind of file: use get_file_outline"
+        most = workspace.limits.symbols
         symbols: list[dict[str, object]] = [
             {"name": one.name, "type": one.kind, "line": one.line, "endLine": one.end, "signature": one.label}
             | ({"parent": one.parent} if one.parent is not None else {})
-            for one in found[:_MAX]
+            for one in found[:most]
         ]
         data: dict[str, object] = {
             "path": parsed.resolved.relative,
             "language": parsed.language,
             "symbols": symbols,
-            "truncated": len(found) > _MAX,
+            "truncated": len(found) > most,
         }
         if hint is not None:
             data["hint"] = hint

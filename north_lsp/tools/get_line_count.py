@@ -24,6 +24,7 @@ class GetLineCountArgs(Arguments):
 class GetLineCount(ReadTool):
     name = "get_line_count"
     kind = "read"
+    discoverable = True
     args = GetLineCountArgs
 
     def title(self, args: dict[str, Any]) -> str:

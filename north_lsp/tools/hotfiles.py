@@ -8,10 +8,8 @@ from pydantic import Field
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_open
+from north_lsp.tools.texts import resolve_readable
 from north_lsp.workspace.statistics import hot_files
-
-_MAX = 50
 
 
 class HotfilesArgs(Arguments):
@@ -22,6 +20,7 @@ class HotfilesArgs(Arguments):
 class Hotfiles(ReadTool):
     name = "hotfiles"
     kind = "read"
+    discoverable = True
     args = HotfilesArgs
 
     def title(self, args: dict[str, Any]) -> str:
@@ -29,10 +28,10 @@ class Hotfiles(ReadTool):
 
     async def run(self, args: HotfilesArgs, workspace: Workspace) -> Output:
         notices = Notices()
-        limit = notices.at_most(args.limit, _MAX, "limit")
+        limit = notices.at_most(args.limit, workspace.limits.hotfiles, "limit")
         root, below = workspace.roots.main, ""
         if args.path is not None:
-            place = await resolve_open(args.path, workspace)
+            place = await resolve_readable(args.path, workspace)
             root, below = place.root, place.path.relative_to(place.root).as_posix()
         found = await anyio.to_thread.run_sync(hot_files, workspace.trees, root, below, limit, abandon_on_cancel=True)
         files = [

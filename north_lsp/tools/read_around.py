@@ -6,18 +6,17 @@ from typing import Any
 import anyio.to_thread
 from pydantic import Field
 
-from north_lsp.errors import ToolError
+from north_lsp.storage.limits import Limits
 from north_lsp.tools.addresses import is_address, read_address
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import existing_text
-from north_lsp.workspace.anchors import find_anchor
+from north_lsp.workspace.anchors import LOOSE, choose, find_anchors
 from north_lsp.workspace.pages import Page, make_page, merged, next_range, plain_lines
+from north_lsp.workspace.text import split_lines
 
-_MAX = 200
-_MAX_CANDIDATES = 20
-_PREVIEW = 200
+_NONE = "use search_text to find where it stands"
 
 
 class ReadAroundArgs(Arguments):
@@ -38,15 +37,19 @@ class ReadAround(ReadTool):
 
     async def run(self, args: ReadAroundArgs, workspace: Workspace) -> Output:
         notices = Notices()
-        before = notices.at_most(args.before, _MAX, "before")
-        after = notices.at_most(args.after, _MAX, "after")
+        before = notices.at_most(args.before, workspace.limits.around_lines, "before")
+        after = notices.at_most(args.after, workspace.limits.around_lines, "after")
         if is_address(args.path):
             shown, content = await read_address(args.path, workspace)
-            data, _, _ = await anyio.to_thread.run_sync(_around, args, content, before, after, notices)
+            data, _, _ = await anyio.to_thread.run_sync(
+                _around, args, content, before, after, workspace.limits, notices
+            )
             return Output(self.title({"path": shown}), with_meta({"path": shown, **data}, notices))
         resolved, text, source, notice = await existing_text(args.path, workspace)
         notices += [notice] if notice else []
-        data, page, line = await anyio.to_thread.run_sync(_around, args, text.text, before, after, notices)
+        data, page, line = await anyio.to_thread.run_sync(
+            _around, args, text.text, before, after, workspace.limits, notices
+        )
         workspace.seen.note(resolved.path, text.tag, page.ranges)
         data = {"path": resolved.relative, **data, "snapshot": f"{resolved.relative}#{text.tag}"}
         title = self.title({"path": resolved.relative})
@@ -54,41 +57,30 @@ class ReadAround(ReadTool):
 
 
 def _around(
-    args: ReadAroundArgs, text: str, before: int, after: int, notices: Notices
+    args: ReadAroundArgs, text: str, before: int, after: int, limits: Limits, notices: Notices
 ) -> tuple[dict[str, object], Page, int]:
     lines = plain_lines(text)
-    places, notice = find_anchor(lines, args.anchor)
-    notices += [notice] if notice else []
-    if not places:
-        shown = repr(args.anchor[:200])
-        raise ToolError("NO_MATCH", f"{args.path} does not contain {shown}", "use search_text to find where it stands")
-    if args.occurrence is None and len(places) > 1:
-        candidates = [
-            {"occurrence": number, "line": line, "preview": lines[line - 1].strip()[:_PREVIEW]}
-            for number, (line, _) in enumerate(places[:_MAX_CANDIDATES], 1)
-        ]
-        places_shown = "; ".join(f"{one['occurrence']}: line {one['line']}: {one['preview']}" for one in candidates)
-        raise ToolError(
-            "AMBIGUOUS",
-            f"the anchor occurs {len(places)} times ({places_shown})",
-            "say which occurrence, or give more of the text",
-            {"matchCount": len(places), "candidates": candidates},
-        )
-    chosen = args.occurrence if args.occurrence is not None else 1
-    if not 1 <= chosen <= len(places):
-        raise ToolError("INVALID_INPUT", f"occurrence {chosen} was asked for, but there are {len(places)} matches")
-    first, last = places[chosen - 1]
-    page = make_page(lines, merged([(first - before, last + after)], len(lines)), marked=first)
+    places = find_anchors(lines, args.anchor)
+    found = choose(places, args.occurrence, split_lines(text), args.anchor, hint=_NONE)
+    notices += [LOOSE] if found.loose else []
+    first, last = found.start + 1, found.end
+    page = make_page(
+        lines,
+        merged([(first - before, last + after)], len(lines)),
+        marked=first,
+        max_lines=limits.read_lines,
+        max_bytes=limits.read_bytes,
+    )
     notices += page.notices
     data: dict[str, object] = {
         "totalLines": len(lines),
         "matchCount": len(places),
-        "occurrenceUsed": chosen,
+        "occurrenceUsed": args.occurrence or 1,
         "matchLine": first,
         "ranges": [{"start": start, "end": end} for start, end in page.ranges],
         "content": page.content,
         "truncated": page.next is not None,
     }
     if page.next is not None:
-        data["nextRange"] = next_range(page.next)
+        data["nextRange"] = next_range(page.next, limits.read_lines)
     return data, page, first

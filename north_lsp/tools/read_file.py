@@ -1,6 +1,6 @@
 """`read_file`: a part of a text file, numbered; and what other files hold, as text."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,23 +8,24 @@ import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.storage.limits import Limits
 from north_lsp.tools.addresses import is_address, read_address
-from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Digest, Location, Output, Picture, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_existing, text_of
-from north_lsp.workspace.anchors import find_anchor
+from north_lsp.workspace.anchors import LOOSE, find_anchors
 from north_lsp.workspace.conflicts import find_conflicts
 from north_lsp.workspace.inside import read_inside, split_inner
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.near import diagnose
-from north_lsp.workspace.pages import MAX_LINES, Page, Range, make_page, merged, next_range, plain_lines, stream_part
+from north_lsp.workspace.pages import Page, Range, make_page, merged, next_range, plain_lines, stream_part
 from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.pictures import PICTURES, load_picture
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import enclosing
 from north_lsp.workspace.text import Text, as_text
 
-_MAX_WINDOW = 250
 _MAX_FULL = 300
 _EDGE = 10
 _HEAD, _TAIL = 50, 10
@@ -66,22 +67,36 @@ class ReadFile(ReadTool):
             raise ToolError("INVALID_INPUT", f"startLine {args.startLine} is after endLine {args.endLine}")
         if is_address(args.path):
             shown, content = await read_address(args.path, workspace)
-            return await self._virtual(args, shown, content, notices)
+            return await self._virtual(args, shown, content, workspace, notices)
         resolved, notice = await resolve_existing(args.path, workspace, inner=True)
         notices += [notice] if notice else []
         outer, inner = split_inner(resolved, args.path)
         if outer is not None:
             found = await anyio.to_thread.run_sync(read_inside, outer, inner)
             if found is not None:
-                return await self._virtual(args, resolved.relative, found, notices)
+                pictures = await self._pictures(outer, notices)
+                output = await self._virtual(args, resolved.relative, found, workspace, notices)
+                return replace(output, locations=(Location(resolved.path),), pictures=pictures)
         try:
             text, source = await text_of(resolved.path, workspace)
         except ToolError as error:
             if error.code != "TOO_LARGE" or (args.startLine is None and args.endLine is None):
                 raise
             return await self._part(args, resolved, workspace, notices)
-        window = await anyio.to_thread.run_sync(_window, args, text, resolved.relative, notices)
+        window = await anyio.to_thread.run_sync(_window, args, text, resolved.relative, workspace.limits, notices)
         return await self._whole(args, resolved, text, source, window, workspace, notices)
+
+    async def _pictures(self, path: Path, notices: Notices) -> tuple[Picture, ...]:
+        if not path.name.lower().endswith(PICTURES):
+            return ()
+        try:
+            found = await anyio.to_thread.run_sync(load_picture, path)
+        except OSError as error:
+            raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error.strerror}") from error
+        if isinstance(found, str):
+            notices.append(f"the image is not shown: {found}")
+            return ()
+        return (Picture(*found),)
 
     async def _whole(
         self,
@@ -95,7 +110,7 @@ class ReadFile(ReadTool):
     ) -> Output:
         if text.form.encoding == "latin-1":
             notices.append("the file is not UTF-8; it was read as Latin-1")
-        data = _data(resolved.relative, shown, text, notices)
+        data = _data(resolved.relative, shown, text, workspace.limits, notices)
         conflicts = find_conflicts(plain_lines(text.text)) if "\n>>>>>>> " in text.text else []
         if conflicts or any(path == resolved.path for path, _ in workspace.seen.conflicts.known.values()):
             numbered = workspace.seen.conflicts.register(resolved.path, conflicts)
@@ -103,7 +118,7 @@ class ReadFile(ReadTool):
                 {"id": f"conflict://{number}", "startLine": one.startLine, "endLine": one.endLine}
                 for number, one in numbered.items()
             ]
-        digest, ranges = _digest(data, shown, notices, source), shown.page.ranges
+        digest, ranges = _digest(data, shown, workspace.limits, notices, source), shown.page.ranges
         if digest is not None:
             ranges = ((1, _HEAD), (shown.page.ranges[0][1] - _TAIL + 1, shown.page.ranges[0][1]))
         workspace.seen.note(resolved.path, text.tag, ranges)
@@ -113,13 +128,19 @@ class ReadFile(ReadTool):
 
     async def _part(self, args: ReadFileArgs, resolved: Resolved, workspace: Workspace, notices: Notices) -> Output:
         """A range of a file that is too large to be read whole."""
-        part = await anyio.to_thread.run_sync(stream_part, resolved.path, args.startLine or 1, args.endLine)
+        limits, first = workspace.limits, args.startLine or 1
+        part = await anyio.to_thread.run_sync(stream_part, resolved.path, first, args.endLine, limits.read_lines)
         last = min(part.start + len(part.lines) - 1, args.endLine or part.total)
-        if part.start != (args.startLine or 1):
+        if part.start != first:
             notices.append(f"the file has {part.total} lines; this is its end")
             last = part.start + len(part.lines) - 1
         page = make_page(
-            part.lines, merged([(part.start, last)], part.total), numbered=args.lineNumbers, first=part.start
+            part.lines,
+            merged([(part.start, last)], part.total),
+            numbered=args.lineNumbers,
+            first=part.start,
+            max_lines=limits.read_lines,
+            max_bytes=limits.read_bytes,
         )
         asked = min(args.endLine or part.total, part.total)
         shown_to = page.ranges[-1][1] if page.ranges else part.start - 1
@@ -127,20 +148,22 @@ class ReadFile(ReadTool):
         notices += page.notices
         shown = _Shown(Page(page.ranges, page.content, left), part.total, part.start, False)
         workspace.seen.note(resolved.path, part.text.tag, page.ranges)
-        data = _data(resolved.relative, shown, part.text, notices)
+        data = _data(resolved.relative, shown, part.text, limits, notices)
         place = Location(resolved.path, part.start)
         title = self.title({"path": resolved.relative})
         return Output(title, with_meta(data, notices, source="disk"), locations=(place,))
 
-    async def _virtual(self, args: ReadFileArgs, shown_as: str, content: str, notices: Notices) -> Output:
+    async def _virtual(
+        self, args: ReadFileArgs, shown_as: str, content: str, workspace: Workspace, notices: Notices
+    ) -> Output:
         text = as_text(content)
-        window = await anyio.to_thread.run_sync(_window, args, text, shown_as, notices)
-        data = _data(shown_as, window, text, notices)
+        window = await anyio.to_thread.run_sync(_window, args, text, shown_as, workspace.limits, notices)
+        data = _data(shown_as, window, text, workspace.limits, notices)
         del data["snapshot"]
         return Output(self.title({"path": shown_as}), with_meta(data, notices))
 
 
-def _data(relative: str, shown: _Shown, text: Text, notices: Notices) -> dict[str, object]:
+def _data(relative: str, shown: _Shown, text: Text, limits: Limits, notices: Notices) -> dict[str, object]:
     notices += shown.page.notices
     language = language_of(relative)
     data: dict[str, object] = {
@@ -155,11 +178,11 @@ def _data(relative: str, shown: _Shown, text: Text, notices: Notices) -> dict[st
         "snapshot": f"{relative}#{text.tag}",
     }
     if shown.page.next is not None:
-        data["nextRange"] = next_range(shown.page.next)
+        data["nextRange"] = next_range(shown.page.next, limits.read_lines)
     return data
 
 
-def _digest(data: dict[str, object], shown: _Shown, notices: Notices, source: str) -> Digest | None:
+def _digest(data: dict[str, object], shown: _Shown, limits: Limits, notices: Notices, source: str) -> Digest | None:
     """The head and tail of what was read without asking for a part."""
     if not shown.plain or not shown.page.ranges:
         return None
@@ -170,19 +193,24 @@ def _digest(data: dict[str, object], shown: _Shown, notices: Notices, source: st
     lines = shown.page.content.split("\n")[:-1]
     content = "\n".join([*lines[:_HEAD], f"... {left} more lines", *lines[-_TAIL:]]) + "\n"
     ranges = [{"start": start, "end": start + _HEAD - 1}, {"start": end - _TAIL + 1, "end": end}]
+    count = end - start + 1
+    parts = ((1, _HEAD), (count - _TAIL + 1, count))
     short = data | {"content": content, "ranges": ranges, "truncated": True}
-    short["nextRange"] = {"startLine": start + _HEAD, "endLine": min(end - _TAIL, start + _HEAD + MAX_LINES - 1)}
-    return Digest(with_meta(short, notices, source=source), shown.page.content, f"{left} lines are left out")
+    short["nextRange"] = {
+        "startLine": start + _HEAD,
+        "endLine": min(end - _TAIL, start + _HEAD + limits.read_lines - 1),
+    }
+    return Digest(with_meta(short, notices, source=source), shown.page.content, f"{left} lines are left out", parts)
 
 
-def _window(args: ReadFileArgs, text: Text, relative: str, notices: Notices) -> _Shown:
+def _window(args: ReadFileArgs, text: Text, relative: str, limits: Limits, notices: Notices) -> _Shown:
     """What to show of a text."""
     lines = plain_lines(text.text)
     total = len(lines)
     ranges: list[Range] = []
     plain = False
     if args.aroundMatch is not None:
-        window = notices.at_most(args.windowLines, _MAX_WINDOW, "windowLines")
+        window = notices.at_most(args.windowLines, limits.window_lines, "windowLines")
         first, last = _find(args.aroundMatch, args.occurrence, lines, text.text, notices)
         ranges.append((first - window, last + window))
         focus = first
@@ -190,14 +218,20 @@ def _window(args: ReadFileArgs, text: Text, relative: str, notices: Notices) -> 
         start, end = args.startLine or 1, args.endLine if args.endLine is not None else total
         if start > max(total, 1):
             notices.append(f"the file has {total} lines; this is its last page")
-            start, end = max(1, total - MAX_LINES + 1), total
+            start, end = max(1, total - limits.read_lines + 1), total
         plain = args.startLine is None and args.endLine is None and not args.includeHeadTail
         ranges.append((start, end))
         focus = start
     ranges += _context(args, relative, text.text, focus, notices)
     if args.includeHeadTail:
         ranges += [(1, _EDGE), (total - _EDGE + 1, total)]
-    page = make_page(lines, merged(ranges, total), numbered=args.lineNumbers)
+    page = make_page(
+        lines,
+        merged(ranges, total),
+        numbered=args.lineNumbers,
+        max_lines=limits.read_lines,
+        max_bytes=limits.read_bytes,
+    )
     return _Shown(page, total, focus, plain)
 
 
@@ -218,11 +252,12 @@ def _context(args: ReadFileArgs, relative: str, text: str, focus: int, notices: 
 
 
 def _find(needle: str, occurrence: int, lines: list[str], text: str, notices: Notices) -> Range:
-    places, notice = find_anchor(lines, needle)
-    notices += [notice] if notice is not None else []
+    places = find_anchors(lines, needle)
+    notices += [LOOSE] if places and places[0].loose else []
     if not places:
         message, details = diagnose(text, needle)
         raise ToolError("NO_MATCH", message, "use search_text to find the right spelling", details)
     if occurrence > len(places):
         raise ToolError("INVALID_INPUT", f"occurrence {occurrence} was asked for, but there are {len(places)} matches")
-    return places[occurrence - 1]
+    found = places[occurrence - 1]
+    return found.start + 1, found.end

@@ -10,7 +10,6 @@ from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import current_text
 from north_lsp.workspace.tree import Listing
 
-_MAX_BYTES = 8 * 1024
 _ORDER = (".md", ".rst", ".txt", "")
 
 
@@ -21,6 +20,7 @@ class ReadReadmeArgs(Arguments):
 class ReadReadme(ReadTool):
     name = "read_readme"
     kind = "read"
+    discoverable = True
     args = ReadReadmeArgs
 
     def title(self, args: dict[str, Any]) -> str:
@@ -34,17 +34,18 @@ class ReadReadme(ReadTool):
             names = sorted({path.split("/", 1)[0] for path in listing.files})[:50]
             raise ToolError("NOT_FOUND", "there is no README", f"the root has: {', '.join(names) or 'no files'}")
         resolved, text, _ = await current_text(workspace.roots.spell(root, chosen), workspace)
+        most = workspace.limits.readme_kb * 1024
         data = text.text.encode("utf-8", "replace")
-        content = data[:_MAX_BYTES].decode("utf-8", "ignore")
+        content = data[:most].decode("utf-8", "ignore")
         lines = content.count("\n") + (0 if content.endswith("\n") or not content else 1)
         workspace.seen.note(resolved.path, text.tag, [(1, lines)] if lines else [])
         result: dict[str, object] = {
             "path": resolved.relative,
             "content": content,
-            "truncated": len(data) > _MAX_BYTES,
+            "truncated": len(data) > most,
             "snapshot": f"{resolved.relative}#{text.tag}",
         }
-        if len(data) > _MAX_BYTES:
+        if len(data) > most:
             result["nextRange"] = {"startLine": max(lines, 1)}
         return Output(f"Reading {resolved.path.name}", result, locations=(Location(resolved.path),))
 

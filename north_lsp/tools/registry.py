@@ -24,7 +24,7 @@ class Registry:
     """Tools by name. A second tool of one name is a mistake. `hidden` ones are not offered but can be called."""
 
     def __init__(self, tools: Iterable[Tool], hidden: frozenset[str] = frozenset()) -> None:
-        self._hidden = hidden
+        self.hidden = hidden
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             if tool.name in self._tools:
@@ -37,11 +37,14 @@ class Registry:
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         """What the model may use in a mode, by name, so that requests of one conversation stay identical."""
         tools = sorted(self._tools.values(), key=lambda tool: tool.name)
-        return tuple(
-            ToolSpec(tool.name, _description(tool), _schema(tool.args))
-            for tool in tools
-            if mode in tool.modes and tool.name not in self._hidden
-        )
+        return tuple(self.spec(tool) for tool in tools if mode in tool.modes and tool.name not in self.hidden)
+
+    def tools(self) -> tuple[Tool, ...]:
+        return tuple(self._tools.values())
+
+    @staticmethod
+    def spec(tool: Tool) -> ToolSpec:
+        return ToolSpec(tool.name, _description(tool), _schema(tool.args))
 
     def schema(self, name: str) -> Mapping[str, object]:
         """The JSON Schema of a tool's arguments; empty for a tool that does not exist."""

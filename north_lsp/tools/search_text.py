@@ -14,13 +14,12 @@ from north_lsp.tools.addresses import is_address, read_address
 from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_open
+from north_lsp.tools.texts import resolve_readable
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import MAX_SECONDS, SearchResult, search, search_in_text
+from north_lsp.workspace.search import SearchResult, search, search_in_text
 from north_lsp.workspace.search_child import COMMAND, may_take_for_ever, request, result
 
-_MAX = 200
 _DIGEST = 10
 
 
@@ -57,7 +56,7 @@ class SearchText(ReadTool):
 
     async def run(self, args: SearchTextArgs, workspace: Workspace) -> Output:
         notices = Notices()
-        limit = notices.at_most(args.limit, _MAX, "limit")
+        limit = notices.at_most(args.limit, workspace.limits.matches, "limit")
         context = notices.at_most(args.contextLines, 5, "contextLines")
         if args.lineRange is not None and args.file is None:
             raise ToolError("INVALID_INPUT", "lineRange needs file", "name the one file whose lines are meant")
@@ -118,9 +117,9 @@ class SearchText(ReadTool):
             full = "\n".join(_row(hit.path, hit.line, hit.text) for hit in found.matches)
             more = f"the first {_DIGEST} of {len(matches)} matches"
             short = data | {"matches": matches[:_DIGEST], "truncated": True}
-            digest = Digest(with_meta(short, notices), full, more)
+            digest = Digest(with_meta(short, notices), full, more, ((1, _DIGEST),))
         places = tuple(
-            Location(workspace.roots.resolve(hit.path).path, hit.line)
+            Location(workspace.roots.resolve_readable(hit.path).path, hit.line)
             for hit in found.matches[:20]
             if not is_address(hit.path)
         )
@@ -135,11 +134,12 @@ async def _search(
     suffixes: tuple[str, ...] | None,
 ) -> SearchResult:
     if path is not None:
-        place = await resolve_open(path, workspace)
+        place = await resolve_readable(path, workspace)
         if args.file is not None and await anyio.Path(place.path).is_dir():
             raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
     texts = await workspace.unsaved_texts()
     options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}
+    options["seconds"] = float(workspace.limits.search_seconds)
     if args.regex and may_take_for_ever(args.query):
         return await _search_apart(args.query, workspace, options | {"private": workspace.private}, texts)
     stopped = threading.Event()
@@ -164,12 +164,13 @@ async def _search_apart(
 ) -> SearchResult:
     """In a process that is killed when it takes too long or is not wanted any more."""
     asked = await anyio.to_thread.run_sync(request, workspace.roots, query, options, texts)
-    with anyio.move_on_after(MAX_SECONDS):
+    seconds = float(options["seconds"])
+    with anyio.move_on_after(seconds):
         ended = await anyio.run_process(COMMAND, input=asked, check=False)
         if ended.returncode != 0:
             raise ToolError("INTERNAL", "the search ended early", "write the expression in a simpler way")
         return result(ended.stdout)
-    notice = f"the search took longer than {MAX_SECONDS:.0f} seconds: repeat fewer things within repetitions"
+    notice = f"the search took longer than {seconds:.0f} seconds: repeat fewer things within repetitions"
     return SearchResult([], 0, 0, True, [notice], {})
 
 

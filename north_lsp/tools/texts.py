@@ -16,8 +16,17 @@ Source = Literal["editor", "disk"]
 
 
 async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
-    """A path that tools may look at. Raises ToolError for one outside the roots or on the user's ignore list."""
-    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, spelled)
+    """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
+    list."""
+    return _opened(await anyio.to_thread.run_sync(workspace.roots.resolve, spelled), workspace)
+
+
+async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
+    """As `resolve_open`, also for the folders that the user's settings open for reading."""
+    return _opened(await anyio.to_thread.run_sync(workspace.roots.resolve_readable, spelled), workspace)
+
+
+def _opened(resolved: Resolved, workspace: Workspace) -> Resolved:
     if workspace.ignore[resolved.root].closed(resolved.path.relative_to(resolved.root).as_posix()):
         raise ToolError("IGNORED", f"{resolved.relative} is named by .northignore", "the user keeps it closed to tools")
     _ensure_not_private(resolved, workspace)
@@ -35,12 +44,12 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
 
     Raises ToolError: NOT_FOUND with similar paths that exist, and what `resolve_open` raises.
     """
-    resolved = await resolve_open(spelled, workspace)
+    resolved = await resolve_readable(spelled, workspace)
     if resolved.exists or await workspace.read_unsaved(resolved.path) is not None:
         return resolved, None
     if inner and ":" in spelled:
         for at in [at for at, character in enumerate(spelled) if character == ":"]:
-            outer = await resolve_open(spelled[:at], workspace) if at else resolved
+            outer = await resolve_readable(spelled[:at], workspace) if at else resolved
             if outer.exists:
                 return outer, None
     missing = resolved.path.relative_to(resolved.root).as_posix()
@@ -48,7 +57,7 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
     listing = await anyio.to_thread.run_sync(tree.listing)
     found = await anyio.to_thread.run_sync(suggest, missing, listing.files)
     if found.certain is not None:
-        meant = await resolve_open(workspace.roots.spell(resolved.root, found.certain), workspace)
+        meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
     paths = found.paths or tuple(await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5)))
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
@@ -58,14 +67,14 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
 
 async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """Resolve and read. Raises ToolError."""
-    resolved = await resolve_open(spelled, workspace)
+    resolved = await resolve_readable(spelled, workspace)
     text, source = await text_of(resolved.path, workspace)
     return resolved, text, source
 
 
 async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
-    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, spelled)
+    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve_readable, spelled)
     _ensure_not_private(resolved, workspace)
     text, source = await text_of(resolved.path, workspace)
     return resolved, text, source

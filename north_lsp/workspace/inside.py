@@ -1,9 +1,7 @@
 """What is inside files that are no text: archives, SQLite databases, notebooks, images; read-only, and never whole."""
 
-import io
 import json
 import sqlite3
-import struct
 import tarfile
 import zipfile
 from contextlib import closing
@@ -12,6 +10,7 @@ from urllib.parse import quote
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.pictures import PICTURES, describe_picture
 from north_lsp.workspace.text import decode, is_binary
 
 _TARS = (".tar", ".tar.gz", ".tgz")
@@ -24,7 +23,6 @@ _DOCUMENTS = {
     ".pptx": "python-pptx",
     ".odt": "odfpy",
 }
-_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
 _MAX_ENTRIES = 1000
 _MAX_MEMBER = 4 * 1024 * 1024
 _MAX_NOTEBOOK = 20 * 1024 * 1024
@@ -38,7 +36,7 @@ def split_inner(resolved: Resolved, spelled: str) -> tuple[Path | None, str]:
     name = resolved.path.name.lower()
     at = spelled.find(f"{resolved.path.name}:")
     inner = spelled[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
-    known = (*_ARCHIVES, *_DATABASES, *_DOCUMENTS, *_IMAGES, ".ipynb")
+    known = (*_ARCHIVES, *_DATABASES, *_DOCUMENTS, *PICTURES, ".ipynb")
     return (resolved.path, inner) if name.endswith(known) else (None, "")
 
 
@@ -57,8 +55,8 @@ def read_inside(path: Path, inner: str) -> str | None:
             return _database(path, inner)
         if name.endswith(".ipynb"):
             return _notebook(path)
-        if name.endswith(_IMAGES):
-            return _image(path)
+        if name.endswith(PICTURES):
+            return describe_picture(path)
     except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError, NotImplementedError) as error:
         raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error}") from error
     except sqlite3.Error as error:
@@ -218,40 +216,3 @@ def _output(output: dict[str, object]) -> str:
 
 def _joined(source: object) -> str:
     return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
-
-
-def _image(path: Path) -> str:
-    with path.open("rb") as file:
-        head = file.read(64 * 1024)
-    size = path.stat().st_size
-    kind, dimensions = _dimensions(head)
-    shown = f", {dimensions[0]} x {dimensions[1]} pixels" if dimensions is not None else ""
-    return f"{kind} image{shown}, {size} bytes\n"
-
-
-def _dimensions(head: bytes) -> tuple[str, tuple[int, int] | None]:
-    try:
-        if head.startswith(b"\x89PNG"):
-            return "PNG", struct.unpack(">II", head[16:24])
-        if head.startswith(b"GIF8"):
-            return "GIF", struct.unpack("<HH", head[6:10])
-        if head.startswith(b"BM"):
-            return "BMP", struct.unpack("<ii", head[18:26])
-        if head.startswith(b"\xff\xd8"):
-            return "JPEG", _jpeg(io.BytesIO(head))
-        if head[8:12] == b"WEBP":
-            return "WebP", None
-    except struct.error:
-        pass
-    return "unknown kind of", None
-
-
-def _jpeg(head: io.BytesIO) -> tuple[int, int] | None:
-    head.seek(2)
-    while (marker := head.read(4)) and len(marker) == 4:
-        code, length = marker[1], struct.unpack(">H", marker[2:])[0]
-        if 0xC0 <= code <= 0xCF and code not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", head.read(5)[1:])
-            return width, height
-        head.seek(length - 2, io.SEEK_CUR)
-    return None

@@ -19,8 +19,8 @@ class ListedEntry(TypedDict):
     size: NotRequired[int]
 
 
-def list_root(root: Path, rules: IgnoreRules) -> tuple[list[ListedEntry], bool]:
-    """What is not ignored in a root, folders first, then by name, and whether the list was cut at `MAX_ENTRIES`.
+def list_root(root: Path, rules: IgnoreRules, most: int = MAX_ENTRIES) -> tuple[list[ListedEntry], bool]:
+    """What is not ignored in a root, folders first, then by name, and whether the list was cut at `most` entries.
 
     Raises ToolError IO_ERROR if the folder cannot be read.
     """
@@ -42,7 +42,7 @@ def list_root(root: Path, rules: IgnoreRules) -> tuple[list[ListedEntry], bool]:
             entries.append({"name": shown, "type": "link"})
         else:
             entries.append({"name": shown, "type": "file", "size": status.st_size})
-    return entries[:MAX_ENTRIES], len(entries) > MAX_ENTRIES
+    return entries[:most], len(entries) > most
 
 
 def _status(item: os.DirEntry[str]) -> os.stat_result | None:

@@ -17,6 +17,7 @@ MAX_BYTES = 100 * 1024
 _CHUNK = 1 << 20
 _TAIL_BYTES = 64 * 1024
 _TAIL_LINES = 50
+_LONGEST_KEPT = 2 * 1024 * 1024  # more than any page takes
 
 Range = tuple[int, int]
 
@@ -53,7 +54,14 @@ def merged(ranges: Iterable[Range], total: int) -> list[Range]:
 
 
 def make_page(
-    lines: Sequence[str], ranges: Sequence[Range], *, numbered: bool = True, marked: int | None = None, first: int = 1
+    lines: Sequence[str],
+    ranges: Sequence[Range],
+    *,
+    numbered: bool = True,
+    marked: int | None = None,
+    first: int = 1,
+    max_lines: int = MAX_LINES,
+    max_bytes: int = MAX_BYTES,
 ) -> Page:
     """Show merged `ranges` of lines, the first of which has the number `first`. `marked` gets a `>`."""
     shown: list[str] = []
@@ -71,12 +79,12 @@ def make_page(
             mark = ("> " if number == marked else "  ") if marked is not None else ""
             text = f"{mark}{number}→{line}\n" if numbered else f"{line}\n"
             weight = len(text.encode("utf-8", "replace"))
-            if count == MAX_LINES or (size + weight > MAX_BYTES and count):
+            if count == max_lines or (size + weight > max_bytes and count):
                 left = (number, end)
                 break
-            if weight > MAX_BYTES:
-                text = text.encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore") + "…\n"
-                notices.append(f"line {number} is cut: it is longer than {MAX_BYTES} bytes")
+            if weight > max_bytes:
+                text = text.encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore") + "…\n"
+                notices.append(f"line {number} is cut: it is longer than {max_bytes} bytes")
             shown.append(text)
             count, size, last = count + 1, size + weight, number
         if last >= start:
@@ -87,8 +95,8 @@ def make_page(
     return Page(tuple(kept), "".join(shown), left, tuple(notices))
 
 
-def next_range(left: Range) -> dict[str, int]:
-    return {"startLine": left[0], "endLine": min(left[1], left[0] + MAX_LINES - 1)}
+def next_range(left: Range, max_lines: int = MAX_LINES) -> dict[str, int]:
+    return {"startLine": left[0], "endLine": min(left[1], left[0] + max_lines - 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ class Streamed:
     lines: tuple[str, ...]
 
 
-def stream_part(path: Path, start: int, end: int | None) -> Streamed:
+def stream_part(path: Path, start: int, end: int | None, max_lines: int = MAX_LINES) -> Streamed:
     """Read through a file that is too large to be held, keeping at most one page of lines from `start` on; if the file
     ends before, its last lines.
 
@@ -112,7 +120,7 @@ def stream_part(path: Path, start: int, end: int | None) -> Streamed:
     kept: list[bytes] = []
     tail = b""
     kept_bytes, number = 0, 0
-    last_wanted = min(end if end is not None else start + MAX_LINES, start + MAX_LINES)
+    last_wanted = min(end if end is not None else start + max_lines, start + max_lines)
     rest = b""
     ended_with_newline = True
     try:
@@ -141,18 +149,18 @@ def stream_part(path: Path, start: int, end: int | None) -> Streamed:
             ended_with_newline = chunk.endswith(b"\n")
             if number + here + 1 >= start and number < last_wanted:
                 parts = (rest + chunk).split(b"\n")
-                rest = parts.pop()[: 2 * MAX_BYTES]
+                rest = parts.pop()[:_LONGEST_KEPT]
                 for part in parts:
                     number += 1
-                    if start <= number <= last_wanted and kept_bytes <= MAX_BYTES:
-                        kept.append(part[: 2 * MAX_BYTES])
+                    if start <= number <= last_wanted and kept_bytes <= _LONGEST_KEPT:
+                        kept.append(part[:_LONGEST_KEPT])
                         kept_bytes += len(part)
             else:
                 number += here
-                rest = chunk[chunk.rfind(b"\n") + 1 :][: 2 * MAX_BYTES] if here else (rest + chunk)[: 2 * MAX_BYTES]
+                rest = chunk[chunk.rfind(b"\n") + 1 :][:_LONGEST_KEPT] if here else (rest + chunk)[:_LONGEST_KEPT]
             tail = (tail + chunk)[-_TAIL_BYTES:]
     total = newlines + (0 if ended_with_newline else 1)
-    if not ended_with_newline and start <= total <= last_wanted and kept_bytes <= MAX_BYTES:
+    if not ended_with_newline and start <= total <= last_wanted and kept_bytes <= _LONGEST_KEPT:
         kept.append(rest)
     begin = start
     if start > total:

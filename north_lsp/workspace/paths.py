@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -31,9 +32,11 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Roots:
-    """The folders of the workspace, real and absolute; the first is the main one."""
+    """The folders of the workspace, real and absolute; the first is the main one. `extra` are further folders that may
+    only be read, and only by who asks for it."""
 
     roots: tuple[Path, ...]
+    extra: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, *paths: Path | str) -> "Roots":
@@ -63,6 +66,8 @@ class Roots:
     def spell(self, root: Path, relative: str) -> str:
         """How a path relative to one of the roots is written, so that `resolve` leads back to it."""
         names = self.names()
+        if root in self.extra and root not in self.roots:
+            return str(root / relative)
         if root == self.main:
             # A name that would be taken for another root, for the home directory or for an address needs a mark.
             first = relative.split("/", 1)[0]
@@ -85,6 +90,22 @@ class Roots:
         if root is None:
             raise self._error("OUTSIDE_WORKSPACE", spelled, "leads outside the workspace")
         return Resolved(path, self.spell(root, path.relative_to(root).as_posix()), root, exists)
+
+    def resolve_readable(self, spelled: str) -> Resolved:
+        """As `resolve`, also for what lies in an extra folder, which is shown by its absolute path; to read only."""
+        try:
+            return self.resolve(spelled)
+        except ToolError as error:
+            if error.code != "OUTSIDE_WORKSPACE" or not self.extra:
+                raise
+            try:
+                path, exists = _real(self._absolute(_plain(spelled)))
+            except OSError as problem:
+                raise self._unresolved(spelled, problem) from problem
+            root = next((root for root in self.extra if path.is_relative_to(root)), None)
+            if root is None:
+                raise
+            return Resolved(path, str(path), root, exists)
 
     def _absolute(self, plain: str) -> str:
         if plain == "~" or plain.startswith("~/"):
@@ -123,6 +144,14 @@ class Roots:
             "use a path inside the workspace",
             {"path": spelled, "roots": roots},
         )
+
+
+def extra_roots(spelled: Iterable[str]) -> tuple[Path, ...]:
+    """The folders that settings open for reading: absolute ones that exist, `~` for the home folder."""
+    paths = (os.path.expanduser(path) for path in spelled)
+    return tuple(
+        dict.fromkeys(Path(os.path.realpath(path)) for path in paths if os.path.isabs(path) and os.path.isdir(path))
+    )
 
 
 def ensure_regular(path: Path) -> None:

@@ -99,19 +99,22 @@ def search(
     trees: Trees | None = None,
     private: tuple[Path, ...] = (),
     ripgrep: Path | None = None,
+    seconds: float | None = None,
 ) -> SearchResult:
     """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
 
     `suffixes` are endings of names, lower-case. `lines` is an inclusive range to which matches are kept. `read` gives
     the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`, the
-    binary that counts). `should_stop` is asked before every file and now and then within one. Raises ToolError:
+    binary that counts). `should_stop` is asked before every file and now and then within one; after `seconds` there is
+    what was found till then. Without `trees`, the files outside of `private` folders are listed. Raises ToolError:
     INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, IGNORED for one that the user
-    closed, and whatever `Roots.resolve` raises. Without `trees`, the files outside of `private` folders are listed.
+    closed, and whatever `Roots.resolve_readable` raises.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
     meant = compile_glob(glob) if glob is not None else None
     trees = trees if trees is not None else Trees.of(roots, private)
-    deadline = time.monotonic() + MAX_SECONDS
+    allowed = MAX_SECONDS if seconds is None else seconds
+    deadline = time.monotonic() + allowed
     found = _Found(offset, limit, lines)
 
     def over() -> bool:
@@ -139,7 +142,7 @@ def search(
         if not ended:
             break
     truncated = not ended or found.total > offset + limit
-    notices = [*wanted.notices, *_notices(found, ended, should_stop)]
+    notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop)]
     return SearchResult(found.matches, found.total, found.searched, truncated, notices, found.counts)
 
 
@@ -161,7 +164,7 @@ def search_in_text(shown: str, text: str, query: str, **options: object) -> Sear
     return SearchResult(found.matches, found.total, 1, truncated, list(wanted.notices), found.counts)
 
 
-def _notices(found: _Found, ended: bool, should_stop: Callable[[], bool]) -> list[str]:
+def _notices(found: _Found, ended: bool, allowed: float, should_stop: Callable[[], bool]) -> list[str]:
     notices: list[str] = []
     if found.shortened:
         names = ", ".join(found.shortened[:10])
@@ -169,14 +172,14 @@ def _notices(found: _Found, ended: bool, should_stop: Callable[[], bool]) -> lis
     if found.unreadable:
         notices.append(f"{found.unreadable} files could not be read")
     if not ended:
-        why = "was stopped" if should_stop() else f"took longer than {MAX_SECONDS:.0f} seconds"
+        why = "was stopped" if should_stop() else f"took longer than {allowed:.0f} seconds"
         notices.append(f"the search {why}")
     return notices
 
 
 def _place(roots: Roots, trees: Trees, path: str) -> Resolved:
     """Where to search. Raises ToolError."""
-    place = roots.resolve(path)
+    place = roots.resolve_readable(path)
     if trees.rules[place.root].closed(place.path.relative_to(place.root).as_posix()):
         raise ToolError("IGNORED", f"{place.relative} is named by .northignore", "the user keeps it closed to tools")
     if not place.exists:
@@ -301,7 +304,7 @@ class _Searcher:
 
     @property
     def simple(self) -> bool:
-        return len(self.roots.roots) == 1
+        return self.roots.roots == (self.root,)
 
     def pick(self, known: Mapping[str, int | None]) -> bool:
         """Add what is known of each file; look into those where that is not enough. False if it had to end early."""

@@ -236,7 +236,7 @@ class Trees:
 
     @classmethod
     def of(cls, roots: Roots, private: tuple[Path, ...] = ()) -> "Trees":
-        return cls(roots, {root: IgnoreRules.of(root) for root in roots.roots}, private)
+        return cls(roots, {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}, private)
 
     def tree(self, root: Path) -> FileTree:
         return self._trees.setdefault(root, FileTree(self.rules[root]))

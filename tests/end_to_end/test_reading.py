@@ -1,5 +1,6 @@
 """The tools that look, through the real process: shortened results stay readable, also after a restart."""
 
+import base64
 import json
 from typing import Any
 
@@ -76,3 +77,44 @@ async def test_readers_run_beside_each_other_and_tell_where_they_look(world: Wor
         assert titles[:2] == ["Reading scanner.py", f"Finding *.py - {len(results[1]['data']['files'])} files"]
         line = results[0]["data"]["matchLine"]
         assert ended[0]["locations"] == [{"path": str(world.project / "json/scanner.py"), "line": line}]
+
+
+async def test_pictures_groups_and_whole_outputs_reach_their_readers(world: World, server: ModelServer) -> None:
+    picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x20"
+    (world.project / "a.png").write_bytes(picture)
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
+        server.script(answer(call("read_file", path="a.png"), call("read_file", path=LONG)), answer(say("ok")))
+        await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "go"}]})
+        image, text = server.requests[-1].body["messages"][-1]["content"]
+        assert "16 x 32 pixels" in image["content"][0]["text"]
+        assert base64.b64decode(image["content"][1]["source"]["data"]) == picture
+        assert json.loads(text["content"])["data"]["outputId"] == "1"
+        updates = [update["update"] for update in client.updates if "toolCallId" in update["update"]]
+        assert len({update["_meta"]["north"]["group"] for update in updates}) == 1
+        named = [update for update in updates if "rawInput" in update]
+        assert [update["locations"] for update in named] == [
+            [{"path": str(world.project / "a.png")}],
+            [{"path": str(world.project / LONG)}],
+        ]
+        missing = updates[-1]["_meta"]["north"]["truncation"]
+        assert (missing["artifactId"], missing["shownRange"][0]) == ("1", [1, 50])
+        known = await client.request("_north/artifacts/list", {"sessionId": id})
+        assert known == {"artifacts": [{"artifactId": "1"}]}
+        asked = {"sessionId": id, "artifactId": "1", "offset": 2, "limit": 5}
+        part = await client.request("_north/artifacts/read", asked)
+        assert part["nextOffset"] == 7
+        assert len(part["text"]) == 5
+        before = [update for update in client.updates if "toolCallId" in update["update"]]
+        await client.close_stdin()
+        assert await client.wait_exit() == 0
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
+        again = [update for update in client.updates if "toolCallId" in update["update"]]
+        assert again[-1]["update"]["_meta"] == before[-1]["update"]["_meta"]
+        server.script(answer(say("ok")))
+        await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "more"}]})
+        image = server.requests[-1].body["messages"][2]["content"][0]
+        assert base64.b64decode(image["content"][1]["source"]["data"]) == picture

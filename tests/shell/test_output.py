@@ -46,6 +46,32 @@ def test_a_flood_keeps_its_beginning_and_its_end() -> None:
     assert len(captured.text) < HEAD_CHARACTERS + TAIL_CHARACTERS + 100
 
 
+class _Spill:
+    def __init__(self) -> None:
+        self.text = ""
+        self.number: int | None = 1
+        self.closed = False
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@given(st.lists(st.integers(1, 30_000), max_size=6))
+def test_what_is_too_long_is_spilled_whole(sizes: list[int]) -> None:
+    spill = _Spill()
+    sink = OutputSink(lambda: spill)
+    parts = [f"{number}:" + "x" * size + "\n" for number, size in enumerate(sizes)]
+    for part in parts:
+        sink.feed(part.encode())
+    captured = sink.finish()
+    assert spill.text == ("".join(parts) if captured.truncated else "")
+    assert (spill.closed, captured.number) == ((True, 1) if captured.truncated else (False, None))
+    assert captured.truncated == (sum(map(len, parts)) > HEAD_CHARACTERS + TAIL_CHARACTERS)
+
+
 def test_a_last_line_without_its_end_counts() -> None:
     assert run(b"a\nb", 10).total_lines == 2
     assert run(b"", 10).total_lines == 0

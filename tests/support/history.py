@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.storage.settings import EditSettings
-from north_lsp.workspace.edit_anchors import find_anchors
+from north_lsp.workspace.anchors import find_anchors
 from north_lsp.workspace.lines import Block, changed_blocks
 from north_lsp.workspace.text import decode, dominant_newline, is_binary, split_lines
 from tests.support.edits import World

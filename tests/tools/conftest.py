@@ -1,7 +1,7 @@
 """A workspace for tools, without a session around it."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.limits import Limits
 from north_lsp.tools.base import Output, ReadTool, Seen, Workspace
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.workspace.ignore import IgnoreRules
@@ -35,6 +36,11 @@ class Desk:
             place = self.root / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def limit(self, **limits: int) -> None:
+        """Set limits, by their names in `Limits`."""
+        reading = replace(self.workspace.reading, limits=Limits(**limits))
+        self.workspace = replace(self.workspace, reading=reading)
 
     async def output(self, name: str, /, **arguments: Any) -> Output:
         tool, args = self.tools.check(name, arguments, "ask")

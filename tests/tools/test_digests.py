@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.digests import shortened, shortened_text
+from north_lsp.agent.results import Kept
 from north_lsp.errors import ToolError
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Digest
@@ -26,7 +27,9 @@ async def test_a_whole_long_file_is_shortened(desk: Desk) -> None:
     )
     assert output.digest.data["nextRange"] == {"startLine": 51, "endLine": 290}
     assert desk.workspace.seen.ranges[desk.root / "a"] == ((1, 50), (291, 300))
-    data = shortened(output.digest, "read_file", desk.artifacts)
+    data, missing = shortened(output.digest, "read_file", desk.artifacts)
+    assert (missing["direction"], missing["shownRange"]) == ("middle", [[1, 50], [291, 300]])
+    assert (missing["totalLines"], missing["outputLines"], missing["artifactId"]) == (300, 60, "1")
     assert data["outputId"] == "1"
     part = await desk.call("expand_output", outputId="1", startLine=100, endLine=101)
     assert part["content"] == "100→100→line 100\n101→101→line 101\n"
@@ -75,9 +78,9 @@ async def test_outputs_are_searched_and_paged(desk: Desk) -> None:
 
 def test_a_command_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
     artifacts = Artifacts(tmp_path)
-    assert shortened_text("x\n" * 31, "shell_run", artifacts).count("x") == 31
+    assert shortened_text("x\n" * 31, "shell_run", artifacts).text == "x\n" * 31
     text = "\n".join(str(number) for number in range(100))
-    short = shortened_text(text, "shell_run", artifacts).split("\n")
+    short = shortened_text(text, "shell_run", artifacts).text.split("\n")
     assert short[19:22] == ["19", "... 70 more lines: expand_output with outputId 1 ...", "90"]
     assert short[-1] == "Complete output: artifact://1"
     assert artifacts.read(1) == text
@@ -104,5 +107,56 @@ def test_what_cannot_be_written_is_held(tmp_path: Path) -> None:
 
 
 def test_a_digest_is_json_with_the_way_to_the_rest(tmp_path: Path) -> None:
-    data = shortened(Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path))
+    data, _ = shortened(Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path))
     assert json.loads(json.dumps(data))["digestNote"].startswith("the first of 2 files; the whole: expand_output")
+
+
+def test_a_stream_becomes_an_artifact_with_its_first_piece(tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path / "c", total=100)
+    idle, busy = artifacts.stream("shell_run"), artifacts.stream("shell_run")
+    idle.close()
+    assert (idle.number, artifacts.numbers()) == (None, [])
+    busy.write("é" * 40)
+    busy.write("rest")
+    other = artifacts.add("t", "x" * 30)
+    assert (busy.number, other) == (1, 2)
+    busy.close()
+    assert artifacts.numbers() == [2]  # the oldest made room
+    again = artifacts.stream("odd tool")
+    again.write("all")
+    again.close()
+    assert artifacts.read(3) == "all"
+    assert (tmp_path / "c" / "3.odd-tool.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_stream_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    stream = Artifacts(tmp_path / "file").stream("t")
+    stream.write("text")
+    stream.write("more")
+    stream.close()
+    assert stream.number is None
+
+
+def test_an_output_that_was_not_held_is_told_from_its_whole(tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path)
+    short = shortened_text("a\n… 9 characters left out …\nb", "shell_run", artifacts, Kept(7, 5000, 99_999))
+    assert short.text.endswith("b\nComplete output: artifact://7")
+    assert short.truncation is not None
+    assert short.truncation.items() >= {"truncatedBy": "bytes", "totalLines": 5000, "totalBytes": 99_999}.items()
+    assert short.truncation["artifactId"] == "7"
+    lost = shortened_text("a", "shell_run", artifacts, Kept(None, 5000, 99_999))
+    assert lost.text == "a\n(the whole output could not be kept)"
+    assert lost.truncation is not None
+    assert "artifactId" not in lost.truncation
+    assert artifacts.numbers() == []
+
+
+def test_without_digests_there_still_is_a_limit_of_lines(tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path)
+    text = "\n".join(map(str, range(1, 2500)))
+    assert shortened_text(text, "t", artifacts, most=2500).text == text
+    short = shortened_text(text, "t", artifacts, most=2000)
+    assert short.truncation is not None
+    assert (short.truncation["outputLines"], short.truncation["direction"]) == (2000, "middle")
+    assert artifacts.read(1) == text

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace import listing
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.listing import list_root
 
@@ -32,11 +31,10 @@ def test_folders_come_first_and_ignored_entries_not_at_all(tmp_path: Path) -> No
     ]
 
 
-def test_a_long_list_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MAX_ENTRIES", 3)
+def test_a_long_list_is_cut_and_says_so(tmp_path: Path) -> None:
     for at in range(4):
         (tmp_path / f"{at}").touch()
-    entries, truncated = list_root(tmp_path, IgnoreRules.of(tmp_path))
+    entries, truncated = list_root(tmp_path, IgnoreRules.of(tmp_path), 3)
     assert [entry["name"] for entry in entries] == ["0", "1", "2"]
     assert truncated
 
