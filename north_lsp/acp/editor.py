@@ -136,7 +136,7 @@ class ClientFiles:
         return [
             change
             for change in changes
-            if change.action == "update" and change.form == plain and change.before_form == plain
+            if change.action == "update" and change.form == plain and not (change.binary or change.is_reformed)
         ]
 
     async def apply(self, changes: Sequence[FileChange]) -> None:

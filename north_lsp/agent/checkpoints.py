@@ -41,6 +41,7 @@ class FileRecord:
     lines_added: int = 0
     lines_removed: int = 0
     undoes: tuple[str, ...] = ()
+    after_mode: int | None = None
 
     @property
     def target(self) -> Path:
@@ -147,10 +148,12 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, 
     for change in files:
         before = None if change.old_text is None else encode(change.old_text, change.before_form)
         after = None if change.action == "delete" else encode(change.new_text, change.form)
-        row = _row(change.path, change.relative, change.action, before, after, _mode(change.path), contents)
+        row = _row(change.path, change.relative, change.action, before, after, mode_of(change.path), contents)
         row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
         if change.new_path is not None:
             row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+        if change.mode is not None:
+            row["afterMode"] = change.mode
         rows.append(row | ({"undoes": list(change.undoes)} if change.undoes else {}))
     return rows, contents
 
@@ -182,7 +185,8 @@ def _row(
     return row | ({"irrecoverable": True} if lost else {})
 
 
-def _mode(path: Path) -> int | None:
+def mode_of(path: Path) -> int | None:
+    """The permission bits of what stands there; None for nothing."""
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(path).st_mode)
     return None
@@ -211,6 +215,7 @@ def _read(entry: Mapping[str, Any], turn: str | None) -> Checkpoint | None:
 def _read_file(row: Mapping[str, Any]) -> FileRecord:
     path = Path(row["path"])
     before, after, mode, moved = row["before"], row["after"], row.get("beforeMode"), row.get("newPath")
+    after_mode = row.get("afterMode")
     action = row["action"]
     if action not in ("create", "update", "delete", "rename"):
         raise ValueError(action)
@@ -227,4 +232,5 @@ def _read_file(row: Mapping[str, Any]) -> FileRecord:
         int(row.get("linesAdded", 0)),
         int(row.get("linesRemoved", 0)),
         tuple(str(id) for id in row.get("undoes", ())),
+        after_mode if isinstance(after_mode, int) else None,
     )

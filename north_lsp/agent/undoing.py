@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.applying import apply_proposal
-from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live
+from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live, mode_of
 from north_lsp.agent.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
@@ -48,7 +48,8 @@ class Plan:
 
 @dataclass
 class _State:
-    """A file while changes are taken back on it; `first` is what stands there now."""
+    """A file while changes are taken back on it; `first` is what stands there now, and `mode` what a file gets that is
+    made again."""
 
     relative: str
     first: str | None
@@ -57,6 +58,7 @@ class _State:
     form: TextForm
     binary: bool = False
     mode: int | None = None
+    first_mode: int | None = None
     blocked: bool = False
     outcome: FileOutcome | None = None
     undoes: list[str] = field(default_factory=list)
@@ -68,6 +70,13 @@ class _State:
             self.text, self.form = decode(data)
             self.binary = self.binary or is_binary(data)
             self.mode = mode
+
+    def set_mode(self, file: FileRecord) -> None:
+        """Take back what a change did to the mode, unless the user has changed it since."""
+        if file.after_mode is not None and self.first_mode == file.after_mode:
+            self.mode = file.before_mode
+        elif self.first is not None:
+            self.mode = None
 
     def is_at(self, wanted: str | None) -> bool:
         if self.text is None or wanted is None:
@@ -228,8 +237,8 @@ class Undoing:
                 raise
             data = await anyio.to_thread.run_sync(_bytes_of, path)
             content, form = decode(data)
-            return _State(resolved.relative, content, form, content, form, binary=True)
-        return _State(resolved.relative, text.text, text.form, text.text, text.form)
+            return _State(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
+        return _State(resolved.relative, text.text, text.form, text.text, text.form, first_mode=mode_of(path))
 
     def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
         here, there = states[file.path], states[file.target]
@@ -268,12 +277,13 @@ class Undoing:
         before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
         if state.is_at(file.after):
             state.set(before, file.before_mode)
+            state.set_mode(file)
             self._done(state, id, "restored")
         elif state.is_at(file.before):
             state.undoes.append(id)
             if state.outcome is None:
                 state.outcome = FileOutcome(state.relative, "unchanged", "it is so already")
-        elif state.text is None or before is None or after is None or state.binary:
+        elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
             what = "it was deleted since" if state.text is None else "it was changed since"
             self._resolve(id, state, before, file.before_mode, None, what, conflicts)
         else:
@@ -329,7 +339,7 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
             if state.first is None:
                 continue
             change = make_deletion(path, state.relative, state.first, state.first_form, binary=state.binary)
-        elif state.text == state.first and state.form == state.first_form:
+        elif state.text == state.first and state.form == state.first_form and state.mode in (None, state.first_mode):
             continue
         elif state.binary:
             action: Literal["create", "update"] = "create" if state.first is None else "update"
@@ -339,7 +349,7 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
         else:
             change = make_change(path, state.relative, state.first, state.text, state.form)
         old_form = state.first_form if state.first is not None and state.first_form != change.form else None
-        mode = state.mode if state.first is None else None
+        mode = state.mode if state.mode != state.first_mode else None
         changes.append(replace(change, old_form=old_form, mode=mode, undoes=tuple(dict.fromkeys(state.undoes))))
     return tuple(changes)
 

@@ -30,12 +30,15 @@ Placing = Literal["content", "lines"]
 
 @dataclass
 class DraftFile:
-    """One file: its text at first and now (None: there is no file)."""
+    """One file: its text at first and now (None: there is no file), and what else moving another one here changes."""
 
     resolved: Resolved
     original: str | None
     text: str | None
     form: TextForm
+    first_form: TextForm = field(default_factory=TextForm)
+    first_binary: bool = False
+    first_mode: int | None = None
     tag: str = ""
     binary: bool = False
     links: int = 1
@@ -82,6 +85,8 @@ class Draft:
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
             file.text = await anyio.to_thread.run_sync(made)
             file.make_executable = content.startswith("#!")
+            file.form = TextForm() if file.first_binary else file.first_form
+            file.binary, file.mode, file.moved_from = False, file.first_mode, None
             return
         if not overwrite:
             raise ToolError(
@@ -113,6 +118,7 @@ class Draft:
             if not overwrite:
                 raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")
             self._guard_generated(target)
+            target.note(f"{target.relative} is replaced by {file.relative}")
         target.text, target.form, target.binary = file.text, file.form, file.binary
         target.mode, target.moved_from = file.mode, file.moved_from or file
         target.notices += file.notices
@@ -137,18 +143,17 @@ class Draft:
             change: FileChange | None = None
             if file.text is None:
                 if file.original is not None and path not in renamed:
-                    form = file.form
-                    change = make_deletion(path, file.relative, file.original, form, binary=file.binary)
+                    form = file.first_form
+                    change = make_deletion(path, file.relative, file.original, form, binary=file.first_binary)
             elif file.original is not None:
-                if file.text != file.original:
-                    change = make_change(path, file.relative, file.original, file.text, file.form)
+                change = _update(file, file.original, file.text)
             elif source is not None and source.resolved.path in renamed - taken:
                 taken.add(source.resolved.path)
                 old = source.original or ""
                 places = (source.resolved.path, source.relative, path, file.relative)
                 change = make_rename(*places, old, file.text, file.form, binary=file.binary)
             else:
-                change = replace(make_change(path, file.relative, None, file.text, file.form), mode=file.mode)
+                change = replace(_create(file, file.text), mode=file.mode)
             if change is not None:
                 executable = file.make_executable and change.action == "create"
                 found.append(replace(change, make_executable=executable, notices=tuple(_notices(file, change))))
@@ -167,7 +172,7 @@ class Draft:
         if resolved.exists or unsaved is not None:
             try:
                 text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.tag)
+                file = DraftFile(resolved, text.text, text.text, text.form, text.form, tag=text.tag)
             except ToolError as error:
                 if error.code != "BINARY_FILE" or not binary:
                     raise
@@ -241,6 +246,25 @@ class EditTool(WriteTool):
         """Change the draft. Raises ToolError; the draft is then thrown away."""
 
 
+def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
+    """None if the file is as it was. Another file that was moved here brings its encoding and its mode along."""
+    path, before = file.resolved.path, file.first_form
+    mode = file.mode if file.mode != file.first_mode else None
+    if old == new and file.form == before and mode is None:
+        return None
+    if file.binary or file.first_binary:
+        change = FileChange(path, file.relative, "update", old, new, file.form, (), 0, 0, binary=True)
+    else:
+        change = make_change(path, file.relative, old, new, file.form)
+    return replace(change, old_form=before if before != file.form else None, mode=mode)
+
+
+def _create(file: DraftFile, new: str) -> FileChange:
+    if file.binary:
+        return FileChange(file.resolved.path, file.relative, "create", None, new, file.form, (), 0, 0, binary=True)
+    return make_change(file.resolved.path, file.relative, None, new, file.form)
+
+
 def _is_gone(source: DraftFile, renamed: set[Path]) -> bool:
     return source.text is None and source.original is not None and source.resolved.path not in renamed
 
@@ -268,7 +292,8 @@ def _look(file: DraftFile) -> None:
         status = os.lstat(file.resolved.path)
     except OSError:
         return
-    file.links, file.mode = status.st_nlink, stat.S_IMODE(status.st_mode)
+    file.links = status.st_nlink
+    file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
 
 
 def _same_file(one: DraftFile, other: DraftFile) -> bool:
@@ -291,7 +316,8 @@ def _read_binary(resolved: Resolved) -> DraftFile:
     if len(data) > MAX_WHOLE_FILE:
         raise ToolError("TOO_LARGE", f"{resolved.relative} has more than {MAX_WHOLE_FILE} bytes")
     text, form = decode(data)
-    return DraftFile(resolved, text, text, form, binary=is_binary(data))
+    binary = is_binary(data)
+    return DraftFile(resolved, text, text, form, form, binary, binary=binary)
 
 
 def _disk_text(path: Path) -> str | None:
