@@ -116,7 +116,7 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
         if now is None:
             notices.append(f"{change.relative} was so already")
             continue
-        if now is not change:
+        if (now.old_text, now.new_text) != (change.old_text, change.new_text):
             notices.append(f"{change.relative} changed while the edit waited; both changes were merged")
         fresh.append(now)
     return Applied(tuple(fresh), tuple(notices))
@@ -147,11 +147,14 @@ async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
         if text.text == change.new_text:
             return None
         raise _stale(change, "was created")
-    if text.text == change.old_text:
+    old = change.old_text
+    if source == "disk":
+        change = replace(change, disk_tag=text.on_disk)
+    if text.text == old:
         return change
     if change.action == "delete":
         raise _stale(change, "has changed")
-    merged = await anyio.to_thread.run_sync(merge, change.old_text, text.text, change.new_text)
+    merged = await anyio.to_thread.run_sync(merge, old, text.text, change.new_text)
     if merged.conflicts:
         first = merged.conflicts[0]
         where = f"line {first.start}" if first.end <= first.start else f"lines {first.start}-{first.end}"

@@ -59,6 +59,7 @@ class _State:
     binary: bool = False
     mode: int | None = None
     first_mode: int | None = None
+    disk_tag: str | None = None
     blocked: bool = False
     outcome: FileOutcome | None = None
     undoes: list[str] = field(default_factory=list)
@@ -238,7 +239,8 @@ class Undoing:
             data = await anyio.to_thread.run_sync(_bytes_of, path)
             content, form = decode(data)
             return _State(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
-        return _State(resolved.relative, text.text, text.form, text.text, text.form, first_mode=mode_of(path))
+        forms = (text.form, text.text, text.form)
+        return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
     def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
         here, there = states[file.path], states[file.target]
@@ -263,7 +265,7 @@ class Undoing:
             self._leave(there, "conflict", f"{there.relative} was deleted since")
             return
         here.text, here.form, here.binary = there.text, there.form, there.binary
-        here.mode = file.before_mode
+        here.mode = there.first_mode if there.first_mode is not None else file.before_mode
         self._take_back_text(id, file, here, conflicts)
         if here.blocked:
             here.text = here.first
@@ -276,7 +278,7 @@ class Undoing:
     def _take_back_text(self, id: str, file: FileRecord, state: _State, conflicts: Conflicts) -> None:
         before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
         if state.is_at(file.after):
-            state.set(before, file.before_mode)
+            state.set(before, file.before_mode if file.new_path is None else state.mode)
             state.set_mode(file)
             self._done(state, id, "restored")
         elif state.is_at(file.before):
@@ -350,7 +352,8 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
             change = make_change(path, state.relative, state.first, state.text, state.form)
         old_form = state.first_form if state.first is not None and state.first_form != change.form else None
         mode = state.mode if state.mode != state.first_mode else None
-        changes.append(replace(change, old_form=old_form, mode=mode, undoes=tuple(dict.fromkeys(state.undoes))))
+        undoes = tuple(dict.fromkeys(state.undoes))
+        changes.append(replace(change, old_form=old_form, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
     return tuple(changes)
 
 

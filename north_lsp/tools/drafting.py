@@ -5,6 +5,7 @@ Several edits can be made on one draft, so that later ones see what earlier ones
 
 import os
 import stat
+import unicodedata
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ class DraftFile:
     first_binary: bool = False
     first_mode: int | None = None
     tag: str = ""
+    disk_tag: str | None = None
     binary: bool = False
     links: int = 1
     mode: int | None = None
@@ -156,7 +158,8 @@ class Draft:
                 change = replace(_create(file, file.text), mode=file.mode)
             if change is not None:
                 executable = file.make_executable and change.action == "create"
-                found.append(replace(change, make_executable=executable, notices=tuple(_notices(file, change))))
+                said = tuple(_notices(file, change))
+                found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
         return found
 
     async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
@@ -164,7 +167,7 @@ class Draft:
         known = self._files.get(resolved.path)
         if known is not None:
             return known
-        self._guard_protected(resolved)
+        self._guard_protected(resolved, spelled)
         if await anyio.Path(resolved.path).is_dir():
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", "name a file")
         unsaved = await self.workspace.read_unsaved(resolved.path)
@@ -172,7 +175,8 @@ class Draft:
         if resolved.exists or unsaved is not None:
             try:
                 text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.form, tag=text.tag)
+                file = DraftFile(resolved, text.text, text.text, text.form, text.form)
+                file.tag, file.disk_tag = text.tag, text.on_disk
             except ToolError as error:
                 if error.code != "BINARY_FILE" or not binary:
                     raise
@@ -185,6 +189,12 @@ class Draft:
         file = await self._file(spelled, binary=True)
         if file.text is None:
             raise ToolError("NOT_FOUND", f"{file.relative} does not exist")
+        if await anyio.to_thread.run_sync(_is_link, spelled, self.workspace):
+            raise ToolError(
+                "CONFLICT",
+                f"{spelled} is a link to {file.relative}, so it is not {what}",
+                f"name {file.relative} if that file is meant; links themselves are left to the user",
+            )
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
@@ -197,9 +207,13 @@ class Draft:
                 )
         return file
 
-    def _guard_protected(self, resolved: Resolved) -> None:
+    def _guard_protected(self, resolved: Resolved, spelled: str) -> None:
+        """By where the path leads and by how it was spelled, however the names are written."""
+        patterns = {_folded(pattern): pattern for pattern in self.workspace.edits.protected}
         relative = resolved.path.relative_to(resolved.root).as_posix()
-        pattern = any_matches(self.workspace.edits.protected, relative)
+        names = (_folded(relative), _folded(os.path.normpath(spelled).removeprefix(f"{resolved.root}/")))
+        found = next(filter(None, (any_matches(patterns, name) for name in names)), None)
+        pattern = patterns[found] if found is not None else None
         if pattern is not None:
             raise ToolError(
                 "DENIED", f"{resolved.relative} is protected by the user's settings ({pattern})", "leave it as it is"
@@ -294,6 +308,17 @@ def _look(file: DraftFile) -> None:
         return
     file.links = status.st_nlink
     file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _is_link(spelled: str, workspace: Workspace) -> bool:
+    """Whether the last name of a path is a link."""
+    path = Path(spelled)
+    folder = workspace.roots.resolve(str(path.parent)).path
+    return os.path.islink(folder / path.name)
 
 
 def _same_file(one: DraftFile, other: DraftFile) -> bool:

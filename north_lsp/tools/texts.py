@@ -1,5 +1,6 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -100,7 +101,7 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
         return disk, "disk"
     if disk.newline == "crlf" and "\r\n" not in unsaved:
         unsaved = to_newlines(unsaved, "\r\n")
-    return as_text(unsaved, disk.form), "editor"
+    return replace(as_text(unsaved, disk.form), disk_tag=disk.tag), "editor"
 
 
 def _as_utf8(disk: Text) -> str:

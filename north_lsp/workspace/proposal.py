@@ -39,7 +39,7 @@ class FileChange:
     on the way. `old_form` is the old text's form where it is another than the new one's. The texts of a `binary` file
     are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the file gets (None: what
     it has, or the usual one). `notices` are for the user and the model; `undoes` names the checkpoints that this change
-    takes back.
+    takes back. `disk_tag` is the tag of what the disk had when the text was read, wherever that came from.
     """
 
     path: Path
@@ -59,6 +59,7 @@ class FileChange:
     mode: int | None = None
     notices: tuple[str, ...] = ()
     undoes: tuple[str, ...] = ()
+    disk_tag: str | None = None
 
     @property
     def target(self) -> Path:

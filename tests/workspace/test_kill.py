@@ -17,7 +17,7 @@ MEMORY = Path("/dev/shm")
 
 
 def run(*arguments: str) -> dict[str, Any]:
-    """In a process of its own: forking needs one without threads. A kill leaves memory as it leaves a disk, only faster."""
+    """In a process of its own: forking needs one without threads. Files in memory are as good, only faster."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
         command = [sys.executable, "-m", "tests.support.kills", folder, *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
