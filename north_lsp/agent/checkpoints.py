@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 import anyio.to_thread
 
+from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
 from north_lsp.storage.conversation import Conversation
@@ -22,6 +23,7 @@ from north_lsp.workspace.text import encode
 
 Status = Literal["pending", "applied", "failed", "undone"]
 _PREFIX = "blob:sha256:"
+_MAX_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,11 @@ class Checkpoint:
     status: Status
     files: tuple[FileRecord, ...]
 
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a place that the user has named, and no change."""
+        return not self.files
+
 
 class Checkpoints:
     """The checkpoints of one conversation. `journals` is where applications under way are noted."""
@@ -80,6 +87,26 @@ class Checkpoints:
         contents: dict[str, bytes] = {}
         rows = [_image_row(image, roots, contents) for image in images]
         return await self._store(call_id, title, rows, contents, "applied")
+
+    def name_point(self, name: str) -> str:
+        """Mark this place in the conversation; returns the checkpoint's id. Raises ToolError INVALID_INPUT."""
+        name = one_line(name)
+        if not 1 <= len(name) <= _MAX_NAME:
+            raise ToolError("INVALID_INPUT", f"the name of a checkpoint has 1 to {_MAX_NAME} characters")
+        id = new_entry_id(())
+        self._conversation.append("checkpoint", checkpointId=id, title=name, files=[], status="applied")
+        return id
+
+    def unsaid(self) -> list[str]:
+        """The files that the user changed back or again since the last prompt, of which the model knows nothing yet."""
+        names: dict[str, None] = {}
+        for entry in reversed(self._conversation.active_path()):
+            if is_from_user(entry["type"], entry):
+                break
+            made = _read(entry, None) if entry["type"] == "checkpoint" and "toolCallId" not in entry else None
+            if made is not None and made.status == "applied":
+                names |= {file.new_relative or file.relative: None for file in made.files if file.undoes}
+        return list(names)
 
     async def _store(
         self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: dict[str, bytes], status: Status

@@ -33,7 +33,7 @@ _REGION_CHARACTERS = 8_000
 _TOLD_CHARACTERS = 16_000
 _WRITE_BITS = 0o222
 _MAX_EDIT_CHARACTERS = 12_000_000
-_STATUSES = {"accept": "accepted", "always": "always", "reject": "rejected", "stop": "cancelled"}
+_STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "reject": "rejected", "stop": "cancelled"}
 
 
 async def review_edit(
@@ -70,6 +70,8 @@ async def review_edit(
         status = "rejected"
     if status == "always":
         await remember(state, state.approvals.enable_edits_auto_accept)
+    elif decision.kind == "session" and not warnings:
+        await remember(state, state.approvals.accept_edits_of_this_session)
     if status in ("rejected", "cancelled"):
         record(state, review["id"], status, decision.comment)
         if status == "cancelled":

@@ -12,6 +12,7 @@ import anyio.to_thread
 from north_lsp.agent.applying import apply_proposal
 from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live, mode_of
 from north_lsp.agent.editor import Documents
+from north_lsp.agent.overview import First, first_contents, missing
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Workspace
@@ -96,6 +97,10 @@ class Undoing:
     def all(self) -> list[Checkpoint]:
         """Every checkpoint, the oldest first."""
         return self._checkpoints.all()
+
+    def name_point(self, name: str) -> str:
+        """Mark this place by a name; returns the id by which `since` restores it. Raises ToolError INVALID_INPUT."""
+        return self._checkpoints.name_point(name)
 
     # -- which -----------------------------------------------------------------------------------------------------
 
@@ -201,6 +206,34 @@ class Undoing:
         one = self.find(checkpoint)
         states = {file.target: await self._state(file.target) for file in one.files} if now else {}
         return await anyio.to_thread.run_sync(self._diffs, one, states)
+
+    async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
+        """How the files that this conversation changed (or changed from a checkpoint on) differ from before it, as
+        unified diffs; files that are as they were are left out. Raises ToolError NOT_FOUND."""
+        every = self._checkpoints.all()
+        if since is not None:
+            first = self.find(since)
+            every = every[[one.id for one in every].index(first.id) :]
+        files = first_contents(every)
+        states = {file.path: await self._state(file.path) for file in files}
+        return await anyio.to_thread.run_sync(self._differences, files, states)
+
+    def _differences(self, files: list[First], states: dict[Path, _State]) -> list[tuple[First, str]]:
+        rows: list[tuple[First, str]] = []
+        for file in files:
+            before, now = self._checkpoints.content(file.before), states[file.path]
+            if file.before is not None and before is None:
+                rows.append((file, missing(file)))
+            elif not now.is_at(file.before):
+                binary = now.binary or is_binary(before or b"")
+                old = decode(before)[0] if before is not None else None
+                if binary:
+                    rows.append((file, f"Binary file {file.relative} differs\n"))
+                elif now.text is None:
+                    rows.append((file, unified(make_deletion(file.path, file.relative, old or "", TextForm()))))
+                else:
+                    rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextForm()))))
+        return rows
 
     def _diffs(self, one: Checkpoint, states: dict[Path, _State]) -> list[tuple[FileRecord, str]]:
         rows: list[tuple[FileRecord, str]] = []
@@ -331,6 +364,11 @@ class Undoing:
     def _leave(self, state: _State, outcome: Outcome, detail: str) -> None:
         state.blocked = True
         state.outcome = FileOutcome(state.relative, outcome, detail)
+
+
+def told_of_undo(names: Sequence[str]) -> list[str]:
+    """What the model is told of an undo between two turns."""
+    return [f"[Between the turns the user undid or redid changes of these files: {', '.join(names)}]"] if names else []
 
 
 def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:

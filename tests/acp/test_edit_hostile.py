@@ -5,10 +5,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.acp.test_edit_writes import Files, session, turn
 from tests.end_to_end.world import World
+from tests.support.client import RpcFailure
 from tests.support.model_server import ModelServer
-from tests.support.script import call
+from tests.support.script import Call, answer, call
 
 
 class Stale(Files):
@@ -86,3 +89,55 @@ async def test_a_new_script_is_executable_and_the_model_knows(world: World, serv
         (told,) = await turn(client, id, server, call("edit_create_file", path="run.sh", content="#!/bin/sh\ntrue\n"))
     assert told["data"]["files"][0]["madeExecutable"] is True
     assert os.access(world.project / "run.sh", os.X_OK)
+
+
+async def test_accepting_for_this_conversation_ends_with_it(world: World, server: ModelServer) -> None:
+    def new(name: str) -> Call:
+        return call("edit_create_file", path=name, content="x\n")
+
+    async with session(world, "accept") as (client, asked, id):
+
+        async def accept(params: dict[str, Any]) -> dict[str, Any]:
+            return await asked(params) | {"_meta": {"north": {"scope": "session"}}}
+
+        client.handlers["session/request_permission"] = accept
+        await turn(client, id, server, new("1.txt"), new("2.txt"), new("package.json"), new("3.txt"))
+        assert [question["toolCall"]["title"].split(" (")[0] for question in asked.questions] == [
+            "Creating 1.txt",
+            "Creating package.json",  # protected: asks every time
+        ]
+        assert not (world.project / ".north").exists()
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        await turn(client, made["sessionId"], server, new("4.txt"))
+        assert len(asked.questions) == 3
+
+
+async def test_a_rejection_may_end_the_turn(world: World, server: ModelServer) -> None:
+    async with session(world, "reject") as (client, asked, id):
+
+        async def stop(params: dict[str, Any]) -> dict[str, Any]:
+            return await asked(params) | {"_meta": {"north": {"stop": True}}}
+
+        client.handlers["session/request_permission"] = stop
+        server.script(answer(call("edit_create_file", path="a.txt", content="x\n")))
+        prompt = {"sessionId": id, "prompt": [{"type": "text", "text": "go"}]}
+        assert (await client.request("session/prompt", prompt))["stopReason"] == "cancelled"
+    assert not (world.project / "a.txt").exists()
+
+
+async def test_points_and_the_whole_difference_are_there_for_clients(world: World, server: ModelServer) -> None:
+    async with session(world, "accept") as (client, _, id):
+        point = (await client.request("_north/checkpoints/name", {"sessionId": id, "name": "start"}))["checkpointId"]
+        await turn(client, id, server, call("edit_create_file", path="a.txt", content="x\n"))
+        listed = (await client.request("_north/checkpoints/list", {"sessionId": id}))["checkpoints"]
+        assert [(row["kind"], row["title"].split(" ")[0]) for row in listed] == [
+            ("point", "start"),
+            ("edit", "Creating"),
+        ]
+        whole = await client.request("_north/checkpoints/changes", {"sessionId": id, "since": point})
+        assert whole["files"][0]["diff"].endswith("+x\n")
+        assert whole["totals"]["created"] == whole["totals"]["linesAdded"] == 1
+        await client.request("_north/checkpoints/restore", {"sessionId": id, "since": point})
+        assert not (world.project / "a.txt").exists()
+        with pytest.raises(RpcFailure, match="1 to 60"):
+            await client.request("_north/checkpoints/name", {"sessionId": id, "name": "x" * 61})
