@@ -22,7 +22,16 @@ from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import FileChange, TextForm
-from north_lsp.workspace.text import MAX_WHOLE_FILE, OPEN_FLAGS, decode, is_binary, is_generated, read_text, to_newlines
+from north_lsp.workspace.text import (
+    MAX_WHOLE_FILE,
+    OPEN_FLAGS,
+    decode,
+    encode,
+    is_binary,
+    is_generated,
+    read_text,
+    to_newlines,
+)
 from north_lsp.workspace.wildmatch import any_matches
 
 Placing = Literal["content", "lines"]
@@ -77,7 +86,9 @@ class Draft:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text")
         self._guard_generated(file)
         if file.original is not None and file.moved_from is None:
-            self._guard_stale(file, snapshot, placing)
+            stale = self._guard_stale(file, snapshot, placing)
+            if stale is not None:
+                raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
         return file, file.text
 
     async def create(self, spelled: str, content: str, *, overwrite: bool) -> None:
@@ -157,6 +168,7 @@ class Draft:
             else:
                 change = replace(_create(file, file.text), mode=file.mode)
             if change is not None:
+                _ensure_writable(change)
                 executable = file.make_executable and change.action == "create"
                 said = tuple(_notices(file, change))
                 found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
@@ -164,6 +176,8 @@ class Draft:
 
     async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
         resolved = await resolve_open(spelled, self.workspace)
+        if spelled.endswith("/"):
+            raise ToolError("INVALID_INPUT", f"{spelled!r} names a folder", "name a file")
         known = self._files.get(resolved.path)
         if known is not None:
             return known
@@ -229,22 +243,22 @@ class Draft:
                 "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
             )
 
-    def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> None:
+    def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> str | None:
+        """The tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
         shown = self.workspace.seen.tags.get(file.resolved.path)
         tag = file.tag
         policy = self.workspace.edits.stale_check
         if snapshot is not None:
             given = snapshot.rpartition("#")[2].strip("[] ")
-            if given != tag:
-                raise _stale(file, given, tag)
-            return
+            return given if given != tag else None
         if shown is None:
             raise ToolError("STALE", f"{file.relative} was not read in this conversation", "read the place first")
         if shown == tag or policy == "off":
-            return
+            return None
         if policy == "strict" or placing == "lines":
-            raise _stale(file, shown, tag)
+            return shown
         file.note(f"{file.relative} has changed since it was read; the edit was fitted to its present text")
+        return None
 
 
 class EditTool(WriteTool):
@@ -258,6 +272,12 @@ class EditTool(WriteTool):
     @abstractmethod
     async def edit(self, args: Any, draft: Draft) -> None:
         """Change the draft. Raises ToolError; the draft is then thrown away."""
+
+
+def _ensure_writable(change: FileChange) -> None:
+    """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
+    if not (change.binary or change.new_text.isascii()):
+        encode(change.new_text, change.form)
 
 
 def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
@@ -292,12 +312,18 @@ def _notices(file: DraftFile, change: FileChange) -> list[str]:
     return notices
 
 
-def _stale(file: DraftFile, given: str, tag: str) -> ToolError:
+def _stale(file: DraftFile, given: str, workspace: Workspace) -> ToolError:
+    details: dict[str, object] = {"snapshot": f"{file.relative}#{file.tag}"}
+    ranges = workspace.seen.texts.changed_lines(given, file.original or "")
+    where = ""
+    if ranges is not None:
+        details["changedLines"] = ranges
+        where = "; changed: " + ", ".join(f"{start}-{end}" if end >= start else f"{start}" for start, end in ranges)
     return ToolError(
         "STALE",
-        f"{file.relative} has changed: it is {tag} now, not {given}",
+        f"{file.relative} has changed: it is {file.tag} now, not {given}{where}",
         "read the place again and take line numbers and snapshot from there",
-        {"snapshot": f"{file.relative}#{tag}"},
+        details,
     )
 
 

@@ -82,9 +82,13 @@ async def existing_text(spelled: str, workspace: Workspace) -> tuple[Resolved, T
 async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
     """The text of a resolved path. Raises ToolError."""
     unsaved = await workspace.read_unsaved(path)
+    found: tuple[Text, Source]
     if unsaved is None:
-        return await anyio.to_thread.run_sync(read_text, path), "disk"
-    return await anyio.to_thread.run_sync(_merge, path, unsaved)
+        found = await anyio.to_thread.run_sync(read_text, path), "disk"
+    else:
+        found = await anyio.to_thread.run_sync(_merge, path, unsaved)
+    workspace.seen.texts.keep(found[0].tag, found[0].text)
+    return found
 
 
 def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
