@@ -109,6 +109,7 @@ async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
     """The changes against the present texts. Raises ToolError STALE."""
+    await anyio.to_thread.run_sync(_check_places, files, workspace)
     fresh: list[FileChange] = []
     notices: list[str] = []
     for change in files:
@@ -122,15 +123,18 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
     return Applied(tuple(fresh), tuple(notices))
 
 
+def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
+    """The paths must still lead where they did: a command may have swapped a link. Raises ToolError STALE."""
+    for change in files:
+        for path in change.paths:
+            if workspace.roots.resolve(str(path)).path != path:
+                raise ToolError(
+                    "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
+                )
+
+
 async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
-    """The change against the present text, None if there is nothing left to do. The paths must still lead where they
-    did: a command may have swapped a link."""
-    for path in change.paths:
-        resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, str(path))
-        if resolved.path != path:
-            raise ToolError(
-                "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
-            )
+    """The change against the present text, None if there is nothing left to do."""
     if change.binary:
         return change  # its bytes are compared when it is written
     try:

@@ -182,7 +182,8 @@ class Draft:
         if known is not None:
             return known
         self._guard_protected(resolved, spelled)
-        if await anyio.Path(resolved.path).is_dir():
+        status = await anyio.to_thread.run_sync(_status, resolved.path)
+        if status is not None and stat.S_ISDIR(status.st_mode):
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", "name a file")
         unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
@@ -195,7 +196,9 @@ class Draft:
                 if error.code != "BINARY_FILE" or not binary:
                     raise
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
-        await anyio.to_thread.run_sync(_look, file)
+        if status is not None:
+            file.links = status.st_nlink
+            file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
         self._files[resolved.path] = file
         return file
 
@@ -327,13 +330,11 @@ def _stale(file: DraftFile, given: str, workspace: Workspace) -> ToolError:
     )
 
 
-def _look(file: DraftFile) -> None:
+def _status(path: Path) -> os.stat_result | None:
     try:
-        status = os.lstat(file.resolved.path)
+        return os.lstat(path)
     except OSError:
-        return
-    file.links = status.st_nlink
-    file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
+        return None
 
 
 def _folded(name: str) -> str:
