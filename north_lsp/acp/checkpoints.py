@@ -6,6 +6,7 @@ from typing import Any
 
 from north_lsp.acp import params as read
 from north_lsp.agent.checkpoints import Checkpoint, FileRecord, depth, live
+from north_lsp.agent.overview import Totals, totals
 from north_lsp.agent.session import Session
 from north_lsp.agent.undoing import Conflicts, Plan, Undoing
 from north_lsp.display import visible
@@ -26,6 +27,22 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
 
     async def listed(params: Params, call: Call) -> object:
         return {"checkpoints": list_checkpoints(session_of(params).undoing.all())}
+
+    async def name(params: Params, call: Call) -> object:
+        try:
+            return {"checkpointId": session_of(params).undoing.name_point(read.text(params, "name"))}
+        except ToolError as error:
+            raise _failed(error) from None
+
+    async def changes(params: Params, call: Call) -> object:
+        undoing = session_of(params).undoing
+        turn = read.optional_text(params, "turnId")
+        try:
+            rows = await undoing.differences(read.optional_text(params, "since"))
+        except ToolError as error:
+            raise _failed(error) from None
+        files = [{"path": str(file.path), "diff": visible(text)} for file, text in rows]
+        return {"files": files, "totals": _totals(totals(undoing.all(), turn))}
 
     async def diff(params: Params, call: Call) -> object:
         undoing = session_of(params).undoing
@@ -52,6 +69,8 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
 
     return {
         "_north/checkpoints/list": listed,
+        "_north/checkpoints/name": name,
+        "_north/checkpoints/changes": changes,
         "_north/checkpoints/diff": diff,
         "_north/checkpoints/restore": restore,
     }
@@ -63,13 +82,24 @@ def list_checkpoints(every: Sequence[Checkpoint]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for one in every:
         level = depth(one, known)
-        kind = _KINDS[level] if level < 2 else _KINDS[2 - level % 2]
+        kind = "point" if one.is_point else _KINDS[level] if level < 2 else _KINDS[2 - level % 2]
         row: dict[str, Any] = {"checkpointId": one.id, "kind": kind, "title": visible(one.title), "at": one.at}
         row |= {"turnId": one.turn} if one.turn else {}
         row |= {"toolCallId": one.call_id} if one.call_id else {}
         row["files"] = [{**_file(file), "undone": not holds[(one.id, file.path)]} for file in one.files]
         rows.append(row)
     return rows
+
+
+def _totals(sums: Totals) -> dict[str, int]:
+    return {
+        "linesAdded": sums.lines_added,
+        "linesRemoved": sums.lines_removed,
+        "created": sums.created,
+        "changed": sums.changed,
+        "deleted": sums.deleted,
+        "moved": sums.moved,
+    }
 
 
 def _file(file: FileRecord) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from north_lsp.acp import questions, v1
 from north_lsp.acp.groups import ReadGroups
@@ -17,7 +18,7 @@ from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange, TextForm
-from north_lsp.workspace.text import to_newlines
+from north_lsp.workspace.text import read_text, to_newlines
 
 _FILE_SECONDS = 2.0
 _WRITE_SECONDS = 10.0
@@ -138,7 +139,7 @@ class ClientFiles:
         return [
             change
             for change in changes
-            if change.action == "update" and change.form == plain and change.before_form == plain
+            if change.action == "update" and change.form == plain and not (change.binary or change.is_reformed)
         ]
 
     async def apply(self, changes: Sequence[FileChange]) -> None:
@@ -146,6 +147,7 @@ class ClientFiles:
         written: list[FileChange] = []
         try:
             for change in changes:
+                await anyio.to_thread.run_sync(_check_disk, change)
                 written.append(change)
                 await self._write(change, change.new_text)
                 await self._verify(change)
@@ -191,3 +193,22 @@ class ClientFiles:
                 f"the editor's text of {change.relative} is not the accepted one",
                 "read the file again before going on",
             )
+
+
+def _check_disk(change: FileChange) -> None:
+    """A client that writes a text writes over the disk: what came there meanwhile would be lost, if the client has not
+    seen it. Raises ToolError STALE."""
+    if change.disk_tag is None:
+        return
+    try:
+        now = read_text(change.path).tag
+    except ToolError as error:
+        if error.code == "NOT_FOUND":
+            return
+        raise
+    if now != change.disk_tag:
+        raise ToolError(
+            "STALE",
+            f"{change.relative} was changed on the disk while the editor shows another text; nothing was written",
+            "ask the user to save or to reload the file in the editor, then read it again",
+        )

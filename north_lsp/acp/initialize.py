@@ -13,6 +13,8 @@ EXTENSION_METHODS = (
     "_north/artifacts/read",
     "_north/checkpoints/diff",
     "_north/checkpoints/list",
+    "_north/checkpoints/name",
+    "_north/checkpoints/changes",
     "_north/checkpoints/restore",
     "_north/costs/get",
     "_north/retry/abort",

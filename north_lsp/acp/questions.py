@@ -86,8 +86,11 @@ def edit_decision(answer: dict[str, Any], chosen: str | None, review: EditReview
                 texts = _texts(extra.get("texts", {}), files)
             except ValueError:
                 return EditDecision("reject", comment)
-            return EditDecision(chosen, comment, hunks, texts)
+            for_session = chosen == "accept" and extra.get("scope") == "session" and review.may_remember
+            return EditDecision("session" if for_session else chosen, comment, hunks, texts)
         case "stop":
+            return EditDecision("stop", comment)
+        case "reject" if extra.get("stop") is True:
             return EditDecision("stop", comment)
         case _:
             return EditDecision("reject", comment)

@@ -109,6 +109,7 @@ async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
     """The changes against the present texts. Raises ToolError STALE."""
+    await anyio.to_thread.run_sync(_check_places, files, workspace)
     fresh: list[FileChange] = []
     notices: list[str] = []
     for change in files:
@@ -116,21 +117,24 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
         if now is None:
             notices.append(f"{change.relative} was so already")
             continue
-        if now is not change:
+        if (now.old_text, now.new_text) != (change.old_text, change.new_text):
             notices.append(f"{change.relative} changed while the edit waited; both changes were merged")
         fresh.append(now)
     return Applied(tuple(fresh), tuple(notices))
 
 
+def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
+    """The paths must still lead where they did: a command may have swapped a link. Raises ToolError STALE."""
+    for change in files:
+        for path in change.paths:
+            if workspace.roots.resolve(str(path)).path != path:
+                raise ToolError(
+                    "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
+                )
+
+
 async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
-    """The change against the present text, None if there is nothing left to do. The paths must still lead where they
-    did: a command may have swapped a link."""
-    for path in change.paths:
-        resolved = await anyio.to_thread.run_sync(workspace.roots.resolve, str(path))
-        if resolved.path != path:
-            raise ToolError(
-                "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
-            )
+    """The change against the present text, None if there is nothing left to do."""
     if change.binary:
         return change  # its bytes are compared when it is written
     try:
@@ -147,11 +151,14 @@ async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
         if text.text == change.new_text:
             return None
         raise _stale(change, "was created")
-    if text.text == change.old_text:
+    old = change.old_text
+    if source == "disk":
+        change = replace(change, disk_tag=text.on_disk)
+    if text.text == old:
         return change
     if change.action == "delete":
         raise _stale(change, "has changed")
-    merged = await anyio.to_thread.run_sync(merge, change.old_text, text.text, change.new_text)
+    merged = await anyio.to_thread.run_sync(merge, old, text.text, change.new_text)
     if merged.conflicts:
         first = merged.conflicts[0]
         where = f"line {first.start}" if first.end <= first.start else f"lines {first.start}-{first.end}"

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 import anyio.to_thread
 
+from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
 from north_lsp.storage.conversation import Conversation
@@ -22,6 +23,7 @@ from north_lsp.workspace.text import encode
 
 Status = Literal["pending", "applied", "failed", "undone"]
 _PREFIX = "blob:sha256:"
+_MAX_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class FileRecord:
     lines_added: int = 0
     lines_removed: int = 0
     undoes: tuple[str, ...] = ()
+    after_mode: int | None = None
 
     @property
     def target(self) -> Path:
@@ -59,6 +62,11 @@ class Checkpoint:
     title: str
     status: Status
     files: tuple[FileRecord, ...]
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a place that the user has named, and no change."""
+        return not self.files
 
 
 class Checkpoints:
@@ -79,6 +87,26 @@ class Checkpoints:
         contents: dict[str, bytes] = {}
         rows = [_image_row(image, roots, contents) for image in images]
         return await self._store(call_id, title, rows, contents, "applied")
+
+    def name_point(self, name: str) -> str:
+        """Mark this place in the conversation; returns the checkpoint's id. Raises ToolError INVALID_INPUT."""
+        name = one_line(name)
+        if not 1 <= len(name) <= _MAX_NAME:
+            raise ToolError("INVALID_INPUT", f"the name of a checkpoint has 1 to {_MAX_NAME} characters")
+        id = new_entry_id(())
+        self._conversation.append("checkpoint", checkpointId=id, title=name, files=[], status="applied")
+        return id
+
+    def unsaid(self) -> list[str]:
+        """The files that the user changed back or again since the last prompt, of which the model knows nothing yet."""
+        names: dict[str, None] = {}
+        for entry in reversed(self._conversation.active_path()):
+            if is_from_user(entry["type"], entry):
+                break
+            made = _read(entry, None) if entry["type"] == "checkpoint" and "toolCallId" not in entry else None
+            if made is not None and made.status == "applied":
+                names |= {file.new_relative or file.relative: None for file in made.files if file.undoes}
+        return list(names)
 
     async def _store(
         self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: dict[str, bytes], status: Status
@@ -151,10 +179,12 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, 
     for change in files:
         before = None if change.old_text is None else encode(change.old_text, change.before_form)
         after = None if change.action == "delete" else encode(change.new_text, change.form)
-        row = _row(change.path, change.relative, change.action, before, after, _mode(change.path), contents)
+        row = _row(change.path, change.relative, change.action, before, after, mode_of(change.path), contents)
         row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
         if change.new_path is not None:
             row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+        if change.mode is not None:
+            row["afterMode"] = change.mode
         rows.append(row | ({"undoes": list(change.undoes)} if change.undoes else {}))
     return rows, contents
 
@@ -186,7 +216,8 @@ def _row(
     return row | ({"irrecoverable": True} if lost else {})
 
 
-def _mode(path: Path) -> int | None:
+def mode_of(path: Path) -> int | None:
+    """The permission bits of what stands there; None for nothing."""
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(path).st_mode)
     return None
@@ -215,6 +246,7 @@ def _read(entry: Mapping[str, Any], turn: str | None) -> Checkpoint | None:
 def _read_file(row: Mapping[str, Any]) -> FileRecord:
     path = Path(row["path"])
     before, after, mode, moved = row["before"], row["after"], row.get("beforeMode"), row.get("newPath")
+    after_mode = row.get("afterMode")
     action = row["action"]
     if action not in ("create", "update", "delete", "rename"):
         raise ValueError(action)
@@ -231,4 +263,5 @@ def _read_file(row: Mapping[str, Any]) -> FileRecord:
         int(row.get("linesAdded", 0)),
         int(row.get("linesRemoved", 0)),
         tuple(str(id) for id in row.get("undoes", ())),
+        after_mode if isinstance(after_mode, int) else None,
     )

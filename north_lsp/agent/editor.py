@@ -12,14 +12,15 @@ from north_lsp.workspace.proposal import EditProposal, FileChange
 
 @dataclass(frozen=True, slots=True)
 class EditDecision:
-    """`reject` is the safe default. `stop` ends the turn as if the user had cancelled.
+    """`reject` is the safe default. `stop` ends the turn as if the user had cancelled, `session` accepts this edit and
+    those that follow in this conversation.
 
     An accepted proposal may be accepted in part: `hunks` names the ones that stand, by file (None: all of them), and
     `texts` has what the user made of a file's proposed text, whole and with the file's own line endings. `comment` is
     the user's word to the model.
     """
 
-    kind: Literal["accept", "always", "reject", "stop"]
+    kind: Literal["accept", "always", "session", "reject", "stop"]
     comment: str | None = None
     hunks: Mapping[Path, frozenset[str]] | None = None
     texts: Mapping[Path, str] = field(default_factory=dict)

@@ -1,7 +1,10 @@
 """Reviewing and applying an edit proposal, and what the model is told became of it."""
 
 import dataclasses
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +24,16 @@ from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Location
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.diff import apply_hunks, hunks_between, with_texts
+from north_lsp.workspace.patch import parse_patch
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 from north_lsp.workspace.protected import write_rule, write_rule_on_disk
 
 _REGION_LINES = 40
+_REGION_CHARACTERS = 8_000
+_TOLD_CHARACTERS = 16_000
+_WRITE_BITS = 0o222
 _MAX_EDIT_CHARACTERS = 12_000_000
-_STATUSES = {"accept": "accepted", "always": "always", "reject": "rejected", "stop": "cancelled"}
+_STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "reject": "rejected", "stop": "cancelled"}
 
 
 async def review_edit(
@@ -63,6 +70,8 @@ async def review_edit(
         status = "rejected"
     if status == "always":
         await remember(state, state.approvals.enable_edits_auto_accept)
+    elif decision.kind == "session" and not warnings:
+        await remember(state, state.approvals.accept_edits_of_this_session)
     if status in ("rejected", "cancelled"):
         record(state, review["id"], status, decision.comment)
         if status == "cancelled":
@@ -137,7 +146,7 @@ def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object
                 if whole and ids is not None and hunk.id in ids:
                     stand.append(_place(change, hunk))
                 else:
-                    fell.append({"header": _place(change, hunk), "text": hunk.text})
+                    fell.append({"header": _place(change, hunk), "text": _short(hunk.text, _TOLD_CHARACTERS)})
             if not change.hunks and not whole:
                 fell.append({"header": change.shown, "text": f"{change.action} {change.relative}"})
         if fell:
@@ -148,10 +157,18 @@ def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object
         if text is not None and text != change.new_text:
             hunks, _, _ = hunks_between(change.new_text, text)
             diff = "".join(f"{hunk.header}\n{hunk.text}" for hunk in hunks)
-            edited.append({"path": change.shown, "diff": diff})
+            edited.append({"path": change.shown, "diff": _short(diff, _TOLD_CHARACTERS)})
     if edited:
         told["changedByUser"] = edited
     return told
+
+
+def _short(text: str, limit: int) -> str:
+    """A text that is too long for the conversation, without its middle."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
 def _place(change: FileChange, hunk: Hunk) -> str:
@@ -174,7 +191,7 @@ def _comment(decision: EditDecision) -> dict[str, object]:
 
 async def _warnings(state: TurnState, call: ToolCall, files: Sequence[FileChange]) -> tuple[str, ...]:
     """Why it asks although the user may have switched reviews off. Raises ToolError for what is never written."""
-    return await anyio.to_thread.run_sync(_judged, state, tuple(spellings(call.arguments)), files)
+    return await anyio.to_thread.run_sync(lambda: _judged(state, tuple(spellings(call.arguments)), files))
 
 
 def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
@@ -189,6 +206,8 @@ def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChan
                 raise ToolError("OUTSIDE_WORKSPACE", f"{shown} is protected and never written by tools")
             if rule == "ask":
                 warnings.append(f"{shown} is a protected file: it asks every time")
+            elif _is_read_only(path):
+                warnings.append(f"{shown} is marked as read-only: it asks every time")
     for name in spelled:
         path = Path(name)
         inside = next((root for root in state.workspace.roots.roots if path.is_relative_to(root)), None)
@@ -205,10 +224,22 @@ def spellings(arguments: Mapping[str, object]) -> Iterator[str]:
     for key in ("path", "from", "to"):
         if isinstance(name := arguments.get(key), str) and name:
             yield name
+    if isinstance(patch := arguments.get("patch"), str):
+        with suppress(ToolError):
+            for one in parse_patch(patch):
+                yield from filter(None, (one.path, one.to))
     edits = arguments.get("edits")
     for item in edits if isinstance(edits, list) else ():
         if isinstance(item, Mapping) and isinstance(item.get("args"), Mapping):
             yield from spellings(item["args"])
+
+
+def _is_read_only(path: Path) -> bool:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and not mode & _WRITE_BITS
 
 
 def _counted(title: str, files: Sequence[FileChange]) -> str:
@@ -227,6 +258,8 @@ async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]
         row["action"] = change.action
     if change.new_path is not None:
         row["from"] = change.relative
+    if change.make_executable:
+        row["madeExecutable"] = True
     row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
     if change.action in ("delete", "rename"):
         state.workspace.seen.tags.pop(change.path, None)
@@ -242,7 +275,8 @@ async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]
         start = _first_line(change)
         end = change.hunks[-1].new_start + change.hunks[-1].new_lines - 1
         lines = text.text.split("\n")[start - 1 : min(end, start + _REGION_LINES - 1)]
-        row["region"] = {"start": start, "end": start + len(lines) - 1, "content": "\n".join(lines)}
+        content = _short("\n".join(lines), _REGION_CHARACTERS)
+        row["region"] = {"start": start, "end": start + len(lines) - 1, "content": content}
     return row
 
 

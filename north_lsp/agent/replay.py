@@ -182,4 +182,6 @@ def _change(stored: Mapping[str, Any]) -> FileChange:
             to = (Path(stored["newPath"]), stored["newRelative"])
             return make_rename(path, relative, *to, old or "", new, TextForm(), binary=binary)
         case _:
+            if binary:
+                return FileChange(path, relative, stored["action"], "", "", TextForm(), (), 0, 0, binary=True)
             return make_change(path, relative, old, new, TextForm())

@@ -28,7 +28,7 @@ from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Stopped, Turn
-from north_lsp.agent.undoing import Plan, Undoing
+from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
@@ -94,7 +94,7 @@ class Session:
         self._artifacts = artifacts
         self._recovering = anyio.Lock()
         self._recovered = False
-        self._news: list[str] = []  # what the user did between turns that the model has to know
+        self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
@@ -378,8 +378,7 @@ class Session:
             done = await self.undoing.apply(plan, title)
             await self._sync()
         if done.changes:
-            names = ", ".join(change.shown for change in done.changes)
-            self._news.append(f"[Between the turns the user undid or redid changes of these files: {names}]")
+            self._news += told_of_undo([change.shown for change in done.changes])
         return done
 
     async def replay(self) -> list[Event]:

@@ -10,8 +10,9 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.applying import apply_proposal
-from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live
+from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live, mode_of
 from north_lsp.agent.editor import Documents
+from north_lsp.agent.overview import First, first_contents, missing
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Workspace
@@ -48,7 +49,8 @@ class Plan:
 
 @dataclass
 class _State:
-    """A file while changes are taken back on it; `first` is what stands there now."""
+    """A file while changes are taken back on it; `first` is what stands there now, and `mode` what a file gets that is
+    made again."""
 
     relative: str
     first: str | None
@@ -57,6 +59,8 @@ class _State:
     form: TextForm
     binary: bool = False
     mode: int | None = None
+    first_mode: int | None = None
+    disk_tag: str | None = None
     blocked: bool = False
     outcome: FileOutcome | None = None
     undoes: list[str] = field(default_factory=list)
@@ -68,6 +72,13 @@ class _State:
             self.text, self.form = decode(data)
             self.binary = self.binary or is_binary(data)
             self.mode = mode
+
+    def set_mode(self, file: FileRecord) -> None:
+        """Take back what a change did to the mode, unless the user has changed it since."""
+        if file.after_mode is not None and self.first_mode == file.after_mode:
+            self.mode = file.before_mode
+        elif self.first is not None:
+            self.mode = None
 
     def is_at(self, wanted: str | None) -> bool:
         if self.text is None or wanted is None:
@@ -86,6 +97,10 @@ class Undoing:
     def all(self) -> list[Checkpoint]:
         """Every checkpoint, the oldest first."""
         return self._checkpoints.all()
+
+    def name_point(self, name: str) -> str:
+        """Mark this place by a name; returns the id by which `since` restores it. Raises ToolError INVALID_INPUT."""
+        return self._checkpoints.name_point(name)
 
     # -- which -----------------------------------------------------------------------------------------------------
 
@@ -192,6 +207,34 @@ class Undoing:
         states = {file.target: await self._state(file.target) for file in one.files} if now else {}
         return await anyio.to_thread.run_sync(self._diffs, one, states)
 
+    async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
+        """How the files that this conversation changed (or changed from a checkpoint on) differ from before it, as
+        unified diffs; files that are as they were are left out. Raises ToolError NOT_FOUND."""
+        every = self._checkpoints.all()
+        if since is not None:
+            first = self.find(since)
+            every = every[[one.id for one in every].index(first.id) :]
+        files = first_contents(every)
+        states = {file.path: await self._state(file.path) for file in files}
+        return await anyio.to_thread.run_sync(self._differences, files, states)
+
+    def _differences(self, files: list[First], states: dict[Path, _State]) -> list[tuple[First, str]]:
+        rows: list[tuple[First, str]] = []
+        for file in files:
+            before, now = self._checkpoints.content(file.before), states[file.path]
+            if file.before is not None and before is None:
+                rows.append((file, missing(file)))
+            elif not now.is_at(file.before):
+                binary = now.binary or is_binary(before or b"")
+                old = decode(before)[0] if before is not None else None
+                if binary:
+                    rows.append((file, f"Binary file {file.relative} differs\n"))
+                elif now.text is None:
+                    rows.append((file, unified(make_deletion(file.path, file.relative, old or "", TextForm()))))
+                else:
+                    rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextForm()))))
+        return rows
+
     def _diffs(self, one: Checkpoint, states: dict[Path, _State]) -> list[tuple[FileRecord, str]]:
         rows: list[tuple[FileRecord, str]] = []
         for file in one.files:
@@ -228,8 +271,9 @@ class Undoing:
                 raise
             data = await anyio.to_thread.run_sync(_bytes_of, path)
             content, form = decode(data)
-            return _State(resolved.relative, content, form, content, form, binary=True)
-        return _State(resolved.relative, text.text, text.form, text.text, text.form)
+            return _State(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
+        forms = (text.form, text.text, text.form)
+        return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
     def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
         here, there = states[file.path], states[file.target]
@@ -254,7 +298,7 @@ class Undoing:
             self._leave(there, "conflict", f"{there.relative} was deleted since")
             return
         here.text, here.form, here.binary = there.text, there.form, there.binary
-        here.mode = file.before_mode
+        here.mode = there.first_mode if there.first_mode is not None else file.before_mode
         self._take_back_text(id, file, here, conflicts)
         if here.blocked:
             here.text = here.first
@@ -267,13 +311,14 @@ class Undoing:
     def _take_back_text(self, id: str, file: FileRecord, state: _State, conflicts: Conflicts) -> None:
         before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
         if state.is_at(file.after):
-            state.set(before, file.before_mode)
+            state.set(before, file.before_mode if file.new_path is None else state.mode)
+            state.set_mode(file)
             self._done(state, id, "restored")
         elif state.is_at(file.before):
             state.undoes.append(id)
             if state.outcome is None:
                 state.outcome = FileOutcome(state.relative, "unchanged", "it is so already")
-        elif state.text is None or before is None or after is None or state.binary:
+        elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
             what = "it was deleted since" if state.text is None else "it was changed since"
             self._resolve(id, state, before, file.before_mode, None, what, conflicts)
         else:
@@ -321,6 +366,11 @@ class Undoing:
         state.outcome = FileOutcome(state.relative, outcome, detail)
 
 
+def told_of_undo(names: Sequence[str]) -> list[str]:
+    """What the model is told of an undo between two turns."""
+    return [f"[Between the turns the user undid or redid changes of these files: {', '.join(names)}]"] if names else []
+
+
 def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
     changes: list[FileChange] = []
     for path, state in states.items():
@@ -329,7 +379,7 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
             if state.first is None:
                 continue
             change = make_deletion(path, state.relative, state.first, state.first_form, binary=state.binary)
-        elif state.text == state.first and state.form == state.first_form:
+        elif state.text == state.first and state.form == state.first_form and state.mode in (None, state.first_mode):
             continue
         elif state.binary:
             action: Literal["create", "update"] = "create" if state.first is None else "update"
@@ -339,8 +389,9 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
         else:
             change = make_change(path, state.relative, state.first, state.text, state.form)
         old_form = state.first_form if state.first is not None and state.first_form != change.form else None
-        mode = state.mode if state.first is None else None
-        changes.append(replace(change, old_form=old_form, mode=mode, undoes=tuple(dict.fromkeys(state.undoes))))
+        mode = state.mode if state.mode != state.first_mode else None
+        undoes = tuple(dict.fromkeys(state.undoes))
+        changes.append(replace(change, old_form=old_form, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
     return tuple(changes)
 
 

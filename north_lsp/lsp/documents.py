@@ -49,7 +49,13 @@ class OpenDocuments:
 
     async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         opened = self._open()
-        return [change for change in changes if change.path in opened and change.action in ("create", "update")]
+        return [
+            change
+            for change in changes
+            if change.path in opened
+            and change.action in ("create", "update")
+            and not (change.binary or change.is_reformed)  # an editor's edit changes neither encoding nor mode
+        ]
 
     async def apply(self, changes: Sequence[FileChange]) -> None:
         try:

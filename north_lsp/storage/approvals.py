@@ -58,17 +58,23 @@ class Approvals:
         self._own = locations.project(project_hash) / "approvals.json"
         self._folder = root / ".north"
         self._unsaved_switches: dict[Switch, bool] = {}
+        self._session_edits = False
         self._unsaved_commands: set[str] = set()
         self._unsaved_rules: list[Content] = []
         self._noted: dict[str, str] = {}
 
     def edits_auto_accepted(self) -> bool:
-        return self._is_on("editsAutoAccept")
+        return self._session_edits or self._is_on("editsAutoAccept")
 
     def enable_edits_auto_accept(self) -> None:
         self._switch("editsAutoAccept", on=True)
 
+    def accept_edits_of_this_session(self) -> None:
+        """Until this conversation is closed; stored nowhere."""
+        self._session_edits = True
+
     def disable_edits_auto_accept(self) -> None:
+        self._session_edits = False
         self._switch("editsAutoAccept", on=False)
 
     def shell_auto_approved(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.settings import EditSettings, ReadSettings
+from north_lsp.tools.recent import RecentTexts
 from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
@@ -131,6 +132,7 @@ class Seen:
     tags: dict[Path, str] = field(default_factory=dict)
     ranges: dict[Path, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     conflicts: Conflicts = field(default_factory=Conflicts)
+    texts: RecentTexts = field(default_factory=RecentTexts)
 
     def note(self, path: Path, tag: str, ranges: Sequence[tuple[int, int]]) -> None:
         """The model was shown these lines (1-based, inclusive) of a text; what it saw of another text is forgotten."""

@@ -5,6 +5,7 @@ Several edits can be made on one draft, so that later ones see what earlier ones
 
 import os
 import stat
+import unicodedata
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,16 @@ from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import FileChange, TextForm
-from north_lsp.workspace.text import MAX_WHOLE_FILE, OPEN_FLAGS, decode, is_binary, is_generated, read_text, to_newlines
+from north_lsp.workspace.text import (
+    MAX_WHOLE_FILE,
+    OPEN_FLAGS,
+    decode,
+    encode,
+    is_binary,
+    is_generated,
+    read_text,
+    to_newlines,
+)
 from north_lsp.workspace.wildmatch import any_matches
 
 Placing = Literal["content", "lines"]
@@ -30,13 +40,17 @@ Placing = Literal["content", "lines"]
 
 @dataclass
 class DraftFile:
-    """One file: its text at first and now (None: there is no file)."""
+    """One file: its text at first and now (None: there is no file), and what else moving another one here changes."""
 
     resolved: Resolved
     original: str | None
     text: str | None
     form: TextForm
+    first_form: TextForm = field(default_factory=TextForm)
+    first_binary: bool = False
+    first_mode: int | None = None
     tag: str = ""
+    disk_tag: str | None = None
     binary: bool = False
     links: int = 1
     mode: int | None = None
@@ -72,7 +86,9 @@ class Draft:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text")
         self._guard_generated(file)
         if file.original is not None and file.moved_from is None:
-            self._guard_stale(file, snapshot, placing)
+            stale = self._guard_stale(file, snapshot, placing)
+            if stale is not None:
+                raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
         return file, file.text
 
     async def create(self, spelled: str, content: str, *, overwrite: bool) -> None:
@@ -82,6 +98,8 @@ class Draft:
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
             file.text = await anyio.to_thread.run_sync(made)
             file.make_executable = content.startswith("#!")
+            file.form = TextForm() if file.first_binary else file.first_form
+            file.binary, file.mode, file.moved_from = False, file.first_mode, None
             return
         if not overwrite:
             raise ToolError(
@@ -113,6 +131,7 @@ class Draft:
             if not overwrite:
                 raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")
             self._guard_generated(target)
+            target.note(f"{target.relative} is replaced by {file.relative}")
         target.text, target.form, target.binary = file.text, file.form, file.binary
         target.mode, target.moved_from = file.mode, file.moved_from or file
         target.notices += file.notices
@@ -137,42 +156,49 @@ class Draft:
             change: FileChange | None = None
             if file.text is None:
                 if file.original is not None and path not in renamed:
-                    form = file.form
-                    change = make_deletion(path, file.relative, file.original, form, binary=file.binary)
+                    form = file.first_form
+                    change = make_deletion(path, file.relative, file.original, form, binary=file.first_binary)
             elif file.original is not None:
-                if file.text != file.original:
-                    change = make_change(path, file.relative, file.original, file.text, file.form)
+                change = _update(file, file.original, file.text)
             elif source is not None and source.resolved.path in renamed - taken:
                 taken.add(source.resolved.path)
                 old = source.original or ""
                 places = (source.resolved.path, source.relative, path, file.relative)
                 change = make_rename(*places, old, file.text, file.form, binary=file.binary)
             else:
-                change = replace(make_change(path, file.relative, None, file.text, file.form), mode=file.mode)
+                change = replace(_create(file, file.text), mode=file.mode)
             if change is not None:
+                _ensure_writable(change)
                 executable = file.make_executable and change.action == "create"
-                found.append(replace(change, make_executable=executable, notices=tuple(_notices(file, change))))
+                said = tuple(_notices(file, change))
+                found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
         return found
 
     async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
         resolved = await resolve_open(spelled, self.workspace)
+        if spelled.endswith("/"):
+            raise ToolError("INVALID_INPUT", f"{spelled!r} names a folder", "name a file")
         known = self._files.get(resolved.path)
         if known is not None:
             return known
-        self._guard_protected(resolved)
-        if await anyio.Path(resolved.path).is_dir():
+        self._guard_protected(resolved, spelled)
+        status = await anyio.to_thread.run_sync(_status, resolved.path)
+        if status is not None and stat.S_ISDIR(status.st_mode):
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", "name a file")
         unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
         if resolved.exists or unsaved is not None:
             try:
                 text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.tag)
+                file = DraftFile(resolved, text.text, text.text, text.form, text.form)
+                file.tag, file.disk_tag = text.tag, text.on_disk
             except ToolError as error:
                 if error.code != "BINARY_FILE" or not binary:
                     raise
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
-        await anyio.to_thread.run_sync(_look, file)
+        if status is not None:
+            file.links = status.st_nlink
+            file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
         self._files[resolved.path] = file
         return file
 
@@ -180,6 +206,12 @@ class Draft:
         file = await self._file(spelled, binary=True)
         if file.text is None:
             raise ToolError("NOT_FOUND", f"{file.relative} does not exist")
+        if await anyio.to_thread.run_sync(_is_link, spelled, self.workspace):
+            raise ToolError(
+                "CONFLICT",
+                f"{spelled} is a link to {file.relative}, so it is not {what}",
+                f"name {file.relative} if that file is meant; links themselves are left to the user",
+            )
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
@@ -192,9 +224,13 @@ class Draft:
                 )
         return file
 
-    def _guard_protected(self, resolved: Resolved) -> None:
+    def _guard_protected(self, resolved: Resolved, spelled: str) -> None:
+        """By where the path leads and by how it was spelled, however the names are written."""
+        patterns = {_folded(pattern): pattern for pattern in self.workspace.edits.protected}
         relative = resolved.path.relative_to(resolved.root).as_posix()
-        pattern = any_matches(self.workspace.edits.protected, relative)
+        names = (_folded(relative), _folded(os.path.normpath(spelled).removeprefix(f"{resolved.root}/")))
+        found = next(filter(None, (any_matches(patterns, name) for name in names)), None)
+        pattern = patterns[found] if found is not None else None
         if pattern is not None:
             raise ToolError(
                 "DENIED", f"{resolved.relative} is protected by the user's settings ({pattern})", "leave it as it is"
@@ -210,22 +246,22 @@ class Draft:
                 "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
             )
 
-    def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> None:
+    def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> str | None:
+        """The tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
         shown = self.workspace.seen.tags.get(file.resolved.path)
         tag = file.tag
         policy = self.workspace.edits.stale_check
         if snapshot is not None:
             given = snapshot.rpartition("#")[2].strip("[] ")
-            if given != tag:
-                raise _stale(file, given, tag)
-            return
+            return given if given != tag else None
         if shown is None:
             raise ToolError("STALE", f"{file.relative} was not read in this conversation", "read the place first")
         if shown == tag or policy == "off":
-            return
+            return None
         if policy == "strict" or placing == "lines":
-            raise _stale(file, shown, tag)
+            return shown
         file.note(f"{file.relative} has changed since it was read; the edit was fitted to its present text")
+        return None
 
 
 class EditTool(WriteTool):
@@ -241,6 +277,31 @@ class EditTool(WriteTool):
         """Change the draft. Raises ToolError; the draft is then thrown away."""
 
 
+def _ensure_writable(change: FileChange) -> None:
+    """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
+    if not (change.binary or change.new_text.isascii()):
+        encode(change.new_text, change.form)
+
+
+def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
+    """None if the file is as it was. Another file that was moved here brings its encoding and its mode along."""
+    path, before = file.resolved.path, file.first_form
+    mode = file.mode if file.mode != file.first_mode else None
+    if old == new and file.form == before and mode is None:
+        return None
+    if file.binary or file.first_binary:
+        change = FileChange(path, file.relative, "update", old, new, file.form, (), 0, 0, binary=True)
+    else:
+        change = make_change(path, file.relative, old, new, file.form)
+    return replace(change, old_form=before if before != file.form else None, mode=mode)
+
+
+def _create(file: DraftFile, new: str) -> FileChange:
+    if file.binary:
+        return FileChange(file.resolved.path, file.relative, "create", None, new, file.form, (), 0, 0, binary=True)
+    return make_change(file.resolved.path, file.relative, None, new, file.form)
+
+
 def _is_gone(source: DraftFile, renamed: set[Path]) -> bool:
     return source.text is None and source.original is not None and source.resolved.path not in renamed
 
@@ -254,21 +315,37 @@ def _notices(file: DraftFile, change: FileChange) -> list[str]:
     return notices
 
 
-def _stale(file: DraftFile, given: str, tag: str) -> ToolError:
+def _stale(file: DraftFile, given: str, workspace: Workspace) -> ToolError:
+    details: dict[str, object] = {"snapshot": f"{file.relative}#{file.tag}"}
+    ranges = workspace.seen.texts.changed_lines(given, file.original or "")
+    where = ""
+    if ranges is not None:
+        details["changedLines"] = ranges
+        where = "; changed: " + ", ".join(f"{start}-{end}" if end >= start else f"{start}" for start, end in ranges)
     return ToolError(
         "STALE",
-        f"{file.relative} has changed: it is {tag} now, not {given}",
+        f"{file.relative} has changed: it is {file.tag} now, not {given}{where}",
         "read the place again and take line numbers and snapshot from there",
-        {"snapshot": f"{file.relative}#{tag}"},
+        details,
     )
 
 
-def _look(file: DraftFile) -> None:
+def _status(path: Path) -> os.stat_result | None:
     try:
-        status = os.lstat(file.resolved.path)
+        return os.lstat(path)
     except OSError:
-        return
-    file.links, file.mode = status.st_nlink, stat.S_IMODE(status.st_mode)
+        return None
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _is_link(spelled: str, workspace: Workspace) -> bool:
+    """Whether the last name of a path is a link."""
+    path = Path(spelled)
+    folder = workspace.roots.resolve(str(path.parent)).path
+    return os.path.islink(folder / path.name)
 
 
 def _same_file(one: DraftFile, other: DraftFile) -> bool:
@@ -291,7 +368,8 @@ def _read_binary(resolved: Resolved) -> DraftFile:
     if len(data) > MAX_WHOLE_FILE:
         raise ToolError("TOO_LARGE", f"{resolved.relative} has more than {MAX_WHOLE_FILE} bytes")
     text, form = decode(data)
-    return DraftFile(resolved, text, text, form, binary=is_binary(data))
+    binary = is_binary(data)
+    return DraftFile(resolved, text, text, form, form, binary, binary=binary)
 
 
 def _disk_text(path: Path) -> str | None:

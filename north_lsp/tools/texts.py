@@ -1,5 +1,6 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -90,9 +91,13 @@ async def existing_text(spelled: str, workspace: Workspace) -> tuple[Resolved, T
 async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
     """The text of a resolved path. Raises ToolError."""
     unsaved = await workspace.read_unsaved(path)
+    found: tuple[Text, Source]
     if unsaved is None:
-        return await anyio.to_thread.run_sync(read_text, path), "disk"
-    return await anyio.to_thread.run_sync(_merge, path, unsaved)
+        found = await anyio.to_thread.run_sync(read_text, path), "disk"
+    else:
+        found = await anyio.to_thread.run_sync(_merge, path, unsaved)
+    workspace.seen.texts.keep(found[0].tag, found[0].text)
+    return found
 
 
 def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
@@ -109,7 +114,7 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
         return disk, "disk"
     if disk.newline == "crlf" and "\r\n" not in unsaved:
         unsaved = to_newlines(unsaved, "\r\n")
-    return as_text(unsaved, disk.form), "editor"
+    return replace(as_text(unsaved, disk.form), disk_tag=disk.tag), "editor"
 
 
 def _as_utf8(disk: Text) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import journal
+from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.folders import Folder, check_in_place, enter
 from north_lsp.workspace.paths import Roots, kind_of
 from north_lsp.workspace.proposal import FileChange
@@ -318,21 +319,27 @@ def _status(target: _Target) -> os.stat_result:
 
 def _verify(target: _Target) -> None:
     """Pass a target that is what its change was made from. Raises ToolError STALE, and OSError."""
-    if target.before is None:
-        try:
-            os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
-        except FileNotFoundError:
-            return
-        raise _stale(target, "was created")
-    _status(target)
+    if target.before is not None:
+        _status(target)
+        _check_contents(target, target.name, target.before)
+        return
     try:
-        descriptor = os.open(target.name, OPEN_FLAGS, dir_fd=target.folder.descriptor)
+        os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    raise _stale(target, "was created")
+
+
+def _check_contents(target: _Target, name: str, before: bytes) -> None:
+    """Pass a name of the target's folder that has the contents that the change was made from."""
+    try:
+        descriptor = os.open(name, OPEN_FLAGS, dir_fd=target.folder.descriptor)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):
             raise _stale(target, "was replaced") from error
         raise
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.read(len(target.before) + 1) != target.before:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.read(len(before) + 1) != before:
             raise _stale(target, "has changed")
 
 
@@ -346,12 +353,38 @@ def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
         undo.file(target.change, lambda: _take_out(target, made))
         return
     _keep(target, target.before, always)
-    _verify(target)
-    if step.after is None:
-        os.unlink(target.name, dir_fd=at)
-    else:
-        os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+    _displace(target, target.before, always)
     undo.file(target.change, lambda: _put_back(target))
+
+
+def _displace(target: _Target, before: bytes, always: ExitStack) -> None:
+    """Take the old file's name away from it and look only then whether it was the one that is meant: so nothing that is
+    written at this very moment is lost. Raises ToolError STALE after which it has its name again, and OSError."""
+    at, step = target.folder.descriptor, target.step
+    if step.after is None:
+        always.callback(_unlink, step.temporary, at)
+        os.rename(target.name, step.temporary, src_dir_fd=at, dst_dir_fd=at)
+    elif not exchange(step.temporary, target.name, at):
+        _verify(target)
+        os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+        return
+    try:
+        _check_contents(target, step.temporary, before)
+    except (ToolError, OSError):
+        if step.after is not None:
+            exchange(step.temporary, target.name, at)
+        else:
+            _name_again(step.temporary, target.name, at)
+        raise
+
+
+def _name_again(temporary: str, name: str, folder: int) -> None:
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        pass  # somebody has made the file anew: that one is the latest
+    except OSError:
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _put_back(target: _Target) -> None:

@@ -58,8 +58,8 @@ def unified(change: FileChange) -> str:
     if change.action == "rename":
         head = f"rename from {change.relative}\nrename to {change.shown}\n"
     if change.binary:
-        size = len(change.old_text or change.new_text)
-        return f"{head}Binary file {change.relative}" + (f" ({size} characters) deleted\n" if not head else " moved\n")
+        what = {"create": "new", "update": "replaced", "delete": "deleted", "rename": "moved"}[change.action]
+        return f"{head}Binary file {change.relative} {what}\n"
     if change.hunks:
         before = "/dev/null" if change.old_text is None else f"a/{change.relative}"
         after = "/dev/null" if change.action == "delete" else f"b/{change.shown}"

@@ -237,6 +237,10 @@ def _take_back(step: Step) -> bool:
         stands = _digest_at(step.name, folder)
         if stands == step.before:
             return True
+        displaced = _digest_at(step.temporary, folder)
+        if stands == step.after and displaced not in (None, "", step.before, step.after):
+            os.replace(step.temporary, step.name, src_dir_fd=folder, dst_dir_fd=folder)
+            return False  # somebody wrote at the moment when it was displaced: that stands again
         if kept is None or stands != step.after or _digest_at(step.kept, folder) != step.before:
             return False
         os.replace(step.kept, step.name, src_dir_fd=folder, dst_dir_fd=folder)

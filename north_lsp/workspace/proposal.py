@@ -37,8 +37,9 @@ class FileChange:
 
     `old_text` is None for a new file, `new_text` is empty for a deleted one; a rename has both, and its text may change
     on the way. `old_form` is the old text's form where it is another than the new one's. The texts of a `binary` file
-    are its bytes as `decode` reads them: they are written back, but not shown. `notices` are for the user and the
-    model; `undoes` names the checkpoints that this change takes back.
+    are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the file gets (None: what
+    it has, or the usual one). `notices` are for the user and the model; `undoes` names the checkpoints that this change
+    takes back. `disk_tag` is the tag of what the disk had when the text was read, wherever that came from.
     """
 
     path: Path
@@ -58,6 +59,7 @@ class FileChange:
     mode: int | None = None
     notices: tuple[str, ...] = ()
     undoes: tuple[str, ...] = ()
+    disk_tag: str | None = None
 
     @property
     def target(self) -> Path:
@@ -81,8 +83,8 @@ class FileChange:
 
     @property
     def is_reformed(self) -> bool:
-        """Whether the text gets another encoding."""
-        return self.before_form != self.form
+        """Whether the file gets another encoding or another mode."""
+        return self.before_form != self.form or (self.action == "update" and self.mode is not None)
 
     @property
     def before_form(self) -> TextForm:

@@ -46,13 +46,20 @@ _LOCK_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file's text without its BOM. `size` is in bytes; `tag` is the first eight hex digits of the bytes' SHA-256."""
+    """A file's text without its BOM. `size` is in bytes; `tag` is the first eight hex digits of the bytes' SHA-256.
+    `disk_tag` is that of the file below a text that does not come from the disk."""
 
     text: str
     form: TextForm
     newline: NewlineStyle
     size: int
     tag: str
+    disk_tag: str | None = None
+
+    @property
+    def on_disk(self) -> str:
+        """The tag of what the disk has."""
+        return self.disk_tag if self.disk_tag is not None else self.tag
 
 
 def read_text(path: Path) -> Text:

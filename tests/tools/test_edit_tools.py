@@ -10,6 +10,8 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
+from north_lsp.tools.recent import RecentTexts
+from north_lsp.tools.texts import text_of
 from north_lsp.workspace.proposal import FileChange, TextForm
 from tests.support.edits import World
 
@@ -372,9 +374,9 @@ async def test_mixed_line_ends_stay_where_nothing_was_changed(world: World) -> N
 
 async def test_a_character_that_the_encoding_lacks_is_named_and_nothing_is_written(world: World) -> None:
     world.write("l.txt", "Maß\n".encode("latin-1"))
-    with pytest.raises(ToolError) as caught:
-        await world.edit("edit_replace_exact", path="l.txt", old="Maß", new="10 €")
-    assert "'€' (U+20AC)" in caught.value.message
+    error = await fails(world, "edit_replace_exact", path="l.txt", old="Maß", new="10 €")
+    assert "'€' (U+20AC)" in error.message
+    assert "'\\ud800'" in (await fails(world, "edit_create_file", path="s.txt", content="a\ud800b")).message
     assert world.read("l.txt") == "Maß\n".encode("latin-1")
 
 
@@ -404,6 +406,7 @@ async def test_what_was_read_and_has_changed_since(tmp_path: Path) -> None:
         settings = EditSettings(stale_check=policy)  # type: ignore[arg-type]  # each of the literals
         world = World(tmp_path / policy, settings)
         world.write("a.txt", TEXT)
+        await text_of(world.root / "a.txt", world.workspace)
         tag = world.workspace.seen.tags[world.root / "a.txt"]
         world.write("a.txt", TEXT + "more\n", shown=False)
         got: list[str | None] = []
@@ -421,6 +424,8 @@ async def test_what_was_read_and_has_changed_since(tmp_path: Path) -> None:
         assert got == expected
         stale = await fails(world, "edit_replace_exact", **exact, snapshot=f"a.txt#{tag}")
         assert stale.code == "STALE"
+        assert stale.details["changedLines"] == [(5, 5)]
+        assert "changed: 5-5" in stale.message
         now = stale.details["snapshot"]
         await world.prepare("edit_replace_exact", **exact, snapshot=now)
         await world.prepare("edit_insert_at_line", path="a.txt", line=1, content="x", snapshot=now)
@@ -533,3 +538,38 @@ async def test_hostile_paths_write_nothing(world: World, path: str, tool: str, t
         await world.edit(name, **arguments)
     after = {str(one): one.read_bytes() for one in tmp_path.rglob("*") if one.is_file() and "data" not in one.parts}
     assert after == before
+
+
+# -- what has changed since --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("now", "ranges"),
+    [
+        (TEXT, []),
+        ("one\nTWO\nthree\nfour\n", [(2, 2)]),
+        ("one\nthree\nfour\n", [(2, 1)]),
+        ("zero\none\ntwo\nthree\nfour", [(1, 5)]),
+    ],
+)
+def test_the_lines_that_changed_are_named(now: str, ranges: list[tuple[int, int]]) -> None:
+    recent = RecentTexts()
+    recent.keep("1234", TEXT)
+    assert recent.changed_lines("1234", now) == ranges
+    assert recent.changed_lines("5678", now) is None
+
+
+def test_texts_are_forgotten_before_they_are_too_many() -> None:
+    recent = RecentTexts()
+    for number in range(100):
+        recent.keep(str(number), f"{number}\n" + "x" * 200_000)
+    assert recent.changed_lines("0", "") is None
+    assert recent.changed_lines("99", "99\n" + "x" * 200_000) == []
+    recent.keep("large", "x" * 5_000_000)
+    assert recent.changed_lines("large", "") is None
+
+
+@pytest.mark.parametrize("path", ["new/", "a.txt/", "./new/"])
+async def test_a_name_of_a_folder_is_no_file(world: World, path: str) -> None:
+    assert (await fails(world, "edit_create_file", path=path, content="x")).code == "INVALID_INPUT"
+    assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": path})).code == "INVALID_INPUT"

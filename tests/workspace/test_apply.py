@@ -1,6 +1,7 @@
 import errno
 import os
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.workspace import apply as applying
 from north_lsp.workspace.apply import apply
-from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.diff import make_change, make_deletion
+from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
 
@@ -153,24 +155,28 @@ def test_long_names_leave_room_for_the_temporary(repo: Path) -> None:
     assert (repo / name).read_text() == "x"
 
 
-Syscall = Callable[..., None]
+Syscall = Callable[..., object]
 
 
 def failing_at(call: Syscall, number: int, code: int) -> Syscall:
     """A system call that fails the `number`-th time."""
     made = 0
 
-    def wrapped(*args: object, **named: object) -> None:
+    def wrapped(*args: object, **named: object) -> object:
         nonlocal made
         made += 1
         if made == number:
             raise OSError(code, os.strerror(code))
-        call(*args, **named)
+        return call(*args, **named)
 
     return wrapped
 
 
-@pytest.mark.parametrize("name", ["fsync", "replace", "fchmod", "mkdir", "link"])
+def no_exchange(*args: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("name", ["fsync", "exchange", "replace", "fchmod", "mkdir", "link"])
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_failure_at_any_step_puts_everything_back(
     repo: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
@@ -181,10 +187,13 @@ def test_a_failure_at_any_step_puts_everything_back(
         change(repo, "src/a.py", "one\r\ntwo\n", "2"),
         change(repo, "y/z/new", None, "new"),
     ]
-    calls = {"fchmod": 2, "replace": 2}
+    calls = {"fchmod": 2, "replace": 2, "exchange": 2}
     if number > calls.get(name, 3):
         return
-    monkeypatch.setattr(os, name, failing_at(getattr(os, name), number, errno.ENOSPC))
+    if name == "replace":
+        monkeypatch.setattr(applying, "exchange", no_exchange)
+    room = applying if name == "exchange" else os
+    monkeypatch.setattr(room, name, failing_at(getattr(room, name), number, errno.ENOSPC))
     error = fails(repo, *changes, code="IO_ERROR")
     assert "No space left" in error.message
     assert error.details["errno"] == "ENOSPC"
@@ -195,6 +204,7 @@ def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.Mon
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(applying, "exchange", no_exchange)
     apply([change(repo, "b.py", "b\n", "c\n"), change(repo, "n", None, "new")], Roots.of(repo))
     assert files(repo) == {"b.py": b"c\n", "n": b"new", "src/a.py": b"one\r\ntwo\n"}
     real = os.replace
@@ -203,6 +213,7 @@ def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.Mon
 
 
 def test_what_could_not_be_put_back_is_named(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(applying, "exchange", no_exchange)
     real, made = os.replace, 0
 
     def once(*args: object, **named: object) -> None:
@@ -217,3 +228,86 @@ def test_what_could_not_be_put_back_is_named(repo: Path, monkeypatch: pytest.Mon
     with pytest.raises(ToolError, match=r"they are changed: b\.py") as caught:
         apply(changes, Roots.of(repo))
     assert caught.value.details == {"changed": ["b.py"]}
+
+
+# -- at the last moment ------------------------------------------------------------------------------------------------
+
+
+def at_the_last_moment(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Somebody else acts when everything has been checked and the first name is about to be taken."""
+    waiting = [act]
+
+    def before(real: Syscall) -> Syscall:
+        def call(*args: object, **named: object) -> object:
+            if waiting:
+                waiting.pop()()
+            return real(*args, **named)
+
+        return call
+
+    monkeypatch.setattr(applying, "exchange", before(exchange))
+    monkeypatch.setattr(os, "rename", before(os.rename))
+
+
+def replaced(path: Path, text: str) -> None:
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
+
+
+@pytest.mark.parametrize("how", [replaced, Path.write_text])
+@pytest.mark.parametrize("new", ["c\n", None])
+def test_what_is_written_at_the_last_moment_is_not_lost(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, how: Callable[[Path, str], object], new: str | None
+) -> None:
+    wanted = [
+        change(repo, "b.py", "b\n", new)
+        if new is not None
+        else make_deletion(repo / "b.py", "b.py", "b\n", TextForm()),
+        change(repo, "src/a.py", "one\r\ntwo\n", "2"),
+    ]
+    at_the_last_moment(monkeypatch, lambda: how(repo / "b.py", "theirs\n"))
+    with pytest.raises(ToolError, match=r"b\.py has changed"):
+        apply(wanted, Roots.of(repo))
+    assert files(repo) == {"b.py": b"theirs\n", "src/a.py": b"one\r\ntwo\n"}
+
+
+def test_a_link_swapped_in_at_the_last_moment_is_not_followed(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = repo.parent / "outside.txt"
+    outside.write_text("b\n")
+
+    def swap() -> None:
+        (repo / "b.py").unlink()
+        (repo / "b.py").symlink_to(outside)
+
+    at_the_last_moment(monkeypatch, swap)
+    with pytest.raises(ToolError, match="was replaced"):
+        apply([change(repo, "b.py", "b\n", "c\n")], Roots.of(repo))
+    assert outside.read_text() == "b\n"
+    assert (repo / "b.py").is_symlink()
+
+
+def test_several_writers_of_one_file_lose_nothing(repo: Path) -> None:
+    path = repo / "b.py"
+    path.write_text("")
+    done: list[str] = []
+
+    def add(name: str) -> None:
+        for number in range(12):
+            while True:
+                old = path.read_text()
+                try:
+                    apply([change(repo, "b.py", old, f"{old}{name} {number}\n")], Roots.of(repo))
+                except ToolError as error:
+                    if error.code != "STALE":
+                        raise
+                else:
+                    done.append(f"{name} {number}")
+                    break
+
+    threads = [threading.Thread(target=add, args=[name]) for name in "xyz"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(path.read_text().splitlines()) == sorted(done)
+    assert len(done) == 36

@@ -1,0 +1,116 @@
+"""Undo, redo, points and differences in words, for the commands that a user types. Errors are ToolErrors."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, assert_never
+
+import anyio.to_thread
+
+from north_lsp.agent.checkpoints import Checkpoint
+from north_lsp.agent.overview import totals
+from north_lsp.agent.undoing import Conflicts, FileOutcome, Plan, Undoing
+from north_lsp.errors import ToolError
+from north_lsp.workspace.git import run_git
+
+_GIT_SECONDS = 10.0
+
+
+class Session(Protocol):
+    """What is needed of a session."""
+
+    @property
+    def undoing(self) -> Undoing: ...
+
+    async def take_back(self, plan: Plan, title: str) -> Plan: ...
+
+
+async def undo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
+    """Take the last changes back, all or those of one file; says what became of each file. Raises ToolError."""
+    found = session.undoing.last(steps, path)
+    if not found:
+        raise ToolError("NOT_FOUND", "there is no change of this conversation left to be undone")
+    return await _take_back(session, found, conflicts, path, "Undo")
+
+
+async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
+    """Make the changes again that were undone last. Raises ToolError."""
+    found = session.undoing.last_undone(steps, path)
+    if not found:
+        raise ToolError("NOT_FOUND", "there is no undone change of this conversation to be made again")
+    return await _take_back(session, found, conflicts, path, "Redo")
+
+
+async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "skip") -> str:
+    """Bring the files to where they were at a point or before a change. Raises ToolError."""
+    found = session.undoing.since(checkpoint)
+    if not found:
+        return "Nothing has been changed since."
+    return await _take_back(session, found, conflicts, None, "Restore the files")
+
+
+async def _take_back(
+    session: Session, found: Sequence[Checkpoint], conflicts: Conflicts, path: Path | None, title: str
+) -> str:
+    plan = await session.undoing.prepare(found, conflicts, None if path is None else [path])
+    try:
+        plan = await session.take_back(plan, title)
+    except ValueError as error:
+        raise ToolError("CONFLICT", str(error)) from error
+    return in_words(plan)
+
+
+def in_words(plan: Plan) -> str:
+    """A line for each file, and what can be done about those that were left."""
+    lines = [f"- `{one.relative}`: {_outcome(one)}" for one in plan.files]
+    if any(one.outcome == "conflict" for one in plan.files):
+        lines += ["", "Files with later changes were left. `overwrite` loses those changes, `merge` writes both down."]
+    return "\n".join(lines) if lines else "Nothing was left to be changed."
+
+
+def _outcome(one: FileOutcome) -> str:
+    match one.outcome:
+        case "restored":
+            words = "restored"
+        case "merged":
+            words = "restored around later changes"
+        case "unchanged":
+            words = "left"
+        case "conflict" | "irrecoverable":
+            words = "**not restored**"
+        case "overwritten":
+            words = "restored, later changes are lost"
+        case "marked":
+            words = "both texts stand between conflict marks"
+        case _:
+            assert_never(one.outcome)
+    return f"{words} ({one.detail})" if one.detail else words
+
+
+def points(session: Session) -> str:
+    """Every change and every named point, the newest first, with what to restore them by."""
+    lines: list[str] = []
+    for one in reversed(session.undoing.all()):
+        if one.is_point:
+            lines.append(f"- **{one.title}** `{one.id}` {one.at}")
+            continue
+        added = sum(file.lines_added for file in one.files)
+        removed = sum(file.lines_removed for file in one.files)
+        names = ", ".join(f"`{file.new_relative or file.relative}`" for file in one.files)
+        lines.append(f"- `{one.id}` {one.at} {one.title}: {names} (+{added}/-{removed})")
+    return "\n".join(lines) if lines else "Nothing has been changed in this conversation."
+
+
+async def differences(session: Session, since: str | None = None) -> str:
+    """What the conversation has changed until now, as unified diffs. Raises ToolError NOT_FOUND."""
+    rows = await session.undoing.differences(since)
+    sums = totals(session.undoing.all())
+    head = f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n" if since is None and rows else ""
+    return head + "".join(text for _, text in rows)
+
+
+async def differences_from_git(root: Path) -> str:
+    """How the files that git tracks differ from its last commit. Raises ToolError UNAVAILABLE."""
+    found = await anyio.to_thread.run_sync(run_git, ["diff", "--no-color", "HEAD", "--"], root, _GIT_SECONDS)
+    if found is None:
+        raise ToolError("UNAVAILABLE", "git says nothing of this folder: it is no repository, or it has no commit")
+    return found

@@ -1,0 +1,38 @@
+"""Two names in one folder exchanged in a single step, so that what is displaced can be looked at and be put back."""
+
+import ctypes
+import errno
+import os
+from collections.abc import Callable
+from functools import cache
+
+_EXCHANGE = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
+_UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM})
+
+_Rename = Callable[[int, bytes, int, bytes, int], int]
+
+
+def exchange(one: str, other: str, folder: int) -> bool:
+    """Exchange two names in an open folder; False where the system or the file system cannot. Raises OSError."""
+    rename = _rename()
+    if rename is None:
+        return False
+    if rename(folder, os.fsencode(one), folder, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), other)
+
+
+@cache
+def _rename() -> _Rename | None:
+    library = ctypes.CDLL(None, use_errno=True)
+    for name in ("renameat2", "renameatx_np"):
+        found = getattr(library, name, None)
+        if found is not None:
+            found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+            found.restype = ctypes.c_int
+            made: _Rename = found
+            return made
+    return None

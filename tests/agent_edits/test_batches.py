@@ -1,0 +1,150 @@
+"""Batches of any edits on files of any kind, with their encodings and modes: what is undone and redone is exact."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from north_lsp.errors import ToolError
+from north_lsp.storage.settings import EditSettings
+from tests.support.edits import World
+
+NAMES = ("a.txt", "b.txt", "d/c.txt", "d/e.bin")
+CONTENTS = (
+    b"one\ntwo\nthree\n",
+    b"one\r\ntwo\r\nthree",
+    "one\ntwo\n".encode("utf-16"),
+    b"\xef\xbb\xbfone\ntwo\n",
+    b"one\nMa\xdf\ntwo\n",
+    b"",
+    b"bin\0ary one two",
+    b"one two\r\nx\nthree",
+)
+Item = dict[str, Any]
+Look = dict[str, tuple[bytes, int]]
+
+name = st.sampled_from(NAMES)
+move = st.builds(
+    lambda a, b, over: {"tool": "edit_move_file", "args": {"from": a, "to": b, "overwrite": over}},
+    name,
+    name,
+    st.booleans(),
+)
+create = st.builds(
+    lambda a, content, over: {
+        "tool": "edit_create_file",
+        "args": {"path": a, "content": content, "overwrite": over},
+    },
+    name,
+    st.sampled_from(["#!/x\nnew", "one\nnew\n", "", "é one"]),
+    st.booleans(),
+)
+delete = name.map(lambda a: {"tool": "edit_delete_file", "args": {"path": a}})
+replace = name.map(lambda a: {"tool": "edit_replace_exact", "args": {"path": a, "old": "one", "new": "1"}})
+item = st.one_of(move, move, create, delete, replace)
+kept = st.tuples(st.sampled_from(CONTENTS), st.sampled_from([0o644, 0o755, 0o600]))
+
+
+def look(world: World) -> Look:
+    found = [path for path in world.root.rglob("*") if path.is_file()]
+    return {path.relative_to(world.root).as_posix(): (path.read_bytes(), path.stat().st_mode & 0o777) for path in found}
+
+
+def moved(state: Look, items: list[Item]) -> Look:
+    state = dict(state)
+    for one in items:
+        state[one["args"]["to"]] = state.pop(one["args"]["from"])
+    return state
+
+
+async def walk(folder: Path, files: dict[str, tuple[bytes, int]], batches: list[list[Item]]) -> None:
+    world = World(folder)
+    for one, (content, mode) in files.items():
+        world.write(one, content, shown=False).chmod(mode)
+    states = [look(world)]
+    for batch in batches:
+        for one in states[-1]:
+            if b"\0a" not in states[-1][one][0]:
+                world.show(one)
+        try:
+            changes = await world.prepare("edit_apply_batch", edits=batch)
+        except ToolError:
+            assert look(world) == states[-1]
+            continue
+        if not changes:
+            continue
+        await world.apply(changes)
+        if all(one["tool"] == "edit_move_file" for one in batch):
+            assert look(world) == moved(states[-1], batch)
+        states.append(look(world))
+    for state in reversed(states[:-1]):
+        await world.undo()
+        assert look(world) == state
+    for state in states[1:]:
+        await world.redo()
+        assert look(world) == state
+    assert not list(world.root.rglob(".*"))
+    world.conversation.close()
+
+
+def over(source: str, target: str) -> Item:
+    return {"tool": "edit_move_file", "args": {"from": source, "to": target, "overwrite": True}}
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(st.dictionaries(name, kept, min_size=1), st.lists(st.lists(item, min_size=1, max_size=4), max_size=3))
+@example({"a.txt": (CONTENTS[2], 0o644), "b.txt": (CONTENTS[0], 0o644)}, [[over("a.txt", "b.txt")]])
+@example({"a.txt": (CONTENTS[6], 0o644), "b.txt": (CONTENTS[0], 0o644)}, [[over("a.txt", "b.txt")]])
+@example({"a.txt": (CONTENTS[0], 0o644), "d/e.bin": (CONTENTS[6], 0o644)}, [[over("a.txt", "d/e.bin")]])
+@example({"a.txt": (CONTENTS[0], 0o755), "b.txt": (CONTENTS[0], 0o600)}, [[over("a.txt", "b.txt")]])
+@example(
+    {"a.txt": (CONTENTS[0], 0o755), "b.txt": (CONTENTS[1], 0o644)},
+    [[over("a.txt", "x"), over("b.txt", "a.txt"), over("x", "b.txt")]],
+)
+def test_batches_are_undone_and_redone_exactly(files: dict[str, tuple[bytes, int]], batches: list[list[Item]]) -> None:
+    with TemporaryDirectory() as folder:
+        anyio.run(walk, Path(folder), files, batches)
+
+
+async def test_a_mode_that_was_changed_since_is_left_by_an_undo(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("a.sh", "a\n").chmod(0o755)
+    world.write("b.sh", "b\n").chmod(0o644)
+    await world.edit("edit_move_file", **{"from": "a.sh", "to": "b.sh", "overwrite": True})
+    assert look(world) == {"b.sh": (b"a\n", 0o755)}
+    (world.root / "b.sh").chmod(0o700)
+    await world.undo()
+    assert look(world) == {"a.sh": (b"a\n", 0o755), "b.sh": (b"b\n", 0o700)}
+
+
+async def test_a_link_is_neither_deleted_nor_moved_in_the_place_of_its_file(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("a.txt", "a\n")
+    (world.root / "link").symlink_to("a.txt")
+    for tool, arguments in (
+        ("edit_delete_file", {"path": "link"}),
+        ("edit_move_file", {"from": "link", "to": "b.txt"}),
+        ("edit_delete_file", {"path": str(world.root / "link")}),
+    ):
+        with pytest.raises(ToolError, match=r"is a link to a\.txt"):
+            await world.prepare(tool, **arguments)
+    (change,) = await world.prepare("edit_replace_exact", path="link", old="a", new="b")
+    await world.apply([change])
+    assert (world.root / "link").is_symlink()
+    assert world.read("a.txt") == b"b\n"
+
+
+@pytest.mark.parametrize("path", ["secret/x", "SECRET/X", "open/../secret/x", "alias/x", "shown/x"])
+async def test_the_users_protected_names_hold_however_they_are_spelled(tmp_path: Path, path: str) -> None:
+    world = World(tmp_path, EditSettings(protected=("Secret/*", "shown/*")))
+    for folder in ("secret", "SECRET", "open"):
+        world.write(f"{folder}/y", "y\n")
+    (world.root / "alias").symlink_to("secret")
+    (world.root / "shown").symlink_to("open")
+    with pytest.raises(ToolError) as caught:
+        await world.prepare("edit_create_file", path=path, content="x")
+    assert caught.value.code == "DENIED"
