@@ -34,7 +34,9 @@ def _parser() -> "argparse.ArgumentParser":
     def add(name: str, help: str, *aliases: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=help, description=help, aliases=aliases, allow_abbrev=False)
         command.add_argument("--path", metavar="DIR", help="the project's folder (default: where you are)")
-        command.add_argument("--model", metavar="SELECTOR", help="which model answers, for example sonnet-4 or offline")
+        command.add_argument(
+            "--model", metavar="SELECTOR", help="which model answers, for example sonnet-4-5 or offline"
+        )
         command.add_argument("--mode", choices=_MODES, help="ask only reads; agent proposes edits and commands")
         command.add_argument("--log-level", choices=_LEVELS, help="what goes to North's log file")
         return command

@@ -31,7 +31,7 @@ __all__ = [
     "secret_names",
 ]
 
-Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models"]
+Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models", "google-models"]
 _ANSWER_TOKENS = 32_000
 
 
@@ -300,7 +300,7 @@ def catalog() -> Catalog:
             row["title"],
             row["window"],
             row["max_output"],
-            Prices(**row["price"]),
+            Prices(**row["price"]) if "price" in row else UNPRICED,
             _thinking(row.get("thinking")),
             api=providers[row["provider"]].api,
             images=row.get("images", False),

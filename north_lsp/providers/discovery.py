@@ -4,6 +4,7 @@ Nobody waits for it: it runs beside everything else, all servers at once, and a 
 model server is passed over in silence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -13,6 +14,7 @@ from north_lsp.display import one_line
 from north_lsp.providers.catalog import FREE, UNPRICED, Catalog, Model, Prices, ProviderInfo
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.models_merge import DEFAULT_OUTPUT, DEFAULT_THINKING, DEFAULT_WINDOW
+from north_lsp.providers.thinking import ThinkingInfo
 
 LOCAL_SECONDS = 0.3
 _REMOTE_SECONDS = 5.0
@@ -20,6 +22,7 @@ _FRESH_LOCAL_SECONDS = 60.0
 _FRESH_REMOTE_SECONDS = 24 * 3600.0
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_MODELS = 2000
+_GOOGLE_THINKING = ThinkingInfo("budget", 8_192)
 
 
 class Discoverer:
@@ -62,7 +65,9 @@ class Discoverer:
             return False
         if not self._catalog.is_usable(info, self._environ):
             return False
-        fresh = _FRESH_REMOTE_SECONDS if info.discovery == "openai-models" else _FRESH_LOCAL_SECONDS
+        fresh = (
+            _FRESH_LOCAL_SECONDS if info.discovery in ("ollama", "llama.cpp", "lm-studio") else _FRESH_REMOTE_SECONDS
+        )
         return now - self._asked.get(info.id, -fresh) >= fresh
 
     async def _ask(self, info: ProviderInfo) -> list[Model] | None:
@@ -78,7 +83,9 @@ class Discoverer:
             with anyio.fail_after(limit):
                 headers = {}
                 key = await anyio.to_thread.run_sync(find_key, info, self._environ, abandon_on_cancel=True)
-                if key is not None:
+                if key is not None and info.discovery == "google-models":
+                    headers["x-goog-api-key"] = key.secret
+                elif key is not None:
                     headers["Authorization"] = f"Bearer {key.secret}"
                 for name, source in info.headers.items():
                     resolved = await anyio.to_thread.run_sync(source.resolve, self._environ, abandon_on_cancel=True)
@@ -111,6 +118,9 @@ async def _read(client: Any, info: ProviderInfo, address: str) -> list[Model]:
             for name in names[:20]:
                 tasks.start_soon(show, name)
         return [_model(info, address, {"id": name}, _ollama_window(windows.get(name, {}))) for name in names]
+    if info.discovery == "google-models":
+        rows = _rows(await _get(client, f"{address}/models?pageSize=1000"), "models")
+        return [_google_model(info, address, row) for row in rows if _is_google_chat(row)]
     rows = _rows(await _get(client, f"{address}/models"), "data")
     return [_model(info, address, row, _window(row)) for row in rows if isinstance(row.get("id"), str) and row["id"]]
 
@@ -176,6 +186,24 @@ def _model(info: ProviderInfo, address: str, row: Mapping[str, Any], window: int
         images=images,
         source="discovered",
     )
+
+
+def _is_google_chat(row: Mapping[str, Any]) -> bool:
+    """Whether it answers with text: the list also has models for images, speech and embeddings."""
+    name, methods = row.get("name"), row.get("supportedGenerationMethods")
+    if not isinstance(name, str) or not isinstance(methods, list) or "generateContent" not in methods:
+        return False
+    return not any(word in name for word in ("-image", "-tts", "-audio", "-live", "embedding", "robotics"))
+
+
+def _google_model(info: ProviderInfo, address: str, row: Mapping[str, Any]) -> Model:
+    known = {
+        "id": row["name"].removeprefix("models/"),
+        "name": row.get("displayName"),
+        "max_output_tokens": row.get("outputTokenLimit"),
+    }
+    found = _model(info, address, known, _tokens(row.get("inputTokenLimit")))
+    return replace(found, thinking=_GOOGLE_THINKING) if row.get("thinking") is True else found
 
 
 def _prices(row: Mapping[str, Any], address: str) -> Prices:

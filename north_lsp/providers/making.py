@@ -55,6 +55,19 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
                 extra_body=body,
                 timeouts=timeouts,
             )
+        case "google-generative-ai":
+            from north_lsp.providers.google import GoogleProvider
+
+            return GoogleProvider(
+                secret,
+                address,
+                reasons=model.thinking is not None,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )
         case _:
             from north_lsp.providers.openai_chat import ChatProvider
 

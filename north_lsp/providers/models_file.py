@@ -17,10 +17,9 @@ from north_lsp.providers.yaml_tree import Node, TreeError, parse
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 
 NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")
-APIS = ("anthropic-messages", "openai-responses", "openai-completions")
+APIS = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai")
 _ALIASES = {"ollama-chat": "openai-completions"}
 _LATER = (
-    "google-generative-ai",
     "azure-openai-responses",
     "google-vertex",
     "bedrock-converse-stream",
