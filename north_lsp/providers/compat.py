@@ -47,6 +47,11 @@ def is_local(address: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
 
 
+def serves_tiers(address: str | None, api: str) -> bool:
+    """Whether a server knows the tiers of service that the settings can name."""
+    return address is not None and host_of(address) == "api.openai.com" and api.startswith("openai-")
+
+
 def preset(address: str) -> dict[str, Any]:
     """What is known of a host, as fields of Compat."""
     host = host_of(address)

@@ -291,7 +291,7 @@ class _Answer:
         arguments = _object(function.get("args"))
         call = ToolCall(self._new_id(_string(function.get("id"))), name, arguments)
         self._blocks.append(call)
-        started = [CallStart(index, call.id, name), CallDelta(index, arguments_text(arguments))]
+        started: list[StreamEvent] = [CallStart(index, call.id, name), CallDelta(index, arguments_text(arguments))]
         return [*events, *started, BlockEnd(index, call)]
 
     def _sign(self, kind: Literal["call", "text"], signature: str) -> list[StreamEvent]:

@@ -114,6 +114,14 @@ def read_models_file(path: Path) -> ModelsFile:
     return _Reader(path).file(root)
 
 
+def check_models_text(path: Path, text: str) -> ModelsFile:
+    """The same for a text that is about to be written. Raises ModelsFileError."""
+    try:
+        return _Reader(path).file(parse(text))
+    except TreeError as error:
+        raise ModelsFileError(path, error.line, "", error.problem) from None
+
+
 class _Reader:
     """Turns nodes into entries; every complaint goes through `fail`."""
 

@@ -8,6 +8,7 @@ from typing import Literal, cast, get_args
 
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.model_settings import ModelSettings, read_model_settings
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -61,6 +62,7 @@ class Settings:
     shell_interceptor: bool = True
     shell_client_terminal: bool = False
     edits: EditSettings = field(default_factory=EditSettings)
+    models: ModelSettings = field(default_factory=ModelSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -79,7 +81,7 @@ def load_settings(locations: Locations) -> Settings:
         raise SettingsError(path, 1, 1, error.strerror or str(error)) from None
     if not isinstance(values, dict):
         raise SettingsError(path, 1, 1, "has to be an object")
-    reader = _Reader(path, data.decode("utf-8-sig"), values)
+    reader = SettingsReader(path, data.decode("utf-8-sig"), values)
     return Settings(
         reader.text("selectedModel"),
         cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
@@ -100,10 +102,11 @@ def load_settings(locations: Locations) -> Settings:
         reader.flag("shell.interceptor.enabled", Settings.shell_interceptor),
         reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
         _edit_settings(reader),
+        read_model_settings(reader),
     )
 
 
-def _edit_settings(reader: "_Reader") -> EditSettings:
+def _edit_settings(reader: "SettingsReader") -> EditSettings:
     default = EditSettings()
     return EditSettings(
         cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance)) or default.tolerance),
@@ -128,7 +131,7 @@ def _found(values: Mapping[str, object], key: str) -> object:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class SettingsReader:
     """Looks keys up, written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
 
     path: Path
@@ -168,6 +171,18 @@ class _Reader:
         ):
             raise self._error(key, f"{key} has to be an object of lists of texts")
         return {name: tuple(row) for name, row in value.items()}
+
+    def named_texts(self, key: str) -> dict[str, str]:
+        value = self._find(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            raise self._error(key, f"{key} has to be an object of texts")
+        return dict(value)
+
+    def value(self, key: str) -> object:
+        """As it stands there, for a caller that reads it by itself."""
+        return self._find(key)
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self._find(key)
