@@ -98,7 +98,8 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     try:
         async with anyio.create_task_group() as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
-            extras = Extras(models.service_tier, models.cache_retention == "long")
+            note = functools.partial(_note, diagnostics)
+            extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
             fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
@@ -151,6 +152,10 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+
+
+def _note(diagnostics: Diagnostics, text: str) -> None:
+    diagnostics.event("model_advice", message=text)
 
 
 def _retry(settings: Settings) -> RetrySettings:

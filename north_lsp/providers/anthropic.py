@@ -12,10 +12,10 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 
-import anthropic
 import httpx2
 
 from north_lsp.providers import json_text, wire
+from north_lsp.providers.anthropic_sdk import anthropic
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,

@@ -64,10 +64,12 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What the settings ask of every request: the vendor's service tier, and prompt caches that last an hour."""
+    """What the settings ask of every request: the vendor's service tier, and prompt caches that last an hour. `note`
+    is told what a server turned out not to know."""
 
     service_tier: str | None = None
     long_cache: bool = False
+    note: Callable[[str], None] | None = None
 
 
 NO_EXTRAS = Extras()

@@ -85,6 +85,7 @@ def make_remote(
                 http=http,
                 extra_body=body,
                 timeouts=timeouts,
+                note=extras.note,
             )
 
 

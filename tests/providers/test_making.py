@@ -1,5 +1,7 @@
-"""What the settings ask of every request."""
+"""What the settings ask of every request, and what a vendor's SDK costs."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -30,3 +32,14 @@ def test_a_tier_of_service_is_asked_for_where_there_are_tiers(host: str, tier: s
     moved = replace(model, provider=replace(model.provider, address=f"https://{host}/v1", base_url=None))
     made = make_remote(moved, {"OPENAI_API_KEY": "k"}, DEFAULT_TIMEOUTS, extras=Extras("flex"))
     assert vars(made)["_extra"].get("service_tier") == tier
+
+
+def test_the_sdk_is_imported_without_the_clouds_that_nobody_uses() -> None:
+    program = """
+import sys
+import north_lsp.providers.anthropic
+from anthropic import AsyncAnthropic
+assert not [name for name in sys.modules if name.startswith(("anthropic.resources.beta", "anthropic.lib.vertex"))]
+assert AsyncAnthropic(api_key="k").api_key == "k"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
