@@ -111,10 +111,11 @@ class SessionFactory:
             elif entry["type"] == "thinking_level_change":
                 level = as_level(str(entry.get("thinkingLevel")))
         model = environment.catalog.recover(selector)
-        if model is None:
+        if model is None or not environment.catalog.is_available(model):
+            reason = "is not there any more" if model is None else "cannot be used: its key is missing"
             choice = self._choice(roots.main)
             model = choice.model
-            told = f"the conversation's model {selector} is not there any more; {model.title} answers instead"
+            told = f"the conversation's model {selector} {reason}; {model.title} answers instead"
             notices = (*notices, told, *choice.notices)
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)

@@ -120,6 +120,19 @@ async def test_a_saved_model_without_its_key_is_passed_over_and_said_to_be(world
         assert "Claude Sonnet 4.5 answers instead" in str(told)
 
 
+async def test_a_conversation_whose_model_is_gone_goes_on_with_another(world: World, server: ModelServer) -> None:
+    server.script(answer(say("Hi")))
+    async with agent(world) as client:
+        session, _ = await new(client, world)
+        await ask(client, session)
+    async with agent(World(world.folder)) as client:
+        params = {"cwd": str(world.project), "sessionId": session, "mcpServers": []}
+        found = by_id((await client.request("session/load", params))["configOptions"])
+        assert found["model"]["currentValue"] == "offline/offline"
+        told = await client.wait_update(lambda update: "answers instead" in str(update))
+        assert "claude-sonnet-4-5-20250929 cannot be used: its key is missing" in str(told)
+
+
 async def test_an_edited_models_file_is_announced(world: World, server: ModelServer) -> None:
     path = world.folder / "config" / "models.yml"
     async with agent(world) as client:
