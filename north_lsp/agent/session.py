@@ -23,6 +23,7 @@ from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
+from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
@@ -31,6 +32,7 @@ from north_lsp.agent.undoing import Plan, Undoing
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
+from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
@@ -108,6 +110,8 @@ class Session:
         self._closed = False
         self.retry_control = RetryControl()
         self._steering = Steering()
+        models = environment.settings.models
+        self._spending = Spending(models, environment.locations, environment.costs, self._cost)
         secrets = secret_names(environment.catalog)
         environ = command_environment(environment.environ, secrets, environment.settings.shell_pass_variables)
         environ["NORTH_SESSION_ID"] = conversation.id
@@ -188,7 +192,7 @@ class Session:
         state = TurnState(
             self._conversation,
             model,
-            await self._environment.providers.get(model),
+            self._spending.guard(await self._environment.providers.get(model)),
             self._system(),
             mode,
             await self._tools(),
@@ -204,7 +208,7 @@ class Session:
             self._steering,
             self._say,
             self._environment.costs.record,
-            self._environment.fallbacks.after,
+            self._fall_back,
             self._artifacts,
             self._environment.settings,
         )
@@ -218,10 +222,14 @@ class Session:
                 await turn.wind_up()
                 await self._sync()
                 await self._environment.costs.settle()
-                if (problem := self._environment.costs.take_problem()) is not None:
-                    await self._editor.show(Notice("warning", problem))
+                problems = [self._environment.costs.take_problem(), await self._spending.warning()]
+                await self._show_notices(problem for problem in problems if problem is not None)
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
+        found = await self._environment.fallbacks.after(model, failure)
+        return None if found is None else (found[0], self._spending.guard(found[1]))
 
     async def _say(self, parts: tuple[Part, ...]) -> None:
         """What the user said meanwhile, in its place."""
@@ -310,6 +318,10 @@ class Session:
             self.model = self.model.with_level(level)
             await self._editor.show(ModelChanged(self.model.selector))
         await self._show_notices(clamped(self.model))
+
+    def _cost(self) -> float:
+        usage = usage_of(self._conversation.active_path(), self.model.window)
+        return usage.cost_usd if usage is not None else 0.0
 
     def take_notices(self) -> list[str]:
         """What the user should be told of models and keys, once."""

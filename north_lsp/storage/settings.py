@@ -1,5 +1,6 @@
 """The user's settings file, `<config>/config.json`: only what this version reads."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -161,6 +162,14 @@ class SettingsReader:
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             raise self._error(key, f"{key} has to be a whole number, 0 or more")
         return default if value is None else value
+
+    def amount(self, key: str) -> float:
+        value = self._find(key)
+        if value is None:
+            return 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            raise self._error(key, f"{key} has to be an amount, 0 or more")
+        return float(value)
 
     def lists(self, key: str) -> dict[str, tuple[str, ...]]:
         value = self._find(key)
