@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -24,17 +25,23 @@ from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.retry import RetrySettings
+from north_lsp.agent.saved_model import SavedModel
 from north_lsp.agent.session import Environment
 from north_lsp.agent.sessions import Defaults
+from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
-from north_lsp.options import Options
+from north_lsp.options import Options, UsageError
 from north_lsp.providers.base import Timeouts
+from north_lsp.providers.catalog import Extras, load_catalog
+from north_lsp.providers.choosing import Allowed, Choice, prepared
 from north_lsp.providers.discovery import Discoverer
+from north_lsp.providers.models_cache import ModelsCache
 from north_lsp.providers.pool import ProviderPool
+from north_lsp.providers.upkeep import Upkeep
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
@@ -76,22 +83,41 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     diagnostics = Diagnostics(log)
     started = time.monotonic()
     diagnostics.event("app_start", version=__version__, client=client, protocol=protocol, os=sys.platform)
+    notes: list[str] = []
     try:
         settings = load_settings(locations)
     except SettingsError as error:
-        diagnostics.event("config_error", message=str(error))
+        notes.append(f"{error}; until it is mended, the defaults are used")
         settings = Settings()
-    known = await anyio.to_thread.run_sync(options.load_catalog)
+    models = settings.models
+    notes += models.problems
+    known = prepared(await anyio.to_thread.run_sync(options.load_catalog), models)
+    for problem in notes:
+        diagnostics.event("config_error", message=problem)
     for problem in known.problems:
         diagnostics.event("config_error", message=problem)
     try:
         async with anyio.create_task_group() as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
-            providers = ProviderPool(options.environ, timeouts)
+            note = functools.partial(_note, diagnostics)
+            extras = Extras(models.service_tier, models.cache_retention == "long", note)
+            providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
             fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
             for problem in (*fallbacks.problems, *settings.shell.problems):
                 diagnostics.event("config_error", message=problem)
+            discoverer = Discoverer(
+                known,
+                options.environ,
+                cache=ModelsCache(locations.data / "models-cache.db"),
+                asks_local=models.discover_local,
+            )
+            await anyio.to_thread.run_sync(discoverer.recall)
+            reload = functools.partial(load_catalog, locations.config, options.environ)
+            upkeep = Upkeep(
+                known, lambda: prepared(reload(), models), locations.config, providers, discoverer, background, notes
+            )
+            saved = SavedModel(locations, settings.selected_model)
             environment = Environment(
                 locations,
                 options.environ,
@@ -102,12 +128,25 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 _retry(settings),
                 CostKeeper(Costs(locations), background),
                 fallbacks,
+                upkeep,
+                saved.save,
                 settings,
                 Keeper(background),
             )
-            model = options.choose_model(settings.selected_model, known)
-            defaults = Defaults(model, options.mode or settings.mode_default)
-            background.start_soon(_warm_up, defaults, providers, tools, Discoverer(known, options.environ))
+
+            def allowed(folder: Path | None) -> Allowed:
+                return Allowed.by(models, folder)
+
+            def choose(folder: Path | None) -> Choice:
+                try:
+                    return options.choose_model(saved.selector, known, allowed(folder))
+                except UsageError as error:  # it could be used when North started
+                    model = known.default(options.environ)
+                    return Choice(model, (f"{error}; {model.title} answers instead",))
+
+            mode = options.mode or settings.mode_default
+            defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)
+            background.start_soon(_warm_up, defaults, providers, tools, upkeep)
             yield Core(environment, defaults, diagnostics)
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
@@ -115,6 +154,10 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+
+
+def _note(diagnostics: Diagnostics, text: str) -> None:
+    diagnostics.event("model_advice", message=text)
 
 
 def _retry(settings: Settings) -> RetrySettings:
@@ -130,13 +173,13 @@ def _retry(settings: Settings) -> RetrySettings:
 
 
 async def _warm_up(
-    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", discoverer: Discoverer
+    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", upkeep: Upkeep
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
-    await discoverer.refresh()
+    await upkeep.discover()
 
 
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
@@ -180,9 +223,17 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
             if end_agent is not None:
                 await end_agent("exit")
 
+        if agent is None:
+            core.environment.background.start_soon(_tell_plainly, peer, core.environment.upkeep)
         core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
         core.environment.background.start_soon(service.watch_parent)
         return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)
+
+
+async def _tell_plainly(peer: Peer, upkeep: Upkeep) -> None:
+    """What is wrong with the user's models, for a client without the chat."""
+    for text in upkeep.news():
+        await peer.notify("window/showMessage", {"type": 2, "message": visible(text)})
 
 
 def _label(client: acp_initialize.Client) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from north_lsp import __version__
 from north_lsp.options import Options
-from north_lsp.providers.catalog import credential, has_credential
+from north_lsp.providers.catalog import credential_source, has_credential
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import SettingsError, load_settings
@@ -30,6 +30,7 @@ _KNOWN = {
     "NORTH_DISCOVERY",
     "NORTH_OFFLINE_DELAY_MS",
     "NORTH_TCP_TOKEN",
+    "NORTH_TEST_PROVIDER",
 }
 
 
@@ -120,19 +121,33 @@ def _models(options: Options) -> Iterator[Finding]:
     known = options.load_catalog()
     for problem in known.problems:
         yield Finding("error", problem, "mend the file; docs/models.md says what may stand in it")
-    keyed = [provider for provider in known.providers if has_credential(provider, options.environ)]
+    if known.keys.problem is not None:
+        yield Finding("error", known.keys.problem, "remove the file, and store the keys again with north-lsp login")
+    keyed = [provider for provider in known.providers if has_credential(provider, options.environ, known.keys)]
     for provider in keyed:
-        name = credential(provider, options.environ) or "a key in models.yml"
+        name = credential_source(provider, options.environ, known.keys)
         base = options.environ.get(provider.base_url or "")
-        yield Finding("ok", f"{provider.title}: {name} is set" + (f", served by {base}" if base else ""))
+        yield Finding("ok", f"{provider.title}: the key is in {name}" + (f", served by {base}" if base else ""))
+    for problem in _problems_of_settings(options):
+        yield Finding("warning", problem, "mend the item in config.json; it is passed over")
     for provider in known.providers:
         if provider.default is not None and provider.credentials and provider not in keyed:
             yield Finding(
                 "note",
                 f"{provider.title}: no key" + ("" if keyed else "; the offline model answers"),
-                f"set {provider.credentials[-1]} in the environment that starts the editor",
+                f"set {provider.credentials[-1]} in the environment that starts the editor, or run north-lsp login",
             )
-    yield Finding("ok", f"model: {options.choose_model(None, known).title}")
+    choice = options.choose_model(None, known)
+    for notice in choice.notices:
+        yield Finding("warning", notice, "choose another model")
+    yield Finding("ok", f"model: {choice.model.title}")
+
+
+def _problems_of_settings(options: Options) -> tuple[str, ...]:
+    try:
+        return load_settings(Locations.from_environment(options.environ)).models.problems
+    except SettingsError:  # said above
+        return ()
 
 
 def _tools(options: Options) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from north_lsp.providers.catalog import Catalog, Model
+    from north_lsp.providers.catalog import Catalog
+    from north_lsp.providers.choosing import Allowed, Choice
     from north_lsp.tools.base import Mode
 
 
@@ -30,29 +31,31 @@ class Options:
             self.choose_model(None)
 
     def load_catalog(self) -> "Catalog":
-        """The shipped models, and the user's. Reads files."""
+        """The shipped models, and the user's, with the keys that he has stored. Reads files."""
         from north_lsp.providers.catalog import load_catalog
+        from north_lsp.providers.keys import Keys
+        from north_lsp.storage.credentials import CredentialStore
         from north_lsp.storage.locations import Locations
 
-        return load_catalog(Locations.from_environment(self.environ).config, self.environ)
+        locations = Locations.from_environment(self.environ)
+        known = load_catalog(locations.config, self.environ)
+        known.keys = Keys(CredentialStore(locations))
+        known.keys.refresh()
+        return known
 
-    def choose_model(self, saved: str | None, known: "Catalog | None" = None) -> "Model":
-        """The model to start with: the one asked for, else the saved choice, else the default of what has a key.
+    def choose_model(
+        self, saved: str | None, known: "Catalog | None" = None, allowed: "Allowed | None" = None
+    ) -> "Choice":
+        """The model to start with: the one asked for, else the first enabled one, else the saved choice, else the
+        default of what has a key.
 
         Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
         """
-        from north_lsp.providers.catalog import MissingCredential, UnknownModel, require_credential
+        from north_lsp.providers.catalog import MissingCredential, UnknownModel
+        from north_lsp.providers.choosing import EVERYTHING, choose
 
         known = known or self.load_catalog()
-        for selector, is_asked in ((self.model, True), (saved, False)):
-            if selector is None:
-                continue
-            try:
-                model = known.find(selector)
-                require_credential(model, self.environ)
-            except (UnknownModel, MissingCredential) as error:
-                if is_asked:
-                    raise UsageError(str(error)) from None
-                continue
-            return model
-        return known.default(self.environ)
+        try:
+            return choose(known, self.environ, asked=self.model, saved=saved, allowed=allowed or EVERYTHING)
+        except (UnknownModel, MissingCredential) as error:
+            raise UsageError(str(error)) from None

@@ -1,10 +1,45 @@
-"""Texts for the terminal about what is stored."""
+"""Texts for the terminal about what is stored, and which models there are."""
+
+import json
+import time
 
 from north_lsp.display import one_line
 from north_lsp.options import Options
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.root import find_root, project_hash
+
+
+def models(options: Options, pattern: str, *, available: bool, as_json: bool) -> str:
+    """The models, one a line, or as JSON: what they take and cost, and what stands in the way of using them."""
+    from pathlib import Path
+
+    import anyio
+
+    from north_lsp.providers.choosing import Allowed, prepared
+    from north_lsp.providers.discovery import Discoverer
+    from north_lsp.providers.listing import rows, table
+    from north_lsp.providers.models_cache import ModelsCache
+    from north_lsp.storage.settings import Settings, SettingsError, load_settings
+
+    locations = Locations.from_environment(options.environ)
+    try:
+        settings = load_settings(locations).models
+    except SettingsError:  # doctor says what is wrong with it
+        settings = Settings().models
+    known = prepared(options.load_catalog(), settings)
+    cache = ModelsCache(locations.data / "models-cache.db")
+    discoverer = Discoverer(known, options.environ, cache=cache, asks_local=settings.discover_local)
+    discoverer.recall()
+    anyio.run(discoverer.refresh)
+    allowed = Allowed.by(settings, (options.path or Path.cwd()).resolve())
+    found = rows(known, pattern, allowed=allowed, available=available, now=time.time())
+    if as_json:
+        return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False)
+    if not found:
+        return f"No model has {pattern!r} in its name." if pattern else "No model can be used."
+    lines = [table(found), *known.problems, *([known.keys.problem] if known.keys.problem else []), *settings.problems]
+    return "\n".join(lines)
 
 
 def conversations(options: Options) -> str:

@@ -17,6 +17,7 @@ from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.models import model_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
@@ -24,7 +25,9 @@ from north_lsp.agent.events import Notice
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
-from north_lsp.providers.catalog import MissingCredential, UnknownModel
+from north_lsp.providers.catalog import LEVELS, MissingCredential, UnknownModel
+from north_lsp.providers.choosing import EVERYTHING, Allowed
+from north_lsp.providers.thinking import as_level
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,
@@ -60,7 +63,7 @@ class AcpAgent:
     ) -> None:
         self._peer = peer
         self._environment = environment
-        self._client = client
+        self._client = replace(client, shows_thoughts=environment.settings.models.show_thinking)
         self._documents_for = documents_for
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
@@ -69,7 +72,6 @@ class AcpAgent:
         self._ended = False
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
             "initialize": self._initialize_again,
-            "authenticate": self._authenticate,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
@@ -84,9 +86,11 @@ class AcpAgent:
             "_north/steer": self._steer,
             "_north/retry/abort": self._retry_abort,
             **checkpoint_methods(self._session),
+            **model_methods(environment, self._allowed),
             **permission_methods(self._session),
             **artifact_methods(self._session),
         }
+        environment.upkeep.listen(self._announce_models)
 
     def owns(self, method: str) -> bool:
         return method in self._methods or method.startswith(("session/", "_"))
@@ -121,13 +125,10 @@ class AcpAgent:
     async def _initialize_again(self, params: Params, call: Call) -> object:
         raise RpcError(INVALID_REQUEST, "initialize was answered already")
 
-    async def _authenticate(self, params: Params, call: Call) -> object:
-        method = read.text(params, "methodId")
-        raise invalid_params("methodId", f"names no method that was offered: {method!r}")
-
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
+        await self._environment.upkeep.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
         self._sessions[session.id] = session
         self._announce_after(session, params, call)
@@ -174,16 +175,28 @@ class AcpAgent:
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
 
+    def _allowed(self, params: Params) -> Allowed:
+        """What may be used in the session that is named, if one is."""
+        session = self._sessions.get(str(params.get("sessionId")))
+        return session.allowed if session is not None else EVERYTHING
+
+    async def _announce_models(self) -> None:
+        """Other models are there now, or other keys."""
+        for id in list(self._sessions):
+            update = {"sessionUpdate": "config_option_update", "configOptions": self._options(id)}
+            await self._peer.notify("session/update", {"sessionId": id, "update": update})
+
     def _announce_after(self, session: Session, params: Params, call: Call) -> None:
         async def announce() -> None:
             update = {"sessionUpdate": "available_commands_update", "availableCommands": []}
             await self._peer.notify("session/update", {"sessionId": session.id, "update": update})
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
-            for text in [*notices, *session.load_warnings]:
+            for text in [*notices, *session.load_warnings, *session.take_notices()]:
                 await self._editor(session.id).show(Notice("warning", text))
             await session.recover()
 
         call.after = announce
+        self._environment.upkeep.discover_soon()
 
     async def _list(self, params: Params, call: Call) -> object:
         cwd = read.optional_text(params, "cwd")
@@ -295,13 +308,20 @@ class AcpAgent:
                     model = self._environment.catalog.find(read.text(params, "value"))
                 except UnknownModel as error:
                     raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
+                if (reason := session.allowed.reason_against(model)) is not None:
+                    raise invalid_params("value", f"names a model that may not be used here: {reason}")
                 await session.set_model(model)
+            case "thought_level":
+                level = as_level(read.text(params, "value"))
+                if level is None:
+                    raise invalid_params("value", f"has to be one of {', '.join(LEVELS)}")
+                await session.set_thinking_level(level)
             case "_edits":
                 await session.set_edits_auto_accepted(_is_auto(params))
             case "_shell":
                 await session.set_commands_auto_approved(_is_auto(params))
             case id:
-                raise invalid_params("configId", f"has to be mode, model, _edits or _shell, not {id!r}")
+                raise invalid_params("configId", f"has to be mode, model, thought_level, _edits or _shell, not {id!r}")
         return {"configOptions": self._options(session.id)}
 
 

@@ -8,6 +8,7 @@ from north_lsp.rpc.messages import Params, invalid_params
 
 PROTOCOL_VERSION = 1
 EXTENSION_VERSION = 1
+KEY_METHOD = "api-key"
 EXTENSION_METHODS = (
     "_north/artifacts/list",
     "_north/artifacts/read",
@@ -17,6 +18,10 @@ EXTENSION_METHODS = (
     "_north/checkpoints/changes",
     "_north/checkpoints/restore",
     "_north/costs/get",
+    "_north/keys/list",
+    "_north/keys/remove",
+    "_north/keys/set",
+    "_north/models/list",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/steer",
@@ -25,7 +30,7 @@ EXTENSION_METHODS = (
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the client announced; nothing else is asked of it."""
+    """What the client announced, and whether the user wants to see thoughts; nothing else is asked of it."""
 
     name: str | None = None
     version: str | None = None
@@ -34,6 +39,7 @@ class Client:
     shows_notices: bool = False
     reviews_hunks: bool = False
     has_terminals: bool = False
+    shows_thoughts: bool = True
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -77,7 +83,24 @@ def initialize_result(params: Params) -> dict[str, Any]:
                 "delete": {},
                 "additionalDirectories": {},
             },
+            "auth": {"logout": {}},
             "_meta": {"north": {"version": EXTENSION_VERSION, "methods": list(EXTENSION_METHODS)}},
         },
-        "authMethods": [],
+        "authMethods": _auth_methods(params),
     }
+
+
+def _auth_methods(params: Params) -> list[dict[str, Any]]:
+    """A terminal is offered only to a client that can open one."""
+    methods: list[dict[str, Any]] = [
+        {
+            "id": KEY_METHOD,
+            "name": "API key",
+            "description": "Uses the key that is stored with `north-lsp login`, or set in the environment.",
+        }
+    ]
+    capabilities = _mapping(_mapping(params.get("clientCapabilities")).get("auth"))
+    if capabilities.get("terminal") is True:
+        words = {"name": "Paste an API key", "description": "Asks for a provider's key in a terminal and stores it."}
+        methods.append({"type": "terminal", "id": "login", **words, "args": ["--login"]})
+    return methods

@@ -26,11 +26,20 @@ from north_lsp.agent.events import (
 from north_lsp.agent.modes import MODES
 from north_lsp.agent.session import Session
 from north_lsp.display import one_line, visible
-from north_lsp.providers.catalog import Catalog
+from north_lsp.providers.catalog import Catalog, Model
+from north_lsp.providers.thinking import Level
 from north_lsp.tools.base import Location, Mode
 from north_lsp.workspace.proposal import FileChange
 
 Update = dict[str, Any]
+_LEVEL_NAMES: dict[Level, str] = {
+    "off": "Off",
+    "minimal": "Minimal",
+    "low": "Low",
+    "medium": "Medium",
+    "high": "High",
+    "xhigh": "Extra high",
+}
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -100,6 +109,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [_chunk("user_message_chunk", message_id, text)]
         case AnswerDelta(message_id, text):
             return [_chunk("agent_message_chunk", message_id, text)]
+        case ThoughtDelta() if not client.shows_thoughts:
+            return []
         case ThoughtDelta(message_id, text):
             return [_chunk("agent_thought_chunk", message_id, text)]
         case CallNamed(call_id, tool, kind, title):
@@ -175,7 +186,7 @@ def mode_state(mode: Mode) -> dict[str, Any]:
 def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     """All options with their current values, in their fixed order."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
-    usable = catalog.available()
+    usable = [model for model in catalog.available() if session.allowed.allows(model)]
     others = () if any(known.selector == session.model.selector for known in usable) else (session.model,)
     models = [{"value": known.selector, "name": known.title} for known in (*usable, *others)]
     edits = [
@@ -189,11 +200,21 @@ def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     return [
         _select("mode", "Mode", "mode", session.mode, modes),
         _select("model", "Model", "model", session.model.selector, models),
+        *_thought_level(session.model),
         _select("_edits", "Edits in this project", None, "auto" if session.edits_auto_accepted else "review", edits),
         _select(
             "_shell", "Commands in this project", None, "auto" if session.commands_auto_approved else "review", shell
         ),
     ]
+
+
+def _thought_level(model: Model) -> list[dict[str, Any]]:
+    """No option for a model that does not think."""
+    if model.thinking is None:
+        return []
+    levels = [{"value": level, "name": _LEVEL_NAMES[level]} for level in model.thinking.levels]
+    current = model.thinking.clamp(model.level or model.thinking.default)
+    return [_select("thought_level", "Thinking", "thought_level", current, levels)]
 
 
 def _select(id: str, name: str, category: str | None, value: str, options: list[dict[str, str]]) -> dict[str, Any]:

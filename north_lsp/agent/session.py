@@ -1,6 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import partial
@@ -19,11 +19,13 @@ from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
 from north_lsp.agent.fallbacks import Fallbacks
+from north_lsp.agent.model_notices import clamped, obstacles
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.shell_setup import make_runner
+from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.steering import Steering
 from north_lsp.agent.transcript import text_of
@@ -32,8 +34,12 @@ from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
+from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Catalog, Model, secret_names
+from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
+from north_lsp.providers.thinking import Level
+from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
@@ -50,8 +56,8 @@ _TITLE_LENGTH = 60
 
 @dataclass(frozen=True)
 class Environment:
-    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread;
-    `background` owns what may outlive a turn."""
+    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread, and so
+    is `save_model`, which makes a model the default (raises OSError); `background` owns what may outlive a turn."""
 
     locations: Locations
     environ: Mapping[str, str]
@@ -62,6 +68,8 @@ class Environment:
     retry: RetrySettings
     costs: CostKeeper
     fallbacks: Fallbacks
+    upkeep: Upkeep
+    save_model: Callable[[str], None]
     settings: Settings = field(default_factory=Settings)
     shells: Keeper | None = None
 
@@ -81,9 +89,14 @@ class Session:
         model: Model,
         mode: Mode,
         artifacts: Artifacts | None = None,
+        notices: tuple[str, ...] = (),
+        allowed: Allowed = EVERYTHING,
     ) -> None:
+        """`notices` are what the user should be told of the choice of the model."""
         self.mode: Mode = mode
         self.model = model
+        self._notices = list(notices)
+        self.allowed = allowed
         self._conversation = conversation
         self._workspace = workspace
         self._editor = editor
@@ -100,6 +113,8 @@ class Session:
         self._closed = False
         self.retry_control = RetryControl()
         self._steering = Steering()
+        models = environment.settings.models
+        self._spending = Spending(models, environment.locations, environment.costs, self._cost)
         secrets = secret_names(environment.catalog)
         own = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         self._runner = make_runner(
@@ -181,6 +196,7 @@ class Session:
 
     async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
         await self.recover()
+        await self._look_after_models()
         mode, model = self.mode, self._environment.fallbacks.instead_of(self.model)
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
@@ -188,7 +204,7 @@ class Session:
         state = TurnState(
             self._conversation,
             model,
-            await self._environment.providers.get(model),
+            self._spending.guard(await self._environment.providers.get(model)),
             self._system(),
             mode,
             await self._tools(),
@@ -204,7 +220,7 @@ class Session:
             self._steering,
             self._say,
             self._environment.costs.record,
-            self._environment.fallbacks.after,
+            self._fall_back,
             self._artifacts,
             self._environment.settings,
         )
@@ -219,10 +235,14 @@ class Session:
                 self._store_own()
                 await self._sync()
                 await self._environment.costs.settle()
-                if (problem := self._environment.costs.take_problem()) is not None:
-                    await self._editor.show(Notice("warning", problem))
+                problems = [self._environment.costs.take_problem(), await self._spending.warning()]
+                await self._show_notices(problem for problem in problems if problem is not None)
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
+        found = await self._environment.fallbacks.after(model, failure)
+        return None if found is None else (found[0], self._spending.guard(found[1]))
 
     async def _say(self, parts: tuple[Part, ...]) -> None:
         """What the user said meanwhile, in its place."""
@@ -306,11 +326,56 @@ class Session:
             await self._editor.show(ModeChanged(mode))
 
     async def set_model(self, model: Model) -> None:
-        """For the next prompt on."""
-        if model != self.model:
+        """For the next prompt on, and for new conversations. A level of the model's own is taken over."""
+        level = model.level or self.model.level
+        changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
+        if changed:
             self._conversation.append("model_change", model=model.selector, reason="user")
-            self.model = model
+            await self._show_notices(await self._settled(model))
+        if level != self.model.level:
+            await self.set_thinking_level(level)
+        elif changed:
             await self._editor.show(ModelChanged(model.selector))
+
+    async def _settled(self, model: Model) -> list[str]:
+        """Makes the choice the default; says what stands in the way of using the model here."""
+        tier = self._environment.settings.models.service_tier
+        usage = usage_of(self._conversation.active_path(), model.window)
+        told = obstacles(model, self._environment.catalog, usage, tier)
+        try:
+            await anyio.to_thread.run_sync(self._environment.save_model, model.selector)
+        except OSError as error:
+            told.append(f"the choice of the model could not be saved: {error.strerror or error}")
+        if usage is not None:
+            await self._editor.show(usage)
+        return told
+
+    async def set_thinking_level(self, level: Level | None) -> None:
+        """For the next prompt on; a level that the model does not have is kept for one that has it."""
+        if level != self.model.level and level is not None:
+            self._conversation.append("thinking_level_change", thinkingLevel=level)
+            self.model = self.model.with_level(level)
+            await self._editor.show(ModelChanged(self.model.selector))
+        await self._show_notices(clamped(self.model))
+
+    def _cost(self) -> float:
+        usage = usage_of(self._conversation.active_path(), self.model.window)
+        return usage.cost_usd if usage is not None else 0.0
+
+    def take_notices(self) -> list[str]:
+        """What the user should be told of models and keys, once."""
+        told, self._notices = [*self._notices, *self._environment.upkeep.news()], []
+        return told
+
+    async def _look_after_models(self) -> None:
+        """Take in what was edited meanwhile."""
+        await self._environment.upkeep.refresh()
+        self.model = self._environment.catalog.current(self.model)
+        await self._show_notices(self.take_notices())
+
+    async def _show_notices(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            await self._editor.show(Notice("warning", text))
 
     @property
     def edits_auto_accepted(self) -> bool:

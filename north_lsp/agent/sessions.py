@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import anyio.to_thread
 
@@ -16,6 +17,8 @@ from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.undoing import Undoing
 from north_lsp.providers.catalog import Model
+from north_lsp.providers.choosing import EVERYTHING, Allowed, Choice
+from north_lsp.providers.thinking import as_level
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.blobs import Blobs
@@ -38,11 +41,14 @@ class OtherProject(ValueError):
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a new session starts with; `client` names the editor."""
+    """What a new session starts with; `client` names the editor, and `choose` gives the model for a folder and what is
+    to be said of it. `allowed` says which models may be used in a folder."""
 
     model: Model
     mode: Mode
     client: dict[str, str | None] | None = None
+    choose: Callable[[Path], Choice] | None = None
+    allowed: Callable[[Path], Allowed] = lambda _: EVERYTHING
 
 
 class SessionFactory:
@@ -58,19 +64,28 @@ class SessionFactory:
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """A session of its own; nothing is written until its first prompt."""
+        choice = self._choice(roots.main)
         conversation = Conversation.create(
             self._environment.locations,
             repo_root=roots.main,
             repo_hash=project_hash(roots.main),
             cwd=roots.main,
-            model=self._defaults.model.selector,
+            model=choice.model.selector,
             client=self._defaults.client,
             north_version=__version__,
         )
         first = mode or self._defaults.mode
         if first != DEFAULT_MODE:
             conversation.append("mode_change", mode=first)
-        return self._bind(conversation, roots)
+        if choice.model.level is not None:
+            conversation.append("thinking_level_change", thinkingLevel=choice.model.level)
+        tier = self._environment.settings.models.service_tier
+        if tier is not None:
+            conversation.append("service_tier_change", serviceTier=tier)
+        return self._bind(conversation, roots, choice.notices)
+
+    def _choice(self, folder: Path) -> Choice:
+        return self._defaults.choose(folder) if self._defaults.choose is not None else Choice(self._defaults.model)
 
     async def open(self, id: str, roots: Roots) -> Session:
         """A stored conversation. Raises UnknownConversation, OtherProject."""
@@ -85,17 +100,25 @@ class SessionFactory:
             conversation.resolve_pending()
         return self._bind(conversation, roots)
 
-    def _bind(self, conversation: Conversation, roots: Roots) -> Session:
+    def _bind(self, conversation: Conversation, roots: Roots, notices: tuple[str, ...] = ()) -> Session:
         """Mode and model of a stored conversation win over the defaults."""
         environment = self._environment
-        mode, selector = DEFAULT_MODE, conversation.header.get("model")
+        mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
+        level = environment.settings.models.thinking_level
         for entry in conversation.active_path():
             if entry["type"] == "mode_change":
                 mode = "ask" if entry.get("mode") == "ask" else "agent"
             elif entry["type"] == "model_change":
-                selector = entry.get("model")
-        default = self._defaults.model
-        model = default if selector == default.selector else environment.catalog.get(str(selector)) or default
+                selector = str(entry.get("model"))
+            elif entry["type"] == "thinking_level_change":
+                level = as_level(str(entry.get("thinkingLevel")))
+        model = environment.catalog.recover(selector)
+        if model is None or not environment.catalog.is_available(model):
+            reason = "is not there any more" if model is None else "cannot be used: its key is missing"
+            choice = self._choice(roots.main)
+            model = choice.model
+            told = f"the conversation's model {selector} {reason}; {model.title} answers instead"
+            notices = (*notices, told, *choice.notices)
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading
@@ -114,5 +137,16 @@ class SessionFactory:
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
         return Session(
-            conversation, workspace, editor, environment, approvals, checkpoints, diagnostics, model, mode, artifacts
+            conversation,
+            workspace,
+            editor,
+            environment,
+            approvals,
+            checkpoints,
+            diagnostics,
+            model.with_level(level),
+            mode,
+            artifacts,
+            notices,
+            self._defaults.allowed(roots.main),
         )

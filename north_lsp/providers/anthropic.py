@@ -12,10 +12,10 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 
-import anthropic
 import httpx2
 
 from north_lsp.providers import json_text, wire
+from north_lsp.providers.anthropic_sdk import anthropic
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -62,7 +62,7 @@ _TOKEN_BETA = "oauth-2025-04-20"
 
 class AnthropicProvider:
     """One client for a model in use; `secret` is an API key, or a bearer token, or None for a server that wants none.
-    `wire_id` is the id sent in place of the catalogue's."""
+    `wire_id` is the id sent in place of the catalogue's; with `long_cache` the vendor keeps prompts for an hour."""
 
     def __init__(
         self,
@@ -70,6 +70,7 @@ class AnthropicProvider:
         base_url: str | None,
         *,
         is_token: bool = False,
+        long_cache: bool = False,
         endpoint: Endpoint | None = None,
         wire_id: str | None = None,
         http: httpx2.AsyncClient | None = None,
@@ -81,6 +82,7 @@ class AnthropicProvider:
         self._endpoint = endpoint or Endpoint("Anthropic", address, "ANTHROPIC_API_KEY")
         self._wire_id = wire_id
         self._extra = dict(extra_body or {})
+        self._mark = _EPHEMERAL | ({"ttl": "1h"} if long_cache else {})
         headers: dict[str, Any] = {}
         if is_token and (secret or "").startswith("sk-ant-oat"):
             headers["anthropic-beta"] = _TOKEN_BETA
@@ -99,7 +101,7 @@ class AnthropicProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
-        body = request_body(request) | {"model": self._wire_id or request.model} | self._extra
+        body = request_body(request, self._mark) | {"model": self._wire_id or request.model} | self._extra
         endpoint, model = self._endpoint, request.model
         for _ in range(_MAX_PAUSES):
             try:
@@ -116,7 +118,9 @@ class AnthropicProvider:
                 return
             # The model has paused by itself: it goes on when it is given back what it has said.
             said = [part for block in answer.blocks if (part := _block(block, is_own=True)) is not None]
-            body = body | {"messages": [*request_body(request)["messages"], {"role": "assistant", "content": said}]}
+            body = body | {
+                "messages": [*request_body(request, self._mark)["messages"], {"role": "assistant", "content": said}]
+            }
             answer.go_on()
         yield Done("stop", answer.message("stop"))
 
@@ -141,8 +145,9 @@ class AnthropicProvider:
 # -- the request ------------------------------------------------------------------------------------------------------
 
 
-def request_body(request: ModelRequest) -> dict[str, Any]:
-    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) -> dict[str, Any]:
+    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them. `mark` stands
+    where what the vendor is to keep ends."""
     messages = _messages(request.messages, request.model)
     budget = request.reasoning.budget
     may_think = (
@@ -150,20 +155,20 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
         and budget < request.max_output
         and _tool_loop_can_think(request.messages, request.model)
     )
-    _break_for_lookback(messages)
+    _break_for_lookback(messages, mark)
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_output,
         "stream": True,
         # The vendor sets a breakpoint at the end of the request, so that requests stay prefixes of the next.
-        "cache_control": _EPHEMERAL,
+        "cache_control": mark,
         "thinking": {"type": "enabled", "budget_tokens": budget} if may_think else None,
         "tools": [
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
             for tool in request.tools
         ],
         # Tools come before the system text in the vendor's order, so this one breakpoint keeps both.
-        "system": [{"type": "text", "text": request.system, "cache_control": _EPHEMERAL}] if request.system else None,
+        "system": [{"type": "text", "text": request.system, "cache_control": mark}] if request.system else None,
         "messages": messages,
     }
     return {key: value for key, value in body.items() if value not in (None, [])}
@@ -232,7 +237,7 @@ def _tool_loop_can_think(messages: Sequence[Message], model: str) -> bool:
     return first is None or first.model in ("", model)
 
 
-def _break_for_lookback(messages: Sequence[dict[str, Any]]) -> None:
+def _break_for_lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> None:
     """Where a single answer with its results is longer than the vendor's lookback, set a breakpoint at the end of the
     request before: that is where its cache was written."""
     turns = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
@@ -241,7 +246,7 @@ def _break_for_lookback(messages: Sequence[dict[str, Any]]) -> None:
     last = turns[-1]
     if sum(len(message["content"]) for message in messages[last:]) > _LOOKBACK_BLOCKS:
         end = messages[last - 1]["content"]
-        end[-1] = {**end[-1], "cache_control": _EPHEMERAL}
+        end[-1] = {**end[-1], "cache_control": mark}
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------

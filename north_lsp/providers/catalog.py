@@ -2,7 +2,7 @@
 what servers say of themselves are added. How a text picks a model is in `selectors.py`. Imports nothing heavy."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -12,6 +12,7 @@ from typing import Any, Literal
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Reasoning, Timeouts, Usage
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
+from north_lsp.providers.keys import NO_KEYS, Keys
 from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
 
 __all__ = [
@@ -31,8 +32,9 @@ __all__ = [
     "secret_names",
 ]
 
-Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models"]
+Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models", "google-models"]
 _ANSWER_TOKENS = 32_000
+_TEST_VARIABLE = "NORTH_TEST_PROVIDER"
 
 
 class UnknownModel(ValueError):
@@ -60,6 +62,17 @@ class Prices:
         return sum(max(tokens, 0) * price for tokens, price in parts) / 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What the settings ask of every request: the vendor's service tier, and prompt caches that last an hour. `note`
+    is told what a server turned out not to know."""
+
+    service_tier: str | None = None
+    long_cache: bool = False
+    note: Callable[[str], None] | None = None
+
+
+NO_EXTRAS = Extras()
 FREE = Prices(0, 0, 0, 0)
 UNPRICED = Prices(0, 0, 0, 0, known=False)
 
@@ -112,7 +125,8 @@ class ProviderInfo:
 @dataclass(frozen=True, slots=True)
 class Model:
     """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
-    that is another one. `promotion_target` is the selector of a model with a larger window, if models.yml names one."""
+    that is another one; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
+    selector of a model with a larger window, if models.yml names one."""
 
     provider: ProviderInfo
     id: str
@@ -131,6 +145,7 @@ class Model:
     compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
     transform: Transform = NO_TRANSFORM
     source: Literal["shipped", "models.yml", "discovered"] = "shipped"
+    answer_tokens: int = _ANSWER_TOKENS
 
     @property
     def selector(self) -> str:
@@ -146,7 +161,7 @@ class Model:
     @property
     def output_limit(self) -> int:
         """The most tokens that a request asks for: the answer's and what is thought before."""
-        return min(self.max_output, _ANSWER_TOKENS + self.reasoning.budget)
+        return min(self.max_output, self.answer_tokens + self.reasoning.budget)
 
     def with_level(self, level: Level | None) -> "Model":
         return replace(self, level=level)
@@ -154,7 +169,9 @@ class Model:
 
 class Catalog:
     """The models of a process, in their order. What servers are found to offer is added while it lives (`add`); a model
-    once given out stays as it was. `problems` are lines for the user about a `models.yml` that is not used."""
+    once given out stays as it was. `problems` are lines for the user about a `models.yml` that is not used, `overrides`
+    changes to models that are yet to be discovered, `order` the providers to prefer, and `found_at` when a provider was
+    last asked (seconds since 1970)."""
 
     def __init__(
         self,
@@ -165,6 +182,7 @@ class Catalog:
         roles: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
         problems: Sequence[str] = (),
+        overrides: "Mapping[str, Callable[[Model], Model]] | None" = None,
     ) -> None:
         self.providers = tuple(providers)
         self.models = tuple(models)
@@ -172,6 +190,50 @@ class Catalog:
         self.roles: Mapping[str, str] = roles or {}
         self.names: Mapping[str, str] = names or {}
         self.problems = tuple(problems)
+        self.overrides: Mapping[str, Callable[[Model], Model]] = overrides or {}
+        self.keys = NO_KEYS
+        self.order: Sequence[str] = ()
+        self.found_at: dict[str, float] = {}
+        self._tune: Callable[[Model], Model] = _as_it_is
+
+    def tuned(self, tune: Callable[["Model"], "Model"]) -> "Catalog":
+        """This catalogue, with a change for every model that is or comes into it."""
+        self._tune = tune
+        self.models = tuple(map(tune, self.models))
+        return self
+
+    def take(self, newer: "Catalog") -> None:
+        """Become what another catalogue says, and keep what was discovered at providers that are still asked."""
+        providers = {info.id: info for info in newer.providers}
+        found = [
+            replace(model, provider=providers[model.provider.id])
+            for model in self.models
+            if model.source == "discovered" and _is_same_server(model.provider, providers.get(model.provider.id))
+        ]
+        self.providers, self.roles, self.names = newer.providers, newer.roles, newer.names
+        self.problems, self.overrides = newer.problems, newer.overrides
+        self.models = tuple(map(self._tune, newer.models))
+        for id in dict.fromkeys(model.provider.id for model in found):
+            self.add([model for model in found if model.provider.id == id])
+
+    def recover(self, selector: str) -> "Model | None":
+        """The model of a stored `provider/id`; one that has yet to be asked for is taken at its word."""
+        return self.get(selector) or self._unasked(selector)
+
+    def _unasked(self, selector: str) -> "Model | None":
+        """A model at a provider that has not said yet which it has: what is usual is assumed of it."""
+        id, _, name = selector.partition("/")
+        info = next((one for one in self.providers if one.id == id), None)
+        if info is None or info.discovery is None or not name or id in self.found_at:
+            return None
+        prices = FREE if is_local(info.address_in(self.environ) or "") else UNPRICED
+        model = Model(info, name, name, name, 128_000, 16_384, prices, api=info.api, source="discovered")
+        return self._discovered(model)
+
+    def current(self, model: "Model") -> "Model":
+        """The model as the catalogue has it now, with the same level; the model itself, if it is not there any more."""
+        now = self.get(model.selector)
+        return model if now is None else now.with_level(model.level)
 
     def find(self, selector: str) -> Model:
         """The model that a selector picks: a role, `provider/id`, alias, id, or a part of one, each with a thinking
@@ -199,24 +261,36 @@ class Catalog:
         """Whether a provider has an address, and a key if it wants one."""
         if provider.address_in(environ) is None and provider.api != "offline":
             return False
-        return provider.keyless or has_credential(provider, environ)
+        return provider.keyless or has_credential(provider, environ, self.keys)
 
     def available(self) -> tuple[Model, ...]:
         """The models that can be used, in their order."""
         return tuple(model for model in self.models if self.is_available(model))
 
-    def add(self, found: Sequence[Model]) -> bool:
+    def add(self, found: Sequence[Model], provider: str | None = None) -> bool:
         """Put discovered models in: they take the place of their provider's earlier discovered ones, never of shipped
-        or configured ones. Says whether anything changed."""
-        ids = {model.provider.id for model in found}
+        or configured ones. `provider` is named where it may have none. Says whether anything changed."""
+        ids = {model.provider.id for model in found} | ({provider} if provider is not None else set())
         kept = [model for model in self.models if model.source != "discovered" or model.provider.id not in ids]
         known = {model.selector for model in kept}
-        new = [model for model in found if model.selector not in known]
+        new = [self._discovered(model) for model in found if model.selector not in known]
         offline = [model for model in kept if model.api == "offline"]
         models = (*(model for model in kept if model.api != "offline"), *new, *offline)
         changed = models != self.models
         self.models = models
         return changed
+
+    def _discovered(self, model: Model) -> Model:
+        change = self.overrides.get(model.selector)
+        return self._tune(model if change is None else change(model))
+
+
+def _as_it_is(model: Model) -> Model:
+    return model
+
+
+def _is_same_server(old: ProviderInfo, new: ProviderInfo | None) -> bool:
+    return new is not None and (old.address, old.discovery, old.api) == (new.address, new.discovery, new.api)
 
 
 def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None:
@@ -224,37 +298,49 @@ def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None
     return next((name for name in provider.credentials if environ.get(name, "").strip()), None)
 
 
-def has_credential(provider: ProviderInfo, environ: Mapping[str, str]) -> bool:
-    return credential(provider, environ) is not None or (provider.key is not None and provider.key.is_there(environ))
+def has_credential(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> bool:
+    return credential_source(provider, environ, keys) is not None
 
 
-def require_credential(model: Model, environ: Mapping[str, str]) -> str | None:
-    """Where the model's key is: the variable, or the key path in models.yml; None for a model that goes without. Runs
-    no command. Raises MissingCredential."""
-    provider = model.provider
+def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
+    """Where the provider's key is, by the order in which places are looked at: given to this process, stored, a
+    variable, models.yml. Runs no command."""
+    held = keys.find(provider.id)
+    if held is not None:
+        return held.source
     name = credential(provider, environ)
     if name is not None:
         return name
-    if provider.key is not None and provider.key.is_there(environ):
-        return provider.key.where
-    if provider.keyless:
-        return None
+    return provider.key.where if provider.key is not None and provider.key.is_there(environ) else None
+
+
+def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
+    """Where the model's key is: North's store, the variable, or the key path in models.yml; None for a model that goes
+    without. Runs no command. Raises MissingCredential."""
+    provider = model.provider
+    source = credential_source(provider, environ, keys)
+    if source is not None or provider.keyless:
+        return source
     wanted = (provider.key.variable if provider.key is not None else None) or next(reversed(provider.credentials), None)
     if wanted is None:
         raise MissingCredential(f"{model.title} needs a key: give {provider.id} an apiKeyEnv in models.yml")
     raise MissingCredential(
-        f"{model.title} needs a key: set {wanted} in the environment that starts North, or choose the offline model"
+        f"{model.title} needs a key: set {wanted} in the environment that starts North, store one with "
+        f"`north-lsp login {provider.id}`, or choose another model"
     )
 
 
-def find_credential(model: Model, environ: Mapping[str, str]) -> Credential | None:
+def find_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
     """The model's key; None for a model that goes without. May run a command. Raises MissingCredential."""
-    require_credential(model, environ)
-    return find_key(model.provider, environ)
+    require_credential(model, environ, keys)
+    return find_key(model.provider, environ, keys)
 
 
-def find_key(provider: ProviderInfo, environ: Mapping[str, str]) -> Credential | None:
+def find_key(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
     """The provider's key, if there is one. May run a command. Raises MissingCredential."""
+    held = keys.find(provider.id)
+    if held is not None:
+        return held
     name = credential(provider, environ)
     if name is not None:
         return Credential(environ[name].strip(), name, name.endswith("_TOKEN"))
@@ -300,7 +386,7 @@ def catalog() -> Catalog:
             row["title"],
             row["window"],
             row["max_output"],
-            Prices(**row["price"]),
+            Prices(**row["price"]) if "price" in row else UNPRICED,
             _thinking(row.get("thinking")),
             api=providers[row["provider"]].api,
             images=row.get("images", data["providers"][row["provider"]].get("images", False)),
@@ -319,7 +405,7 @@ def _thinking(row: dict[str, Any] | None) -> ThinkingInfo | None:
 def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
     """The shipped catalogue with the user's `models.yml`. A file with errors is left out as a whole, and said in
     `problems`; nothing is raised. Reads files: call it on a thread where somebody waits."""
-    shipped = catalog()
+    shipped = _with_test_provider(catalog(), environ)
     from north_lsp.providers.models_file import find_file
 
     path = find_file(config_dir)
@@ -334,16 +420,36 @@ def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
         return Catalog(shipped.providers, shipped.models, environ=environ, problems=[str(error)])
 
 
-def make_provider(model: Model, environ: Mapping[str, str], timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Provider:
+def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:
+    """With the provider that plays a script, if the environment names one."""
+    if not environ.get(_TEST_VARIABLE):
+        return known
+    info = ProviderInfo("north-test", "north-test", "Test", (), address="script:", keyless=True)
+    model = Model(info, "test", "test", "Test", 200_000, 32_000, FREE, ThinkingInfo("effort"), api="north-test")
+    *others, offline = known.models
+    return Catalog((*known.providers, info), (*others, model, offline))
+
+
+def make_provider(
+    model: Model,
+    environ: Mapping[str, str],
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    keys: Keys = NO_KEYS,
+    extras: Extras = NO_EXTRAS,
+) -> Provider:
     """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
     MissingCredential."""
+    if model.provider.api == "north-test":
+        from north_lsp.providers.scripted import ScriptedProvider
+
+        return ScriptedProvider(Path(environ.get(_TEST_VARIABLE, "")))
     if model.provider.api == "offline":
         from north_lsp.providers.offline.provider import OfflineProvider
 
         return OfflineProvider(delay=_offline_delay(environ))
     from north_lsp.providers.making import make_remote
 
-    return make_remote(model, environ, timeouts)
+    return make_remote(model, environ, timeouts, keys, extras)
 
 
 def is_on_this_machine(model: Model, environ: Mapping[str, str]) -> bool:

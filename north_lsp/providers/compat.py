@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -45,6 +45,11 @@ def is_local(address: str) -> bool:
     """Whether a server runs on this machine."""
     host = host_of(address)
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+
+
+def serves_tiers(address: str | None, api: str) -> bool:
+    """Whether a server knows the tiers of service that the settings can name."""
+    return address is not None and host_of(address) == "api.openai.com" and api.startswith("openai-")
 
 
 def preset(address: str) -> dict[str, Any]:
@@ -103,6 +108,24 @@ def without_unsupported(compat: Compat, text: str) -> Compat | None:
         if name in text and name in _sent(compat):
             return replace(compat, **change)
     return None
+
+
+def advice(before: Compat, after: Compat, title: str) -> str:
+    """What to write in models.yml, so that a server need not refuse a request first."""
+    changed = {item.name: getattr(after, item.name) for item in fields(after)}
+    flags = [
+        f"{_camel(name)}: {str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in changed.items()
+        if value != getattr(before, name)
+    ]
+    return (
+        f"{title} refused a parameter, which is left out from now on: set compat {{{', '.join(flags)}}} in models.yml"
+    )
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
 
 
 def _sent(compat: Compat) -> set[str]:

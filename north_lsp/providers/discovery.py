@@ -3,8 +3,10 @@
 Nobody waits for it: it runs beside everything else, all servers at once, and a server that is not there, slow, or no
 model server is passed over in silence."""
 
+import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -13,23 +15,41 @@ from north_lsp.display import one_line
 from north_lsp.providers.catalog import FREE, UNPRICED, Catalog, Model, Prices, ProviderInfo
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.models_merge import DEFAULT_OUTPUT, DEFAULT_THINKING, DEFAULT_WINDOW
+from north_lsp.providers.thinking import ThinkingInfo
+
+if TYPE_CHECKING:
+    from north_lsp.providers.models_cache import ModelsCache
 
 LOCAL_SECONDS = 0.3
+# Asked although nobody has configured them.
+_PROBED = ("ollama", "llama.cpp", "lm-studio")
 _REMOTE_SECONDS = 5.0
 _FRESH_LOCAL_SECONDS = 60.0
 _FRESH_REMOTE_SECONDS = 24 * 3600.0
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_MODELS = 2000
+_GOOGLE_THINKING = ThinkingInfo("budget", 8_192)
 
 
 class Discoverer:
     """For one process; keeps what it has found as long as it is fresh, and when a server does not answer."""
 
-    def __init__(self, catalog: Catalog, environ: Mapping[str, str], *, local_seconds: float = LOCAL_SECONDS) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        environ: Mapping[str, str],
+        *,
+        local_seconds: float = LOCAL_SECONDS,
+        cache: "ModelsCache | None" = None,
+        asks_local: bool = True,
+    ) -> None:
         self._catalog = catalog
+        self._cache = cache
+        self._asks_local = asks_local
         self._environ = environ
         self._local_seconds = local_seconds
         self._asked: dict[str, float] = {}
+        self._ages: dict[str, float] = {}  # in seconds, when they were recalled
         self._running = anyio.Lock()
 
     async def refresh(self) -> bool:
@@ -47,7 +67,12 @@ class Discoverer:
                 found = await self._ask(info)
                 if found is not None:
                     self._asked[info.id] = now
-                    changed = self._catalog.add(found) or changed
+                    self._catalog.found_at[info.id] = time.time()
+                    changed = self._catalog.add(found, info.id) or changed
+                    if self._cache is not None:
+                        await anyio.to_thread.run_sync(self._cache.keep, info, found)
+                elif self._is_local(info):  # a server that was stopped has no models; others keep what they said
+                    changed = self._catalog.add([], info.id) or changed
 
             await anyio.to_thread.run_sync(_import_client, abandon_on_cancel=True)
             async with anyio.create_task_group() as tasks:
@@ -55,15 +80,37 @@ class Discoverer:
                     tasks.start_soon(ask, info)
             return changed
 
-    def _is_due(self, info: ProviderInfo, now: float) -> bool:
+    def recall(self) -> None:
+        """Put in what servers said the last time, so that it can be chosen before they are asked. Blocks: call it on a
+        thread, before `refresh`."""
+        if self._cache is None:
+            return
+        asked = [info for info in self._catalog.providers if self._is_wanted(info)]
+        for id, kept in self._cache.load(asked).items():
+            self._catalog.add(kept.models, id)
+            self._catalog.found_at[id] = kept.asked_at
+            self._ages[id] = max(time.time() - kept.asked_at, 0.0)
+
+    def _is_local(self, info: ProviderInfo) -> bool:
+        return info.keyless and is_local(info.address_in(self._environ) or "")
+
+    def _is_wanted(self, info: ProviderInfo) -> bool:
         if info.discovery is None or info.address_in(self._environ) is None:
             return False
-        if self._environ.get("NORTH_DISCOVERY", "").lower() in ("off", "0", "false") and info.keyless:
+        is_off = not self._asks_local or self._environ.get("NORTH_DISCOVERY", "").lower() in ("off", "0", "false")
+        if is_off and info.keyless and info.id in _PROBED:
             return False
-        if not self._catalog.is_usable(info, self._environ):
+        return self._catalog.is_usable(info, self._environ)
+
+    def _is_due(self, info: ProviderInfo, now: float) -> bool:
+        if not self._is_wanted(info):
             return False
-        fresh = _FRESH_REMOTE_SECONDS if info.discovery == "openai-models" else _FRESH_LOCAL_SECONDS
-        return now - self._asked.get(info.id, -fresh) >= fresh
+        fresh = (
+            _FRESH_LOCAL_SECONDS if info.discovery in ("ollama", "llama.cpp", "lm-studio") else _FRESH_REMOTE_SECONDS
+        )
+        if info.id in self._asked:
+            return now - self._asked[info.id] >= fresh
+        return self._ages.get(info.id, fresh) >= fresh
 
     async def _ask(self, info: ProviderInfo) -> list[Model] | None:
         """The models of a server; None if it did not answer as one."""
@@ -77,8 +124,12 @@ class Discoverer:
         try:
             with anyio.fail_after(limit):
                 headers = {}
-                key = await anyio.to_thread.run_sync(find_key, info, self._environ, abandon_on_cancel=True)
-                if key is not None:
+                key = await anyio.to_thread.run_sync(
+                    find_key, info, self._environ, self._catalog.keys, abandon_on_cancel=True
+                )
+                if key is not None and info.discovery == "google-models":
+                    headers["x-goog-api-key"] = key.secret
+                elif key is not None:
                     headers["Authorization"] = f"Bearer {key.secret}"
                 for name, source in info.headers.items():
                     resolved = await anyio.to_thread.run_sync(source.resolve, self._environ, abandon_on_cancel=True)
@@ -111,6 +162,9 @@ async def _read(client: Any, info: ProviderInfo, address: str) -> list[Model]:
             for name in names[:20]:
                 tasks.start_soon(show, name)
         return [_model(info, address, {"id": name}, _ollama_window(windows.get(name, {}))) for name in names]
+    if info.discovery == "google-models":
+        rows = _rows(await _get(client, f"{address}/models?pageSize=1000"), "models")
+        return [_google_model(info, address, row) for row in rows if _is_google_chat(row)]
     rows = _rows(await _get(client, f"{address}/models"), "data")
     return [_model(info, address, row, _window(row)) for row in rows if isinstance(row.get("id"), str) and row["id"]]
 
@@ -176,6 +230,24 @@ def _model(info: ProviderInfo, address: str, row: Mapping[str, Any], window: int
         images=images,
         source="discovered",
     )
+
+
+def _is_google_chat(row: Mapping[str, Any]) -> bool:
+    """Whether it answers with text: the list also has models for images, speech and embeddings."""
+    name, methods = row.get("name"), row.get("supportedGenerationMethods")
+    if not isinstance(name, str) or not isinstance(methods, list) or "generateContent" not in methods:
+        return False
+    return not any(word in name for word in ("-image", "-tts", "-audio", "-live", "embedding", "robotics"))
+
+
+def _google_model(info: ProviderInfo, address: str, row: Mapping[str, Any]) -> Model:
+    known = {
+        "id": row["name"].removeprefix("models/"),
+        "name": row.get("displayName"),
+        "max_output_tokens": row.get("outputTokenLimit"),
+    }
+    found = _model(info, address, known, _tokens(row.get("inputTokenLimit")))
+    return replace(found, thinking=_GOOGLE_THINKING) if row.get("thinking") is True else found
 
 
 def _prices(row: Mapping[str, Any], address: str) -> Prices:

@@ -45,6 +45,13 @@ _CODES: dict[str, ErrorKind] = {
     "slow_down": "rate_limit",
     "model_not_found": "bad_request",
     "vector_store_timeout": "overloaded",
+    # Google's statuses
+    "resource_exhausted": "rate_limit",
+    "unauthenticated": "auth",
+    "permission_denied": "auth",
+    "unavailable": "overloaded",
+    "deadline_exceeded": "overloaded",
+    "internal": "overloaded",
 }
 _STATUSES: dict[int, ErrorKind] = {
     401: "auth",
@@ -67,6 +74,7 @@ _OVERFLOW = re.compile(
 _QUOTA = re.compile(
     r"credit balance is too low|insufficient (credits|balance|quota|funds)|exceeded your current quota", re.I
 )
+_BAD_KEY = re.compile(r"api key (is )?(not valid|expired|not found)|pass a valid api key", re.I)
 _OVERLOAD = re.compile(r"overloaded|temporarily unavailable|at capacity|loading model", re.I)
 _NO_MODEL = re.compile(
     r"model.{0,120}(not found|does not exist|not exist|unknown|invalid|not a valid)"
@@ -115,6 +123,8 @@ def kind_of(status: int | None, code: str, text: str) -> ErrorKind:
         return "context_overflow"
     if _QUOTA.search(text) and status in (None, 400, 402, 403, 429):
         return "quota_exhausted"
+    if status in (None, 400) and _BAD_KEY.search(text):
+        return "auth"
     if status is None:
         return by_code or ("overloaded" if _OVERLOAD.search(text) else "bad_request")
     by_status = _STATUSES.get(status) or ("overloaded" if status >= 500 else None)

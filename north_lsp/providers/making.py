@@ -3,19 +3,22 @@
 from collections.abc import Mapping
 
 from north_lsp.providers.base import Provider, Timeouts
-from north_lsp.providers.catalog import MissingCredential, Model, find_credential
-from north_lsp.providers.compat import compat_for
+from north_lsp.providers.catalog import NO_EXTRAS, Extras, MissingCredential, Model, find_credential
+from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.http import HeaderRules, make_client
+from north_lsp.providers.keys import NO_KEYS, Keys
 
 
-def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
+def make_remote(
+    model: Model, environ: Mapping[str, str], timeouts: Timeouts, keys: Keys = NO_KEYS, extras: Extras = NO_EXTRAS
+) -> Provider:
     """Raises MissingCredential."""
     info = model.provider
     address = info.address_in(environ)
     if address is None:
         raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
-    key = find_credential(model, environ)
+    key = find_credential(model, environ, keys)
     secret = key.secret if key is not None else None
     headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
     if key is not None:
@@ -26,7 +29,7 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
         headers["Authorization"] = f"Bearer {secret}"
     put = {**info.transform.put, **model.transform.put}
     rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
-    body = {**info.transform.body, **model.transform.body}
+    body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
     http = make_client(rules, timeouts, environ)
     endpoint = Endpoint(info.title, address, key.source if key is not None else "")
     match model.api or info.api:
@@ -37,6 +40,7 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
                 secret,
                 address,
                 is_token=key is not None and key.is_token,
+                long_cache=extras.long_cache,
                 endpoint=endpoint,
                 wire_id=model.wire_id,
                 http=http,
@@ -49,6 +53,19 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
             return ResponsesProvider(
                 secret,
                 address,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )
+        case "google-generative-ai":
+            from north_lsp.providers.google import GoogleProvider
+
+            return GoogleProvider(
+                secret,
+                address,
+                reasons=model.thinking is not None,
                 endpoint=endpoint,
                 wire_id=model.wire_id,
                 http=http,
@@ -68,7 +85,14 @@ def make_remote(model: Model, environ: Mapping[str, str], timeouts: Timeouts) ->
                 http=http,
                 extra_body=body,
                 timeouts=timeouts,
+                note=extras.note,
             )
+
+
+def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:
+    if extras.service_tier is None or not serves_tiers(address, model.api or model.provider.api):
+        return {}
+    return {"service_tier": extras.service_tier}
 
 
 def _check(value: str, source: str) -> None:

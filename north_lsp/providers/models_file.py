@@ -17,10 +17,9 @@ from north_lsp.providers.yaml_tree import Node, TreeError, parse
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 
 NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")
-APIS = ("anthropic-messages", "openai-responses", "openai-completions")
+APIS = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai")
 _ALIASES = {"ollama-chat": "openai-completions"}
 _LATER = (
-    "google-generative-ai",
     "azure-openai-responses",
     "google-vertex",
     "bedrock-converse-stream",
@@ -113,6 +112,14 @@ def read_models_file(path: Path) -> ModelsFile:
     except TreeError as error:
         raise ModelsFileError(path, error.line, "", error.problem) from None
     return _Reader(path).file(root)
+
+
+def check_models_text(path: Path, text: str) -> ModelsFile:
+    """The same for a text that is about to be written. Raises ModelsFileError."""
+    try:
+        return _Reader(path).file(parse(text))
+    except TreeError as error:
+        raise ModelsFileError(path, error.line, "", error.problem) from None
 
 
 class _Reader:

@@ -1,8 +1,9 @@
 """The shipped catalogue with what `models.yml` says: provider overrides, then model overrides, then models of its own.
 Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from north_lsp.providers.catalog import FREE, NO_TRANSFORM, UNPRICED, Catalog, Model, ProviderInfo
@@ -20,6 +21,7 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
     providers = {info.id: info for info in shipped.providers}
     models = {model.selector: model for model in shipped.models}
     problems = []
+    overrides: dict[str, Callable[[Model], Model]] = {}
     for entry in file.providers:
         info = providers[entry.id] = _provider(providers.get(entry.id), entry)
         for selector, model in models.items():
@@ -28,7 +30,9 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
         for one in (*entry.overrides, *entry.models):
             selector = f"{entry.id}/{one.id}"
             if one in entry.overrides and selector not in models:
-                if info.discovery is None:
+                if info.discovery is not None:
+                    overrides[selector] = partial(_model, entry=one)
+                else:
                     problems.append(f"{file.path}: {entry.id} has no model {one.id!r} to override")
                 continue
             base = models.get(selector) if one in entry.overrides else None
@@ -42,6 +46,7 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
         roles=file.roles,
         names=file.names,
         problems=problems,
+        overrides=overrides,
     )
 
 

@@ -2,7 +2,7 @@
 is used. Where servers differ in what they accept, `compat.py` says how; what they send is read leniently."""
 
 import re
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,7 +34,7 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
-from north_lsp.providers.compat import Compat, compat_for, host_of, without_unsupported
+from north_lsp.providers.compat import Compat, advice, compat_for, host_of, without_unsupported
 from north_lsp.providers.failures import Endpoint, describe
 from north_lsp.providers.json_text import arguments_text, parse_call
 from north_lsp.providers.openai_client import OpenAiClient, as_count, as_object, as_text
@@ -53,7 +53,8 @@ _MAX_FORMS = 4
 
 
 class ChatProvider:
-    """For one model; `wire_id` is the id sent in place of the catalogue's, `reasons` whether the model can think."""
+    """For one model; `wire_id` is the id sent in place of the catalogue's, `reasons` whether the model can think, and
+    `note` is told what a server turned out not to know."""
 
     def __init__(
         self,
@@ -67,12 +68,14 @@ class ChatProvider:
         http: httpx2.AsyncClient | None = None,
         extra_body: Mapping[str, object] | None = None,
         timeouts: Timeouts | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> None:
         self._compat = compat or compat_for(base_url, {})
         self._reasons = reasons
         self._address = base_url
         self._timeouts = timeouts or Timeouts()
         self._endpoint = endpoint or Endpoint(host_of(base_url) or base_url, base_url)
+        self._note = note
         self._wire_id = wire_id
         self._extra = dict(extra_body or {})
         self._client = OpenAiClient(secret, base_url, self._timeouts, http)
@@ -96,6 +99,8 @@ class ChatProvider:
                 if changed is None:
                     yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
                     return
+                if self._note is not None:
+                    self._note(advice(self._compat, changed, self._endpoint.title))
                 self._compat = changed
 
     async def aclose(self) -> None:

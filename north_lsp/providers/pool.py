@@ -7,14 +7,24 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
-from north_lsp.providers.catalog import MissingCredential, Model, make_provider
+from north_lsp.providers.catalog import NO_EXTRAS, Extras, MissingCredential, Model, make_provider
+from north_lsp.providers.keys import NO_KEYS, Keys
 
 
 class ProviderPool:
     """Shares providers between sessions, with their open connections."""
 
-    def __init__(self, environ: Mapping[str, str], timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        keys: Keys = NO_KEYS,
+        extras: Extras = NO_EXTRAS,
+    ) -> None:
         self.timeouts = timeouts
+        self._keys = keys
+        self._extras = extras
+        self._retired: list[Provider] = []
         self._environ = environ
         self._providers: dict[Model, Provider] = {}
         self._making = anyio.Lock()
@@ -25,7 +35,7 @@ class ProviderPool:
         async with self._making:
             provider = self._providers.get(model)
             if provider is None:
-                make = partial(make_provider, model, self._environ, self.timeouts)
+                make = partial(make_provider, model, self._environ, self.timeouts, self._keys, self._extras)
                 try:
                     provider = await anyio.to_thread.run_sync(make, abandon_on_cancel=True)
                 except MissingCredential:
@@ -35,6 +45,11 @@ class ProviderPool:
                 self._providers[model] = provider
             return provider
 
+    def forget(self) -> None:
+        """Make new providers from now on: keys or addresses are others. A turn that runs keeps the one that it has."""
+        self._retired += self._providers.values()
+        self._providers.clear()
+
     async def aclose(self) -> None:
-        for provider in self._providers.values():
+        for provider in (*self._providers.values(), *self._retired):
             await provider.aclose()

@@ -47,6 +47,9 @@ def find(known: "Catalog", selector: str, _seen: tuple[str, ...] = ()) -> "Model
             return _with(_first_available(known, matches), level)
         several = _names(matches)
         raise UnknownModel(f"the model {selector!r} is ambiguous: choose one of {several}")
+    unasked = known.recover(part)
+    if unasked is not None:
+        return _with(unasked, level)
     names = [one.alias for one in known.models]
     close = difflib.get_close_matches(part, names, 3, 0.3) or names[:3]
     raise UnknownModel(f"there is no model {selector!r}; the closest are {', '.join(dict.fromkeys(close))}")
@@ -64,8 +67,9 @@ def default(known: "Catalog", environ: Mapping[str, str]) -> "Model":
         else:
             if known.is_available(chosen, environ):
                 return chosen
-    for provider in known.providers:
-        if provider.default is not None and provider.api != "offline" and has_credential(provider, environ):
+    for provider in sorted(known.providers, key=lambda one: _rank(known, one.id)):
+        usable_here = provider.api != "offline" and has_credential(provider, environ, known.keys)
+        if provider.default is not None and usable_here:
             return find(known, f"{provider.id}/{provider.default}")
     usable = [one for one in known.models if known.is_available(one, environ)]
     return next((one for one in usable if one.api != "offline"), usable[-1])
@@ -95,7 +99,8 @@ def by_role(known: "Catalog", role: str, environ: Mapping[str, str], seen: tuple
 
 def canonical(model: "Model", names: Mapping[str, str]) -> str:
     """The name that the same model has at several providers: the one that the user gave, or its id without the maker's
-    prefix and the date, and with one way to write a version."""
+    prefix and the date, and with one way to write a version. A model of the user's own machine is the same as no
+    other: `qwen3:8b` of Ollama keeps its tag."""
     if model.selector in names:
         return names[model.selector]
     name = model.id.rpartition("/")[2].lower()
@@ -106,7 +111,7 @@ def _exact(known: "Catalog", text: str) -> "Model | None":
     for matches in (
         [one for one in known.models if one.selector == text],
         [one for one in known.models if text == f"{one.provider.id}/{one.alias}"],
-        [one for one in known.models if text in (one.alias, one.id)],
+        _equivalents(known, [one for one in known.models if text in (one.alias, one.id)]),
         [one for one in known.models if text and text == known.names.get(one.selector)],
     ):
         if matches:
@@ -114,8 +119,20 @@ def _exact(known: "Catalog", text: str) -> "Model | None":
     return None
 
 
+def _equivalents(known: "Catalog", matches: "Sequence[Model]") -> "list[Model]":
+    """The matches, and behind them the same models at other providers."""
+    names = {canonical(one, known.names) for one in matches}
+    return [*matches, *(one for one in known.models if canonical(one, known.names) in names and one not in matches)]
+
+
 def _first_available(known: "Catalog", matches: "Sequence[Model]") -> "Model":
-    return next((one for one in matches if known.is_available(one)), matches[0])
+    """The first that can be used, of the provider that the user prefers."""
+    ordered = sorted(matches, key=lambda one: _rank(known, one.provider.id))
+    return next((one for one in ordered if known.is_available(one)), matches[0])
+
+
+def _rank(known: "Catalog", provider: str) -> int:
+    return known.order.index(provider) if provider in known.order else len(known.order)
 
 
 def _with(model: "Model", level: Level | None) -> "Model":

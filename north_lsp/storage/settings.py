@@ -1,5 +1,6 @@
 """The user's settings file, `<config>/config.json`: only what this version reads."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Literal, cast, get_args
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.limits import Limits, read_limits
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.model_settings import ModelSettings, read_model_settings
 from north_lsp.storage.shell_settings import ShellSettings, shell_settings
 
 ModeDefault = Literal["ask", "agent"]
@@ -76,6 +78,7 @@ class Settings:
     edits: EditSettings = field(default_factory=EditSettings)
     shell: ShellSettings = field(default_factory=ShellSettings)
     reading: ReadSettings = field(default_factory=ReadSettings)
+    models: ModelSettings = field(default_factory=ModelSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -94,7 +97,7 @@ def load_settings(locations: Locations) -> Settings:
         raise SettingsError(path, 1, 1, error.strerror or str(error)) from None
     if not isinstance(values, dict):
         raise SettingsError(path, 1, 1, "has to be an object")
-    reader = _Reader(path, data.decode("utf-8-sig"), values)
+    reader = SettingsReader(path, data.decode("utf-8-sig"), values)
     return Settings(
         reader.text("selectedModel"),
         cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
@@ -117,10 +120,11 @@ def load_settings(locations: Locations) -> Settings:
         _edit_settings(reader),
         shell_settings(reader),
         reading=_read_settings(reader),
+        models=read_model_settings(reader),
     )
 
 
-def _edit_settings(reader: "_Reader") -> EditSettings:
+def _edit_settings(reader: "SettingsReader") -> EditSettings:
     default = EditSettings()
     return EditSettings(
         cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance)) or default.tolerance),
@@ -132,7 +136,7 @@ def _edit_settings(reader: "_Reader") -> EditSettings:
     )
 
 
-def _read_settings(reader: "_Reader") -> ReadSettings:
+def _read_settings(reader: "SettingsReader") -> ReadSettings:
     default = ReadSettings()
     return ReadSettings(
         reader.texts("files.extraReadRoots"),
@@ -155,7 +159,7 @@ def _found(values: Mapping[str, object], key: str) -> object:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class SettingsReader:
     """Looks keys up, written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
 
     path: Path
@@ -192,6 +196,14 @@ class _Reader:
             raise self._error(key, f"{key} has to be from {low} to {high}")
         return value
 
+    def amount(self, key: str) -> float:
+        value = self._find(key)
+        if value is None:
+            return 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            raise self._error(key, f"{key} has to be an amount, 0 or more")
+        return float(value)
+
     def lists(self, key: str) -> dict[str, tuple[str, ...]]:
         value = self._find(key)
         if value is None:
@@ -201,6 +213,18 @@ class _Reader:
         ):
             raise self._error(key, f"{key} has to be an object of lists of texts")
         return {name: tuple(row) for name, row in value.items()}
+
+    def named_texts(self, key: str) -> dict[str, str]:
+        value = self._find(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            raise self._error(key, f"{key} has to be an object of texts")
+        return dict(value)
+
+    def value(self, key: str) -> object:
+        """As it stands there, for a caller that reads it by itself."""
+        return self._find(key)
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self._find(key)

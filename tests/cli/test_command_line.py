@@ -34,7 +34,7 @@ def run(
         (["acp", "--mode", "yolo"], {}, "ask"),
         (["acp", "--model", "gpt-17"], {}, "closest"),
         (["acp", "--model", "opus"], {}, "opus-4"),
-        (["acp", "--model", "sonnet-4"], {}, "ANTHROPIC_API_KEY"),
+        (["acp", "--model", "sonnet-4-5"], {}, "ANTHROPIC_API_KEY"),
         (["lsp"], {"NORTH_MODEL": "nothing"}, "nothing"),
         (["acp", "--path", "missing"], {}, "missing"),
         (["lsp", "--tcp", "0.0.0.0:5000"], {}, "loopback"),

@@ -103,7 +103,7 @@ async def test_there_is_nothing_to_steer_without_a_turn(world: World, server: Mo
 
 
 async def test_another_model_answers_where_the_user_has_named_one(world: World, server: ModelServer) -> None:
-    chains = {"sonnet-4": ["haiku-4-5"]}
+    chains = {"sonnet-4-5": ["haiku-4-5"]}
     configure(world, **{"retry.requestMaxRetries": 0, "retry.maxRetries": 0, "retry.fallbackChains": chains})
     server.script(fail(529, "overloaded_error", "overloaded"), answer(Say("Here I am.")), answer(Say("Still here.")))
     async with conversation(world) as (client, session):

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -76,10 +77,14 @@ class Raw:
         await self._writer.drain()
 
     async def answer(self, id: int) -> Any:
+        return await self.find(lambda frame: frame.get("id") == id and "method" not in frame)
+
+    async def find(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
+        """The first message that fits, past or to come; None at the end of the stream."""
         async with asyncio.timeout(10):
             while True:
                 for frame in self._frames:
-                    if frame.get("id") == id and "method" not in frame:
+                    if wanted(frame):
                         return frame
                 data = await self._reader.read(65536)
                 if not data:
@@ -157,6 +162,20 @@ async def test_a_signal_ends_it_at_once(offline: World, number: signal.Signals, 
     await client.call(2, "workspace/executeCommand", command="north.cancel")
     process.send_signal(number)
     assert await finish(process) == code
+
+
+async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
+    (offline.folder / "config" / "models.yml").write_text("providers:\n  local: {base: x}\n")
+    (offline.folder / "config" / "config.json").write_text('{"thinking.level": "huge"}')
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=None)
+    for words in ("models.yml, line 2: providers.local.base: this key is unknown", "thinking.level has to be one of"):
+        shown = await client.find(lambda frame, words=words: words in str(frame))  # type: ignore[misc]
+        assert shown["method"] == "window/showMessage"
+        assert shown["params"]["type"] == 2
+    await client.send(method="exit")
+    assert await finish(process) == 1
 
 
 async def test_exit_without_shutdown_is_an_error(offline: World) -> None:

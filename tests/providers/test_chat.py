@@ -1,6 +1,7 @@
 """Chat Completions with the real SDK: the real format, and what servers make of it."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -181,7 +182,8 @@ async def test_a_parameter_that_the_server_does_not_know_is_left_out(
     server: ModelServer, complaint: str, flags: dict[str, Any], gone: str, there: str | None
 ) -> None:
     server.script(answer(fail(400, "invalid_request_error", complaint)), answer(say("ok")), answer(say("again")))
-    provider = ChatProvider("key", f"{server.url}/v1", compat=Compat(**flags), reasons=True)
+    noted: list[str] = []
+    provider = ChatProvider("key", f"{server.url}/v1", compat=Compat(**flags), reasons=True, note=noted.append)
     one = request(UserMessage("Q"), effort="high")
     assert isinstance([event async for event in provider.stream(one)][-1], Done)
     assert isinstance((await ask(provider, one))[-1], Done)
@@ -190,6 +192,8 @@ async def test_a_parameter_that_the_server_does_not_know_is_left_out(
     assert gone not in second
     assert gone not in third  # it is remembered
     assert there is None or there in second
+    (advice,) = noted
+    assert re.search(r"set compat \{\w+: \w+\} in models\.yml", advice)
 
 
 async def test_a_server_that_refuses_every_form_is_asked_no_more(server: ModelServer) -> None:

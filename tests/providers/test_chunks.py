@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from north_lsp.providers.base import Done, StreamEvent
 from north_lsp.providers.sse import NoEventStream, ServerEvent, SseDecoder
 from tests.providers.vendors import VENDORS, Vendor, ask
-from tests.support import anthropic_format, chat_format, responses_format
+from tests.support import anthropic_format, chat_format, google_format, responses_format
 from tests.support.script import answer, call, malformed, say, think, usage
 
-_FORMATS = {"anthropic": anthropic_format, "responses": responses_format, "chat": chat_format}
+_FORMATS = {"anthropic": anthropic_format, "responses": responses_format, "chat": chat_format, "google": google_format}
 _ANSWER = answer(
     think("Überlegen … 🤔"),
     say("Grüße, 世界! 🎉\r\nnext", 4),

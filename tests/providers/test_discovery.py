@@ -100,6 +100,28 @@ async def test_a_provider_with_a_key_is_asked_with_it(server: ModelServer) -> No
     assert not await discoverer.refresh()  # still fresh
 
 
+async def test_google_is_asked_in_its_own_way(server: ModelServer) -> None:
+    methods = ["generateContent", "countTokens"]
+    row = {"inputTokenLimit": 1048576, "outputTokenLimit": 65536, "supportedGenerationMethods": methods}
+    server.pages = {
+        "/v1beta/models?pageSize=1000": {
+            "models": [
+                {"name": "models/gemini-9-pro", "displayName": "Gemini 9 Pro", "thinking": True, **row},
+                {"name": "models/gemini-9-pro-image", **row},
+                {"name": "models/gemini-pro-latest", **row},
+                {"name": "models/embedding-001", "supportedGenerationMethods": ["embedContent"]},
+            ]
+        }
+    }
+    environ = everything(server, GEMINI_API_KEY="k", GEMINI_BASE_URL=f"{server.url}/v1beta")
+    models = await found(environ)
+    assert set(models) == {"google/gemini-9-pro"}  # the one that is shipped stays
+    model = models["google/gemini-9-pro"]
+    assert (model.window, model.max_output, model.title) == (1_048_576, 65_536, "Gemini 9 Pro")
+    assert model.reasoning.budget == 8192
+    assert model.api == "google-generative-ai"
+
+
 async def test_shipped_and_configured_models_stay(server: ModelServer) -> None:
     environ = everything(server)
     chosen = known(environ)

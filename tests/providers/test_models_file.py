@@ -173,7 +173,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, line: int,
     assert f"models.yml, line {line}: " in said
     assert problem in said
     assert known.models == catalog().models
-    assert known.default({"ANTHROPIC_API_KEY": "k"}).alias == "sonnet-4"
+    assert known.default({"ANTHROPIC_API_KEY": "k"}).alias == "sonnet-4-5"
 
 
 @given(st.text(alphabet=st.sampled_from("{}[]:,-&*!|>'\"# \n\tabc01%@`")))

@@ -409,7 +409,7 @@ def test_help_says_what_it_is_and_how_to_get_a_real_model() -> None:
         end = play(prompt, world()).end
         assert HELP in end
         assert "ANTHROPIC_BASE_URL" in end
-        assert "--model sonnet-4" in end
+        assert "--model sonnet-4-5" in end
         assert NOTE not in end
     examples = re.findall(r"^- [^:]+: (.*)$", play("help", world()).end, re.MULTILINE)
     for example in re.findall(r"(?<!`)(`+) ?([^`].*?[^ ]) ?\1(?!`)", " ".join(examples)):

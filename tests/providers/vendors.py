@@ -1,4 +1,4 @@
-"""The three vendors' providers, made alike, so that one test can ask all of them."""
+"""The vendors' providers, made alike, so that one test can ask all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import httpx2
 from north_lsp.providers.anthropic import AnthropicProvider
 from north_lsp.providers.base import Message, ModelRequest, Provider, StreamEvent, Timeouts, UserMessage
 from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.google import GoogleProvider
 from north_lsp.providers.http import HeaderRules, make_client
 from north_lsp.providers.openai_chat import ChatProvider
 from north_lsp.providers.openai_responses import ResponsesProvider
@@ -37,7 +38,8 @@ class Vendor:
 ANTHROPIC = Vendor("anthropic", "/v1/messages", AnthropicProvider)
 RESPONSES = Vendor("responses", "/v1/responses", ResponsesProvider, "/v1")
 CHAT = Vendor("chat", "/v1/chat/completions", ChatProvider, "/v1")
-VENDORS = (ANTHROPIC, RESPONSES, CHAT)
+GOOGLE = Vendor("google", "/v1beta/models/m-1:streamGenerateContent?alt=sse", GoogleProvider, "/v1beta")
+VENDORS = (ANTHROPIC, RESPONSES, CHAT, GOOGLE)
 
 
 async def ask(provider: Provider, request: ModelRequest | None = None) -> list[StreamEvent]:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import anyio.to_thread
 
-from tests.support import anthropic_format, chat_format, responses_format
+from tests.support import anthropic_format, chat_format, google_format, responses_format
 from tests.support.script import Answer, Cut, Fail, Gate, Raw, Reset
 
 _SECONDS = 20
@@ -23,6 +23,7 @@ _FORMATS = {
     "/messages": anthropic_format,
     "/responses": responses_format,
     "/chat/completions": chat_format,
+    ":streamGenerateContent?alt=sse": google_format,
 }
 
 

@@ -1,0 +1,154 @@
+"""Models and keys over ACP: signing in and out, and `_north/models/list`, `_north/keys/*`. A key comes in here and goes
+to the store or to the memory of this process, never into a log, a conversation or an answer."""
+
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.acp import params as read
+from north_lsp.acp.initialize import KEY_METHOD
+from north_lsp.agent.session import Environment
+from north_lsp.providers.catalog import ProviderInfo
+from north_lsp.providers.choosing import Allowed
+from north_lsp.providers.key_check import key_problem
+from north_lsp.providers.listing import rows
+from north_lsp.providers.onboarding import ways_to_a_model
+from north_lsp.rpc.messages import AUTH_REQUIRED, INTERNAL_ERROR, Params, RpcError, invalid_params
+from north_lsp.rpc.peer import Call
+from north_lsp.storage.credentials import CredentialStore, StoredKey
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+_T = TypeVar("_T")
+
+
+def model_methods(environment: Environment, allowed_of: Callable[[Params], Allowed]) -> dict[str, Handler]:
+    """The methods by name; `allowed_of` says what may be used in the session that the params name."""
+    methods = _ModelMethods(environment, allowed_of)
+    return {
+        "authenticate": methods.authenticate,
+        "logout": methods.logout,
+        "_north/models/list": methods.models,
+        "_north/keys/list": methods.keys,
+        "_north/keys/set": methods.set_key,
+        "_north/keys/remove": methods.remove_key,
+    }
+
+
+class _ModelMethods:
+    def __init__(self, environment: Environment, allowed_of: Callable[[Params], Allowed]) -> None:
+        self._environment = environment
+        self._catalog = environment.catalog
+        self._allowed_of = allowed_of
+        self._store = CredentialStore(environment.locations)
+
+    async def authenticate(self, params: Params, call: Call) -> object:
+        """Succeeds when a model can be used; a client of North's own gives a key in `_meta.north`."""
+        method = read.text(params, "methodId")
+        if method != KEY_METHOD:
+            raise invalid_params("methodId", f"names no method that was offered: {method!r}")
+        meta = params.get("_meta")
+        given = meta.get("north") if isinstance(meta, dict) else None
+        if isinstance(given, dict):
+            await self.set_key(given, call)
+        await self._environment.upkeep.refresh()
+        if not any(model.api != "offline" for model in self._catalog.available()):
+            raise RpcError(AUTH_REQUIRED, ways_to_a_model(self._catalog))
+        return {}
+
+    async def logout(self, params: Params, call: Call) -> object:
+        """Forgets every key that North has stored or was given; variables and models.yml are the user's own."""
+        self._catalog.keys.take_all_back()
+        await self._stored(partial(self._store.remove))
+        await self._keys_changed()
+        return {}
+
+    async def models(self, params: Params, call: Call) -> object:
+        """`{pattern?, available?, sessionId?}` → `{models}`."""
+        await self._environment.upkeep.refresh()
+        self._environment.upkeep.discover_soon()
+        found = rows(
+            self._catalog,
+            read.optional_text(params, "pattern") or "",
+            allowed=self._allowed_of(params),
+            available=_flag(params, "available"),
+            now=time.time(),
+        )
+        return {"models": [row.to_json() for row in found]}
+
+    async def keys(self, params: Params, call: Call) -> object:
+        """The stored keys by label and last characters, and the providers that a key can be stored for."""
+        await self._environment.upkeep.refresh()
+        stored = [_shown(key) for key in self._catalog.keys.stored]
+        providers = [{"id": info.id, "name": info.title} for info in self._catalog.providers if info.credentials]
+        return {"keys": stored, "providers": providers}
+
+    async def set_key(self, params: Params, call: Call) -> object:
+        """`{provider, key, label?, runtime?, force?}` → `{key?}`. The key is tried out, unless `force` says to store it
+        in any case; with `runtime` it is kept in this process alone."""
+        info = self._provider(read.text(params, "provider"))
+        secret = read.text(params, "key").strip()
+        if not secret:
+            raise invalid_params("key", "has to be a key")
+        problem = None if _flag(params, "force") else await key_problem(info, secret, self._environment.environ)
+        if problem is not None:
+            raise RpcError(AUTH_REQUIRED, problem, {"field": "key", "mayForce": True})
+        answer: dict[str, Any] = {}
+        if _flag(params, "runtime"):
+            self._catalog.keys.give(info.id, secret)
+        else:
+            label = read.optional_text(params, "label") or info.title
+            stored = await self._stored(partial(self._store.add, info.id, secret, label[:80]))
+            answer = {"key": _shown(stored)}
+        await self._keys_changed()
+        return answer
+
+    async def remove_key(self, params: Params, call: Call) -> object:
+        """`{id}` or `{provider}` → `{removed}`, the number of keys."""
+        id, provider = params.get("id"), read.optional_text(params, "provider")
+        if (id is None) == (provider is None):
+            raise invalid_params("id", "has to be given, or provider, but not both")
+        if id is not None and (not isinstance(id, int) or isinstance(id, bool)):
+            raise invalid_params("id", "has to be a number")
+        if provider is not None:
+            self._catalog.keys.give(provider, None)
+        removed = await self._stored(partial(self._store.remove, id, provider))
+        await self._keys_changed()
+        return {"removed": removed}
+
+    async def _keys_changed(self) -> None:
+        await anyio.to_thread.run_sync(self._catalog.keys.refresh)
+        await self._environment.upkeep.changed()
+        self._environment.upkeep.discover_soon()
+
+    async def _stored(self, work: Callable[[], _T]) -> _T:
+        try:
+            return await anyio.to_thread.run_sync(work)
+        except OSError as error:
+            raise RpcError(INTERNAL_ERROR, str(error)) from None
+
+    def _provider(self, id: str) -> ProviderInfo:
+        found = next((info for info in self._catalog.providers if info.id == id and info.api != "offline"), None)
+        if found is None:
+            raise invalid_params("provider", f"names no provider that North knows: {id[:64]!r}")
+        return found
+
+
+def _shown(key: StoredKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "provider": key.provider,
+        "label": key.label,
+        "ending": key.ending,
+        "createdAt": key.created_at,
+    }
+
+
+def _flag(params: Params, field: str) -> bool:
+    value = params.get(field, False)
+    if not isinstance(value, bool):
+        raise invalid_params(field, "has to be true or false")
+    return value

@@ -1,0 +1,42 @@
+"""`~/.env`: credentials and North's own variables that the environment does not have. It is the user's own file; one in
+a repository is never read, since a repository must not say whose key is used. Imports nothing heavy."""
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
+
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")
+_QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?$""", re.DOTALL)
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The variables of a file of `NAME=value` lines; nothing of one that cannot be read. Nothing is expanded."""
+    try:
+        text = read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    found = {}
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        if match is not None and not line.lstrip().startswith("#"):
+            found[match[1]] = _value(match[2])
+    return found
+
+
+def with_env_file(environ: Mapping[str, str], path: Path, secrets: Collection[str]) -> dict[str, str]:
+    """The environment, with what it lacks of `NORTH_*` and of the names of credentials."""
+    taken = {
+        name: value
+        for name, value in read_env_file(path).items()
+        if value and name not in environ and (name.startswith("NORTH_") or name in secrets)
+    }
+    return {**taken, **environ}
+
+
+def _value(text: str) -> str:
+    quoted = _QUOTED.match(text)
+    if quoted is not None:
+        return quoted[2]
+    return re.sub(r"\s+#.*$", "", text)

@@ -1,0 +1,56 @@
+"""Tries a key out with one cheap request: the list of models. The key is sent to its provider's own address only."""
+
+from collections.abc import Mapping
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.display import one_line
+from north_lsp.providers.catalog import ProviderInfo
+
+_SECONDS = 10.0
+_REFUSED = (401, 403)
+
+
+async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> str | None:
+    """Why a key does not seem to work, as one line for the user; None if the provider takes it."""
+    if not secret.isascii() or not secret.isprintable() or " " in secret:
+        return "this is no key: it has blanks, line breaks or characters that no key has"
+    address = info.address_in(environ)
+    if address is None:
+        return None  # there is nobody to ask before models.yml names an address
+    await anyio.to_thread.run_sync(_import_client)
+    import httpx2
+
+    try:
+        with anyio.fail_after(_SECONDS):
+            async with httpx2.AsyncClient(timeout=_SECONDS, verify=not address.startswith("http://")) as client:
+                answer = await client.get(_url(info, address), headers=_headers(info, secret))
+    except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        reason = str(error) or type(error).__name__
+        return f"{info.title} could not be asked whether it takes this key ({one_line(reason, 200)})"
+    if answer.status_code in _REFUSED or (answer.status_code == 400 and "API_KEY_INVALID" in answer.text[:4000]):
+        return f"{info.title} does not take this key (it answered {answer.status_code})"
+    return None
+
+
+def _import_client() -> None:
+    import httpx2
+
+    assert httpx2
+
+
+def _url(info: ProviderInfo, address: str) -> str:
+    if info.api == "anthropic-messages":
+        return f"{address}/v1/models?limit=1"
+    return f"{address}/models" + ("?pageSize=1" if info.api == "google-generative-ai" else "")
+
+
+def _headers(info: ProviderInfo, secret: str) -> dict[str, str]:
+    match info.api:
+        case "anthropic-messages":
+            return {"Authorization": f"Bearer {secret}", "anthropic-version": "2023-06-01"}
+        case "google-generative-ai":
+            return {"x-goog-api-key": secret}
+        case _:
+            return {"Authorization": f"Bearer {secret}"}

@@ -1,0 +1,127 @@
+"""What servers said of their models the last time: `<data>/models-cache.db`. A cache: whatever is wrong with it, it is
+empty. SQLite is imported when there is something to read or to keep."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from north_lsp.providers.catalog import UNPRICED, Model, Prices, ProviderInfo
+from north_lsp.providers.thinking import ThinkingInfo
+from north_lsp.storage.files import private_directory
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """`asked_at` is in seconds since 1970."""
+
+    models: tuple[Model, ...]
+    asked_at: float
+
+
+class ModelsCache:
+    """Methods block for a moment: call them on a thread. None raises."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self, providers: Iterable[ProviderInfo]) -> dict[str, Cached]:
+        """What is kept of these providers, by id; not what was kept of one that was configured in another way."""
+        if not self._path.exists():
+            return {}
+        found = {}
+        with suppress(Exception), self._open() as database:
+            rows = {row[0]: row[1:] for row in database.execute("SELECT provider, stamp, asked_at, models FROM models")}
+            for info in providers:
+                if info.id in rows and rows[info.id][0] == fingerprint(info):
+                    _, asked_at, text = rows[info.id]
+                    found[info.id] = Cached(tuple(_model(info, row) for row in json.loads(text)), float(asked_at))
+        return found
+
+    def keep(self, info: ProviderInfo, models: Iterable[Model]) -> None:
+        text = json.dumps([_row(model) for model in models], separators=(",", ":"))
+        with suppress(Exception), self._open() as database:
+            values = (info.id, fingerprint(info), time.time(), text)
+            database.execute("INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)", values)
+
+    @contextmanager
+    def _open(self) -> "Iterator[sqlite3.Connection]":
+        import sqlite3
+
+        private_directory(self._path.parent)
+        with closing(sqlite3.connect(self._path, timeout=1)) as database:
+            try:
+                version = database.execute("PRAGMA user_version").fetchone()[0]
+            except sqlite3.DatabaseError:
+                self._path.unlink(missing_ok=True)  # it was no cache: the next one is
+                raise
+            if version != _VERSION:
+                database.execute("DROP TABLE IF EXISTS models")
+                database.execute(
+                    "CREATE TABLE models (provider TEXT PRIMARY KEY, stamp TEXT, asked_at REAL, models TEXT)"
+                )
+                database.execute(f"PRAGMA user_version = {_VERSION}")
+            with database:
+                yield database
+
+
+def fingerprint(info: ProviderInfo) -> str:
+    """Of what decides how a provider is asked and what its models are like; of no secret."""
+    parts = (
+        info.api,
+        info.address,
+        info.base_url,
+        info.discovery,
+        info.credentials,
+        sorted(info.headers),
+        sorted(info.compat.items(), key=str),
+        info.transform.strip,
+    )
+    return sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _row(model: Model) -> dict[str, Any]:
+    thinking = model.thinking
+    prices = model.prices
+    return {
+        "id": model.id,
+        "title": model.title,
+        "window": model.window,
+        "output": model.max_output,
+        "images": model.images,
+        "prices": [prices.input, prices.output, prices.cache_write, prices.cache_read] if prices.known else None,
+        "thinking": None if thinking is None else [thinking.mode, thinking.budget, thinking.levels],
+    }
+
+
+def _model(info: ProviderInfo, row: dict[str, Any]) -> Model:
+    prices = UNPRICED
+    if row["prices"] is not None:
+        read, written, cache_write, cache_read = map(float, row["prices"])
+        prices = Prices(read, written, cache_write, cache_read)
+    thinking = None
+    if row["thinking"] is not None:
+        mode, budget, levels = row["thinking"]
+        thinking = ThinkingInfo(mode, int(budget), levels=tuple(levels))
+    return Model(
+        info,
+        str(row["id"]),
+        str(row["id"]),
+        str(row["title"]),
+        int(row["window"]),
+        int(row["output"]),
+        prices,
+        thinking,
+        api=info.api,
+        images=bool(row["images"]),
+        source="discovered",
+    )

@@ -1,0 +1,134 @@
+"""Keys that the user has given to North: `<data>/agent.db`, readable by this user only. Nothing here logs or prints a
+key. SQLite is imported when the file is there, or is to be made."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from north_lsp.storage.files import private_directory
+from north_lsp.storage.locations import Locations
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_VERSION = 1
+_SHOWN = 4
+_COLUMNS = "id, provider, label, secret, created_at, last_used_at"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS credentials (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    provider TEXT NOT NULL,
+    type TEXT NOT NULL CHECK (type IN ('api_key', 'oauth')),
+    label TEXT NOT NULL,
+    secret TEXT NOT NULL,
+    refresh TEXT,
+    expires_at INTEGER,
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER,
+    limited_until INTEGER,
+    disabled INTEGER NOT NULL DEFAULT 0
+)
+"""
+
+
+class CredentialsUnreadable(OSError):
+    """The file is there and is no store of keys; it is left as it is. The text is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """One API key; times are milliseconds since 1970."""
+
+    id: int
+    provider: str
+    label: str
+    secret: str
+    created_at: int
+    last_used_at: int | None = None
+
+    @property
+    def ending(self) -> str:
+        """Its last characters, for people; nothing of a short one."""
+        return f"…{self.secret[-_SHOWN:]}" if len(self.secret) >= 4 * _SHOWN else "…"
+
+    def __repr__(self) -> str:
+        return f"StoredKey({self.id}, {self.provider}, {self.ending})"
+
+
+class CredentialStore:
+    """Methods block for a moment: call them on a thread. Each raises CredentialsUnreadable, or OSError."""
+
+    def __init__(self, locations: Locations) -> None:
+        self.path = locations.data / "agent.db"
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Changes whenever the keys do; None without a file."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    def all_keys(self) -> list[StoredKey]:
+        """The keys that may be used, the newest first."""
+        if not self.path.exists():
+            return []
+        with self._open() as database:
+            query = f"SELECT {_COLUMNS} FROM credentials WHERE type = 'api_key' AND NOT disabled ORDER BY id DESC"
+            return [StoredKey(*row) for row in database.execute(query)]
+
+    def add(self, provider: str, secret: str, label: str = "") -> StoredKey:
+        """Store a key; the same one again is only labelled anew."""
+        now = round(time.time() * 1000)
+        with self._open() as database:
+            database.execute("DELETE FROM credentials WHERE provider = ? AND secret = ?", (provider, secret))
+            cursor = database.execute(
+                "INSERT INTO credentials (provider, type, label, secret, created_at) VALUES (?, 'api_key', ?, ?, ?)",
+                (provider, label or provider, secret, now),
+            )
+            return StoredKey(int(cursor.lastrowid or 0), provider, label or provider, secret, now)
+
+    def remove(self, id: int | None = None, provider: str | None = None) -> int:
+        """Forget one key, or a provider's, or all of them; says how many."""
+        if not self.path.exists():
+            return 0
+        condition, values = "1", list[object]()
+        if id is not None:
+            condition, values = "id = ?", [id]
+        elif provider is not None:
+            condition, values = "provider = ?", [provider]
+        with self._open() as database:
+            return int(database.execute(f"DELETE FROM credentials WHERE {condition}", values).rowcount)
+
+    @contextmanager
+    def _open(self) -> "Iterator[sqlite3.Connection]":
+        import sqlite3
+
+        private_directory(self.path.parent)
+        # Made before SQLite would make it, so that it is never readable by others.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if self.path.stat().st_mode & 0o077:
+            self.path.chmod(0o600)
+        try:
+            with closing(sqlite3.connect(self.path, timeout=3)) as database:
+                _prepare(database, self.path)
+                with database:
+                    yield database
+        except sqlite3.Error as error:
+            raise CredentialsUnreadable(f"the stored keys in {self.path} cannot be used: {error}") from None
+
+
+def _prepare(database: Any, path: Path) -> None:
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    if version > _VERSION:
+        raise CredentialsUnreadable(f"the stored keys in {path} are of a newer version of North")
+    # What is forgotten is gone from the file, not only from the table.
+    database.execute("PRAGMA secure_delete = ON")
+    if version < _VERSION:
+        with database:
+            database.execute(_SCHEMA)
+            database.execute(f"PRAGMA user_version = {_VERSION}")

@@ -1,0 +1,55 @@
+"""Changes one setting in `<config>/config.json` and leaves everything else there as the user wrote it, comments too."""
+
+import json
+import re
+
+from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, short_lock, write_atomic
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.relaxed_json import JsonError, parse, plain
+
+
+class SettingNotWritten(OSError):
+    """The file is as it was; the text is one line for the user."""
+
+
+def save_text_setting(locations: Locations, key: str, value: str) -> None:
+    """Set a key of the file's own level. Raises SettingNotWritten, and OSError for a folder that cannot be written."""
+    path = locations.config / "config.json"
+    with short_lock(locations, "config"):
+        try:
+            data = read_regular(path, MAX_CONFIG_BYTES)
+        except FileNotFoundError:
+            private_directory(path.parent)
+            write_atomic(path, (json.dumps({key: value}, indent=2) + "\n").encode())
+            return
+        try:
+            before = parse(data)
+            text = data.decode("utf-8-sig")
+        except JsonError as error:
+            raise SettingNotWritten(f"{path} cannot be read ({error}): mend it first") from None
+        if not isinstance(before, dict):
+            raise SettingNotWritten(f"{path} holds no object: mend it first")
+        if before.get(key) == value:
+            return
+        changed = _changed(text, key, value, is_empty=not before)
+        if parse(changed.encode()) != {**before, key: value}:
+            raise SettingNotWritten(f"{path} is written in a way that North cannot change: set {key} to {value} there")
+        mode = path.stat().st_mode & 0o777
+        # A file that is a link, in a folder of dotfiles for example, stays one.
+        write_atomic(path.resolve(), changed.encode(), mode)
+
+
+def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
+    """Searches in the text without comments, which has every character at the same place."""
+    bare = plain(text)
+    for found in re.finditer(rf'"{re.escape(key)}"\s*:\s*("(?:[^"\\]|\\.)*"|null)', bare):
+        if bare[: found.start()].count("{") - bare[: found.start()].count("}") == 1:
+            return text[: found.start(1)] + json.dumps(value) + text[found.end(1) :]
+    start = bare.index("{") + 1
+    indent = re.match(r"\s*?\n([ \t]+)", text[start:])
+    head = f"\n{indent[1]}" if indent is not None else ""
+    pair = f"{head}{json.dumps(key)}: {json.dumps(value)}"
+    rest = text[start:]
+    if is_empty:
+        return text[:start] + pair + rest
+    return text[:start] + pair + "," + (rest if head else f" {rest.lstrip()}")

@@ -1,0 +1,45 @@
+"""What the settings ask of every request, and what a vendor's SDK costs."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from north_lsp.providers.base import DEFAULT_TIMEOUTS, ModelRequest, UserMessage
+from north_lsp.providers.catalog import Extras, catalog, make_provider
+from north_lsp.providers.making import make_remote
+from tests.providers.vendors import ask
+from tests.support.model_server import ModelServer
+from tests.support.script import answer, say
+
+REQUEST = ModelRequest("m", "Be good.", [UserMessage("q")], [], 4000)
+
+
+async def test_prompts_that_are_kept_for_an_hour(server: ModelServer) -> None:
+    environ = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+    server.script(answer(say("Hi")), answer(say("Hi")))
+    for extras in (Extras(), Extras(long_cache=True)):
+        await ask(make_provider(catalog().find("sonnet-4-5"), environ, extras=extras), REQUEST)
+    short, long = (request.body for request in server.requests)
+    assert short["cache_control"] == short["system"][0]["cache_control"] == {"type": "ephemeral"}
+    assert long["cache_control"] == long["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+
+
+@pytest.mark.parametrize(("host", "tier"), [("api.openai.com", "flex"), ("127.0.0.1", None)])
+def test_a_tier_of_service_is_asked_for_where_there_are_tiers(host: str, tier: str | None) -> None:
+    model = catalog().find("gpt-5.1")
+    moved = replace(model, provider=replace(model.provider, address=f"https://{host}/v1", base_url=None))
+    made = make_remote(moved, {"OPENAI_API_KEY": "k"}, DEFAULT_TIMEOUTS, extras=Extras("flex"))
+    assert vars(made)["_extra"].get("service_tier") == tier
+
+
+def test_the_sdk_is_imported_without_the_clouds_that_nobody_uses() -> None:
+    program = """
+import sys
+import north_lsp.providers.anthropic
+from anthropic import AsyncAnthropic
+assert not [name for name in sys.modules if name.startswith(("anthropic.resources.beta", "anthropic.lib.vertex"))]
+assert AsyncAnthropic(api_key="k").api_key == "k"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -1,0 +1,53 @@
+"""One setting is changed, and the rest of the file stays as its user wrote it."""
+
+from pathlib import Path
+
+import pytest
+
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings_write import SettingNotWritten, save_text_setting
+
+
+def save(folder: Path, before: str | None, value: str = "m") -> str:
+    locations = Locations(folder / "config", folder / "data", folder / "state")
+    path = locations.config / "config.json"
+    if before is not None:
+        path.parent.mkdir(parents=True)
+        path.write_text(before)
+    save_text_setting(locations, "selectedModel", value)
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, '{\n  "selectedModel": "m"\n}\n'),
+        ("{}", '{"selectedModel": "m"}'),
+        ('{"a": 1}', '{"selectedModel": "m", "a": 1}'),
+        (
+            '// mine\n{\n    // why\n    "a": 1,\n}\n',
+            '// mine\n{\n    "selectedModel": "m",\n    // why\n    "a": 1,\n}\n',
+        ),
+        ('{"a": {"selectedModel": "x"}}', '{"selectedModel": "m", "a": {"selectedModel": "x"}}'),
+        ('{"a": 1, "selectedModel" : "old" /* c */}', '{"a": 1, "selectedModel" : "m" /* c */}'),
+        ('{"selectedModel": null}', '{"selectedModel": "m"}'),
+        ('{ /* "selectedModel": "no" */ "selectedModel":"old"}', '{ /* "selectedModel": "no" */ "selectedModel":"m"}'),
+    ],
+)
+def test_only_the_setting_changes(tmp_path: Path, before: str | None, after: str) -> None:
+    assert save(tmp_path, before) == after
+
+
+@pytest.mark.parametrize("before", ["{", "[]", '{"selectedModel": {"x": 1}}'])
+def test_what_cannot_be_changed_is_left(tmp_path: Path, before: str) -> None:
+    with pytest.raises(SettingNotWritten):
+        save(tmp_path, before)
+    assert (tmp_path / "config" / "config.json").read_text() == before
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "dotfile.json").write_text("{}")
+    (tmp_path / "config" / "config.json").symlink_to(tmp_path / "dotfile.json")
+    assert save(tmp_path, None) == '{"selectedModel": "m"}'
+    assert (tmp_path / "config" / "config.json").is_symlink()
