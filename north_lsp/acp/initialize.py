@@ -9,12 +9,20 @@ from north_lsp.rpc.messages import Params, invalid_params
 PROTOCOL_VERSION = 1
 EXTENSION_VERSION = 1
 EXTENSION_METHODS = (
+    "_north/abort",
+    "_north/abortAndPrompt",
     "_north/checkpoints/diff",
     "_north/checkpoints/list",
     "_north/checkpoints/restore",
     "_north/costs/get",
+    "_north/followUp",
+    "_north/queue/edit",
+    "_north/queue/list",
+    "_north/queue/withdraw",
     "_north/retry/abort",
     "_north/retry/now",
+    "_north/state/get",
+    "_north/state/set",
     "_north/steer",
 )
 
@@ -30,6 +38,7 @@ class Client:
     shows_notices: bool = False
     reviews_hunks: bool = False
     has_terminals: bool = False
+    hears_events: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -51,6 +60,7 @@ def read_client(params: Params) -> Client:
         isinstance(session.get("notices"), dict),
         _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
         capabilities.get("terminal") is True,
+        _mapping(_mapping(capabilities.get("_meta")).get("north")).get("events") is True,
     )
 
 

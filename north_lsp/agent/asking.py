@@ -13,7 +13,7 @@ from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
-from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Notice, Retrying
+from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, FellBack, Notice, RetryEnded, Retrying
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.retry import GiveUp, Retries, Wait
 from north_lsp.agent.state import TurnState
@@ -85,7 +85,9 @@ class Asking:
         self._files = files
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
-        self._without: set[str] = set()  # calls whose answers the vendor refuses
+        self._recovered = False  # from a call that the vendor took for one without a result
+        self._attempt = 0  # of asking again
+        self._fell_from = ""  # the model that another one answers for
         self.unfinished: list[ToolCall] = []
 
     async def ask(self) -> AssistantMessage:
@@ -96,6 +98,7 @@ class Asking:
                 self._retries.succeeded()
                 self._store(end.message, streamed)
                 await self._report_usage(end.message.usage, streamed)
+                await self._report_recovery()
                 return end.message
             self._state.diagnostics.event(
                 "model_request_error",
@@ -104,8 +107,8 @@ class Asking:
                 retryable=end.retryable,
                 durationMs=streamed.duration_ms,
             )
-            if (orphan := _orphan(end)) is not None and not self._without:
-                self._without.add(orphan)
+            if not self._recovered and (orphan := _orphan(end)) is not None and self._leave_out(orphan):
+                self._recovered = True
                 self._state.diagnostics.event("orphaned_tool_recovered", callId=orphan)
                 continue
             if streamed.broke_in_file and await self._go_on_later(end, streamed):
@@ -116,6 +119,7 @@ class Asking:
             if isinstance(step, GiveUp):
                 failure = replace(end, message=f"{end.message} ({step.note})") if step.note else end
                 await self._keep_failed(failure, streamed)
+                await self._report_recovery(failure.message)
                 raise ModelFailed(failure)
             if streamed.delivered:
                 await self._keep_broken(end, streamed)
@@ -123,7 +127,29 @@ class Asking:
                 failure = replace(end, message=f"{end.message} (cancelled by the user)")
                 if not streamed.delivered:
                     await self._keep_failed(failure, streamed)
+                await self._report_recovery("cancelled by the user")
                 raise ModelFailed(failure)
+
+    def _leave_out(self, call_id: str) -> bool:
+        """No model gets the answer with this call again, here or in a later turn; whether there is one. It stays in the
+        conversation."""
+        conversation = self._state.conversation
+        for entry in conversation.active_path():
+            message = entry.get("message") if entry["type"] == "message" else None
+            calls = (message or {}).get("content") or () if (message or {}).get("role") == "assistant" else ()
+            if any(block.get("type") == "tool_call" and block.get("id") == call_id for block in calls):
+                conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
+                return True
+        return False
+
+    async def _report_recovery(self, error: str = "") -> None:
+        """Tell how the attempts ended, and that another model has answered, where there was anything to tell of."""
+        attempt, self._attempt = self._attempt, 0
+        if attempt:
+            await self._state.editor.show(RetryEnded(not error, attempt, error))
+        before, self._fell_from = self._fell_from, ""
+        if before and not error:
+            await self._state.editor.show(FellBack("succeeded", before, self._model.selector))
 
     async def _go_on_later(self, end: Failed, streamed: _Streamed) -> bool:
         """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued."""
@@ -146,6 +172,8 @@ class Asking:
         self._state.diagnostics.event("retry_fallback_applied", before=before.selector, after=self._model.selector)
         text = f"{before.title} failed ({end.message}); {self._model.title} answers instead"
         await self._state.editor.show(Notice("warning", text))
+        self._fell_from = before.selector
+        await self._state.editor.show(FellBack("applied", before.selector, self._model.selector))
         return True
 
     async def _stream(self) -> tuple[_Streamed, Done | Failed]:
@@ -156,11 +184,11 @@ class Asking:
             state.conversation.active_path(),
             state.tools.specs(state.mode),
             state.conversation.id,
-            self._without,
         )
         now = time.monotonic()
+        await state.status.set("streaming")
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
-        merger = DeltaMerger(streamed.entry_id, state.editor.show)
+        merger = DeltaMerger(streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
         self._files.begin(streamed.entry_id)
         state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         end: Done | Failed | None = None
@@ -201,6 +229,8 @@ class Asking:
         control.aborted = False
         outcome: Literal["over", "stopped"] = "stopped"
         first = True
+        self._attempt = step.attempt
+        await state.status.set("retrying")
         try:
             while (left := deadline - anyio.current_time()) > 0:
                 if step.shown:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
-from north_lsp.agent.prompt import Part
+from north_lsp.agent.queue import PromptQueue, Queued
 from north_lsp.agent.retry import RetryControl, RetrySettings
-from north_lsp.agent.steering import Steering
+from north_lsp.agent.status import Status
 from north_lsp.providers.base import Failed, Provider, Usage
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
@@ -68,8 +68,9 @@ class TurnState:
     sync: Callable[[], Awaitable[None]]
     retry: RetrySettings
     retry_control: RetryControl
-    steering: Steering
-    say: Callable[[tuple[Part, ...]], Awaitable[None]]
+    queue: PromptQueue
+    status: Status
+    say: Callable[[Queued], Awaitable[None]]
     count: Callable[[Model, Usage], None]
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
     artifacts: Artifacts | None = None

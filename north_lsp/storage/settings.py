@@ -15,6 +15,10 @@ SandboxMode = Literal["off", "workspace"]
 Tolerance = Literal["none", "whitespace"]
 StaleCheck = Literal["strict", "warn", "off"]
 EditVariant = Literal["anchors", "patch"]
+QueueKind = Literal["steer", "followUp"]
+DequeueMode = Literal["one-at-a-time", "all"]
+InterruptMode = Literal["immediate", "wait"]
+RevertPolicy = Literal["cooldown-expiry", "never"]
 
 
 class SettingsError(ValueError):
@@ -41,6 +45,24 @@ class EditSettings:
 
 
 @dataclass(frozen=True)
+class TurnSettings:
+    """How turns run. `flush_ms` is how long text is gathered before it is shown; limits of costs are in US dollars, 0
+    for none; `stream_guard` ends an edit that cannot apply while it still streams."""
+
+    max_requests: int = 200
+    nudge_unapplied_code: bool = False
+    flush_ms: int = 32
+    stream_guard: bool = True
+    queue_default: QueueKind = "followUp"
+    steering_mode: DequeueMode = "one-at-a-time"
+    follow_up_mode: DequeueMode = "one-at-a-time"
+    interrupt_mode: InterruptMode = "immediate"
+    session_limit_usd: float = 0.0
+    day_limit_usd: float = 0.0
+    fallback_revert: RevertPolicy = "cooldown-expiry"
+
+
+@dataclass(frozen=True)
 class Settings:
     selected_model: str | None = None
     mode_default: ModeDefault = "agent"
@@ -61,6 +83,7 @@ class Settings:
     shell_interceptor: bool = True
     shell_client_terminal: bool = False
     edits: EditSettings = field(default_factory=EditSettings)
+    turns: TurnSettings = field(default_factory=TurnSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -100,6 +123,27 @@ def load_settings(locations: Locations) -> Settings:
         reader.flag("shell.interceptor.enabled", Settings.shell_interceptor),
         reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
         _edit_settings(reader),
+        _turn_settings(reader),
+    )
+
+
+def _turn_settings(reader: "_Reader") -> TurnSettings:
+    default = TurnSettings()
+    modes, interrupts = get_args(DequeueMode), get_args(InterruptMode)
+    return TurnSettings(
+        reader.whole("turn.maxRequests", default.max_requests, 1, 10_000),
+        reader.flag("turn.nudgeUnappliedCode", default.nudge_unapplied_code),
+        reader.whole("stream.flushMs", default.flush_ms, 10, 250),
+        reader.flag("edits.streamGuard", default.stream_guard),
+        cast(QueueKind, reader.choice("queue.defaultBehavior", get_args(QueueKind)) or default.queue_default),
+        cast(DequeueMode, reader.choice("queue.steeringMode", modes) or default.steering_mode),
+        cast(DequeueMode, reader.choice("queue.followUpMode", modes) or default.follow_up_mode),
+        cast(InterruptMode, reader.choice("queue.interruptMode", interrupts) or default.interrupt_mode),
+        reader.amount("cost.sessionLimitUsd", default.session_limit_usd),
+        reader.amount("cost.dayLimitUsd", default.day_limit_usd),
+        cast(
+            RevertPolicy, reader.choice("retry.fallbackRevertPolicy", get_args(RevertPolicy)) or default.fallback_revert
+        ),
     )
 
 
@@ -158,6 +202,20 @@ class _Reader:
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             raise self._error(key, f"{key} has to be a whole number, 0 or more")
         return default if value is None else value
+
+    def whole(self, key: str, default: int, least: int, most: int) -> int:
+        value = self.count(key, default)
+        if not least <= value <= most:
+            raise self._error(key, f"{key} has to be from {least} to {most}, not {value}")
+        return value
+
+    def amount(self, key: str, default: float) -> float:
+        value = self._find(key)
+        if value is not None and (
+            not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1e9
+        ):
+            raise self._error(key, f"{key} has to be a number, 0 or more")
+        return default if value is None else float(cast(float, value))
 
     def lists(self, key: str) -> dict[str, tuple[str, ...]]:
         value = self._find(key)
