@@ -13,6 +13,7 @@ from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
+from north_lsp.agent.estimates import estimated_usage
 from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, FellBack, Notice, RetryEnded, Retrying
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.retry import GiveUp, Retries, Wait
@@ -28,6 +29,7 @@ from north_lsp.providers.base import (
     CallStart,
     Done,
     Failed,
+    ModelRequest,
     Text,
     TextDelta,
     Thinking,
@@ -85,6 +87,8 @@ class Asking:
         self._files = files
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
+        self._request: ModelRequest | None = None
+        self._estimated = False  # what the last answer used
         self._recovered = False  # from a call that the vendor took for one without a result
         self._attempt = 0  # of asking again
         self._fell_from = ""  # the model that another one answers for
@@ -92,14 +96,18 @@ class Asking:
 
     async def ask(self) -> AssistantMessage:
         """The next answer, stored and shown. Raises ModelFailed."""
+        await self._state.spending.check(self._spent())
         while True:
             streamed, end = await self._stream()
             if isinstance(end, Done):
+                end = replace(end, message=self._counted(end.message))
                 self._retries.succeeded()
                 self._store(end.message, streamed)
                 await self._report_usage(end.message.usage, streamed)
                 await self._report_recovery()
                 return end.message
+            if _is_reported(end.partial.usage):
+                self._state.costs.record(self._model, end.partial.usage)
             self._state.diagnostics.event(
                 "model_request_error",
                 kind=end.kind,
@@ -129,6 +137,18 @@ class Asking:
                     await self._keep_failed(failure, streamed)
                 await self._report_recovery("cancelled by the user")
                 raise ModelFailed(failure)
+
+    def _spent(self) -> float:
+        """What the conversation has cost, in US dollars."""
+        usage = usage_of(self._state.conversation.active_path(), self._model.window)
+        return usage.cost_usd if usage is not None else 0.0
+
+    def _counted(self, message: AssistantMessage) -> AssistantMessage:
+        """With an estimate where the vendor tells no numbers."""
+        self._estimated = self._model.provider.api != "offline" and not _is_reported(message.usage)
+        if not self._estimated or self._request is None:
+            return message
+        return replace(message, usage=estimated_usage(self._request, message))
 
     def _leave_out(self, call_id: str) -> bool:
         """No model gets the answer with this call again, here or in a later turn; whether there is one. It stays in the
@@ -187,6 +207,7 @@ class Asking:
         )
         now = time.monotonic()
         await state.status.set("streaming")
+        self._request = request
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
         merger = DeltaMerger(streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
         self._files.begin(streamed.entry_id)
@@ -304,7 +325,9 @@ class Asking:
                 "cacheRead": usage.cache_read,
                 "cacheWrite": usage.cache_write,
                 "cost": {"total": model.prices.cost(usage)},
-            },
+            }
+            | ({} if model.prices.known else {"priced": False})
+            | ({"estimated": True} if self._estimated else {}),
             "stopReason": reason,
             "durationMs": duration_ms,
             "timestamp": self._state.milliseconds(),
@@ -317,6 +340,7 @@ class Asking:
         self._state.conversation.clear_partial()
 
     async def _keep_cancelled(self, streamed: _Streamed) -> None:
+        self._estimated = False
         message = streamed.message()
         if not message.blocks:
             return
@@ -328,13 +352,15 @@ class Asking:
         self.unfinished = list(message.calls)
 
     async def _keep_failed(self, end: Failed, streamed: _Streamed) -> None:
+        self._estimated = False
         self._store(replace(end.partial, stop_reason="error"), streamed, errorMessage=end.message)
         await self._state.editor.show(AnswerDelta(streamed.entry_id, error_text(end.message, bool(end.partial.text))))
         self.unfinished = list(end.partial.calls)
 
     async def _keep_broken(self, end: Failed, streamed: _Streamed) -> None:
         """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
-        partial = streamed.message()
+        partial = replace(streamed.message(), usage=end.partial.usage)
+        self._estimated = False
         self._store(replace(partial, stop_reason="error"), streamed, excludeFromContext=True)
         await self._calls.break_off(partial.calls, end.message)
 
@@ -345,10 +371,14 @@ class Asking:
             durationMs=streamed.duration_ms,
             output=usage.output,
         )
-        self._state.count(self._model, usage)
+        self._state.costs.record(self._model, usage)
         event = usage_of(self._state.conversation.active_path(), self._model.window)
         if event is not None:
-            await self._state.editor.show(event)
+            await self._state.editor.show(replace(event, all_time_usd=self._state.costs.all_time()))
+
+
+def _is_reported(usage: Usage) -> bool:
+    return any((usage.input, usage.output, usage.cache_read, usage.cache_write))
 
 
 def _orphan(failure: Failed) -> str | None:

@@ -37,6 +37,8 @@ from north_lsp.agent.queue import PromptQueue, Queued, Stopped
 from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
+from north_lsp.agent.slash import SessionHost, SlashCommands
+from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.status import Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
@@ -117,6 +119,10 @@ class Session:
         self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
         self.queue.interrupt_mode = turns.interrupt_mode
         self.retry = environment.retry
+        limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
+        self._spending = Spending(self._editor, *limits, today)
+        host = SessionHost(self, conversation, self._editor, environment.catalog, environment.costs)
+        self._slash = SlashCommands(conversation, self._editor, host)
         self._given_back: list[QueuedText] = []
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
@@ -159,7 +165,7 @@ class Session:
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
         """The slash commands of a prompt."""
-        return ()
+        return self._slash.infos
 
     async def quiet(self) -> None:
         """Wait until no turn runs."""
@@ -202,6 +208,11 @@ class Session:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        if own_command(parts) is None:
+            rest = await self._slash.take(parts)
+            if rest is None:
+                return "end_turn"
+            parts = rest
         self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
         stopped: Stopped = "cancelled"
         wanted = kind or self._environment.settings.turns.queue_default
@@ -324,13 +335,15 @@ class Session:
             self.queue,
             self.status,
             self._say,
-            self._environment.costs.record,
+            self._environment.costs,
+            self._spending,
             self._environment.fallbacks.after,
             self._artifacts,
             self._environment.settings,
         )
         turn = Turn(state)
         self.queue.open()
+        self._spending.begin_turn()
         try:
             return await turn.run()
         except anyio.get_cancelled_exc_class():

@@ -8,6 +8,7 @@ from north_lsp.agent.events import Notice
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.queue import Stopped
 from north_lsp.agent.results import StopTurn
+from north_lsp.agent.spending import LimitReached
 from north_lsp.agent.state import TurnState
 from north_lsp.providers.base import AssistantMessage, ToolCall
 
@@ -54,13 +55,16 @@ class Turn:
                 was_empty = not answer.blocks
         except StopTurn:
             return "cancelled"
+        except LimitReached as reached:
+            await state.editor.show(Notice("warning", str(reached)))
+            return "end_turn"
         await state.editor.show(Notice("warning", _LIMIT.format(state.settings.turns.max_requests)))
         return "max_turn_requests"
 
     async def _ask(self) -> AssistantMessage:
         try:
             return await self._asking.ask()
-        except ModelFailed:
+        except (ModelFailed, LimitReached):
             await self._files.give_up()
             raise
 
