@@ -57,6 +57,17 @@ def titled(text: str, limit: int = 80) -> str:
     return f"{one_line(name, limit - len(count) - len(dash))}{dash}{one_line(count, limit)}"
 
 
+def money(dollars: float) -> str:
+    """US dollars, as exactly as the amount deserves."""
+    if dollars <= 0:
+        return "$0.00"
+    if dollars < 0.0005:
+        return "<$0.001"
+    if dollars < 0.01:
+        return f"${dollars:.3f}"
+    return f"${dollars:.2f}" if dollars < 99.995 else f"${dollars:,.0f}"
+
+
 def without_escapes(text: str) -> str:
     """Output of a command without terminal escape sequences; what else is hidden stays for `visible`."""
     return _ESCAPES.sub("", text)

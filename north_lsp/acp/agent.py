@@ -2,9 +2,11 @@
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +17,18 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
+from north_lsp.acp.control import control_methods, given_back, prompt_kind
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
-from north_lsp.agent.events import Notice
+from north_lsp.agent.events import CommandsChanged, Notice
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
+from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog import LEVELS, MissingCredential, UnknownModel
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.thinking import as_level
@@ -68,6 +72,7 @@ class AcpAgent:
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
         self._sessions: dict[str, Session] = {}
+        self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
         self._ended = False
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
@@ -89,6 +94,7 @@ class AcpAgent:
             **model_methods(environment, self._allowed),
             **permission_methods(self._session),
             **artifact_methods(self._session),
+            **control_methods(self._session, self._prompt),
         }
         environment.upkeep.listen(self._announce_models)
 
@@ -167,7 +173,8 @@ class AcpAgent:
 
     def _editor(self, session_id: str) -> AcpEditor:
         documents = self._documents_for(session_id)
-        return AcpEditor(self._peer, session_id, self._client, documents, partial(self._options, session_id))
+        options = partial(self._options, session_id)
+        return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
         return v1.config_options(self._sessions[session_id], self._environment.catalog)
@@ -188,8 +195,7 @@ class AcpAgent:
 
     def _announce_after(self, session: Session, params: Params, call: Call) -> None:
         async def announce() -> None:
-            update = {"sessionUpdate": "available_commands_update", "availableCommands": []}
-            await self._peer.notify("session/update", {"sessionId": session.id, "update": update})
+            await self._editor(session.id).show(CommandsChanged(session.commands))
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
             for text in [*notices, *session.load_warnings, *session.take_notices()]:
                 await self._editor(session.id).show(Notice("warning", text))
@@ -282,14 +288,15 @@ class AcpAgent:
         scope = anyio.CancelScope()
         call.on_cancel = scope.cancel
         try:
-            return {"stopReason": await session.prompt(parts, scope)}
+            stopped = await session.prompt(parts, scope, prompt_kind(params))
+            return {"stopReason": stopped, **given_back(session.take_given_back())}
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:
             if failed.failure.kind == "auth":
                 data = {"kind": "auth", "status": failed.failure.status, "retryable": False}
                 raise RpcError(AUTH_REQUIRED, failed.failure.message, data) from None
-            return {"stopReason": "end_turn"}
+            return {"stopReason": "end_turn", **_with_error(given_back(session.take_given_back()), failed.failure)}
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
@@ -323,6 +330,13 @@ class AcpAgent:
             case id:
                 raise invalid_params("configId", f"has to be mode, model, thought_level, _edits or _shell, not {id!r}")
         return {"configOptions": self._options(session.id)}
+
+
+def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
+    """Why a turn ended without an answer, beside the words that stand in the conversation."""
+    north = answer.get("_meta", {}).get("north", {})
+    error = {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
+    return {"_meta": {"north": {**north, "error": error}}}
 
 
 def _unknown(id: str) -> RpcError:

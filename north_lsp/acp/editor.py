@@ -1,18 +1,20 @@
 """The Editor port in ACP's words: updates, permission requests, and the client's files where it offers them."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
-from north_lsp.acp import questions, v1
+from north_lsp.acp import happenings, questions, v1
 from north_lsp.acp.groups import ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
-from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
+from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, Documents, EditDecision, EditReview
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
@@ -34,6 +36,7 @@ class AcpEditor:
         client: Client,
         documents: Documents,
         options: Callable[[], list[dict[str, Any]]],
+        numbers: Iterator[int] | None = None,
     ) -> None:
         self._peer = peer
         self._session_id = session_id
@@ -41,11 +44,23 @@ class AcpEditor:
         self._documents = documents
         self._options = options
         self._groups = ReadGroups()
+        self._numbers = numbers if numbers is not None else itertools.count(1)
 
     async def show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in self._groups.mark(event, v1.updates(event, self._client, options)):
-            await self._peer.notify("session/update", {"sessionId": self._session_id, "update": update})
+            params: dict[str, Any] = {"sessionId": self._session_id, "update": update}
+            if self._client.hears_events:
+                params["_meta"] = {"north": self._stamp()}
+            await self._peer.notify("session/update", params)
+        if self._client.hears_events:
+            for name, fields in happenings.named(event):
+                params = {"sessionId": self._session_id, **self._stamp(), "event": name, **fields}
+                await self._peer.notify("_north/event", params)
+
+    def _stamp(self) -> dict[str, Any]:
+        """One number after the other for everything that a session tells, and when it happened (ms since 1970)."""
+        return {"seq": next(self._numbers), "timestamp": round(time.time() * 1000)}
 
     async def review_edit(self, review: EditReview) -> EditDecision:
         params = questions.edit_permission(self._session_id, review, self._client)
@@ -55,6 +70,10 @@ class AcpEditor:
     async def review_command(self, review: CommandReview) -> CommandDecision:
         chosen, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
         return questions.command_decision(answer, chosen)
+
+    async def choose(self, choice: Choice) -> str | None:
+        chosen, _ = await self._ask(questions.choice_permission(self._session_id, choice))
+        return None if chosen == "stop" else chosen
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> ClientTerminal | None:
         if not self._client.has_terminals:

@@ -12,6 +12,8 @@ KEY_METHOD = "api-key"
 EXTENSION_METHODS = (
     "_north/artifacts/list",
     "_north/artifacts/read",
+    "_north/abort",
+    "_north/abortAndPrompt",
     "_north/checkpoints/diff",
     "_north/checkpoints/list",
     "_north/checkpoints/name",
@@ -22,8 +24,14 @@ EXTENSION_METHODS = (
     "_north/keys/remove",
     "_north/keys/set",
     "_north/models/list",
+    "_north/followUp",
+    "_north/queue/edit",
+    "_north/queue/list",
+    "_north/queue/withdraw",
     "_north/retry/abort",
     "_north/retry/now",
+    "_north/state/get",
+    "_north/state/set",
     "_north/steer",
 )
 
@@ -40,6 +48,7 @@ class Client:
     reviews_hunks: bool = False
     has_terminals: bool = False
     shows_thoughts: bool = True
+    hears_events: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -61,6 +70,7 @@ def read_client(params: Params) -> Client:
         isinstance(session.get("notices"), dict),
         _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
         capabilities.get("terminal") is True,
+        _mapping(_mapping(capabilities.get("_meta")).get("north")).get("events") is True,
     )
 
 

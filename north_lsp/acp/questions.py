@@ -6,7 +6,7 @@ from typing import Any
 
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.v1 import changed_places, content, diffs, fenced
-from north_lsp.agent.editor import CommandDecision, CommandReview, EditDecision, EditReview
+from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
 from north_lsp.display import visible
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
@@ -51,6 +51,24 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     if client.reviews_hunks:
         params["_meta"] = {"north": {"files": [_hunks(change) for change in files]}}
     return params
+
+
+def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
+    """`session/request_permission` for a question of North's: one option for each answer, the last one refuses."""
+    title = visible(choice.question)
+    tool_call = {
+        "toolCallId": choice.id,
+        "title": title,
+        "kind": "other",
+        "status": "pending",
+        "content": [content(title)],
+    }
+    last = len(choice.options) - 1
+    options = [
+        {"optionId": id, "name": name, "kind": "reject_once" if index == last else "allow_once"}
+        for index, (id, name) in enumerate(choice.options)
+    ]
+    return {"sessionId": session_id, "toolCall": tool_call, "options": options}
 
 
 def _kind(files: Sequence[FileChange]) -> str:

@@ -13,13 +13,23 @@ from north_lsp.agent.events import (
     CallProposes,
     CallReady,
     CallRunning,
+    CommandInfo,
+    CommandsChanged,
     Event,
+    FellBack,
     ModeChanged,
     ModelChanged,
     Notice,
+    QueueChanged,
+    RetryEnded,
     Retrying,
+    ReviewResolved,
+    ReviewShown,
+    StateChanged,
     ThoughtDelta,
     TitleChanged,
+    TurnEnded,
+    TurnStarted,
     UsageChanged,
     UserSaid,
 )
@@ -138,15 +148,42 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [{"sessionUpdate": "session_info_update", "title": title, "updatedAt": updated_at}]
         case UsageChanged(used, window, cost):
             amount = {"amount": cost, "currency": "USD"}
-            return [{"sessionUpdate": "usage_update", "used": used, "size": window, "cost": amount}]
+            update = {"sessionUpdate": "usage_update", "used": used, "size": window, "cost": amount}
+            return [{**update, "_meta": {"north": _usage(event)}}]
         case Notice(level, text):
             if client.shows_notices:
                 return [{"sessionUpdate": "notice", "severity": level, "title": visible(text)}]
             return [{"sessionUpdate": "agent_message_chunk", "content": _text(f"*{visible(text)}*\n\n")}]
+        case CommandsChanged(commands):
+            rows = [_command(info) for info in commands]
+            return [{"sessionUpdate": "available_commands_update", "availableCommands": rows}]
         case Retrying():
             return [_retrying(event)]
+        case (
+            StateChanged()
+            | TurnStarted()
+            | TurnEnded()
+            | QueueChanged()
+            | RetryEnded()
+            | FellBack()
+            | ReviewShown()
+            | ReviewResolved()
+        ):
+            return []  # ACP has no word for them: `happenings.py`
         case _:
             assert_never(event)
+
+
+def _command(info: CommandInfo) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": info.name, "description": info.description}
+    return row | ({"input": {"hint": info.hint}} if info.hint else {})
+
+
+def _usage(event: UsageChanged) -> dict[str, Any]:
+    more: dict[str, Any] = {"tokens": event.tokens, "priced": event.priced}
+    more |= {"ratio": round(event.used / event.window, 4)} if event.window > 0 else {}
+    more |= {"allTimeCostUsd": event.all_time_usd} if event.all_time_usd is not None else {}
+    return more | ({"estimated": True} if event.estimated else {})
 
 
 def _retrying(event: Retrying) -> Update:

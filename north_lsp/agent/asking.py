@@ -15,7 +15,8 @@ from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
-from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, Notice, Retrying
+from north_lsp.agent.estimates import estimated_usage
+from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, FellBack, Notice, RetryEnded, Retrying
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.images import has_images, with_images
 from north_lsp.agent.retry import GiveUp, Retries, Wait
@@ -31,6 +32,7 @@ from north_lsp.providers.base import (
     CallStart,
     Done,
     Failed,
+    ModelRequest,
     Text,
     TextDelta,
     Thinking,
@@ -88,18 +90,27 @@ class Asking:
         self._files = files
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
-        self._without: set[str] = set()  # calls whose answers the vendor refuses
+        self._request: ModelRequest | None = None
+        self._estimated = False  # what the last answer used
+        self._recovered = False  # from a call that the vendor took for one without a result
+        self._attempt = 0  # of asking again
+        self._fell_from = ""  # the model that another one answers for
         self.unfinished: list[ToolCall] = []
 
     async def ask(self) -> AssistantMessage:
         """The next answer, stored and shown. Raises ModelFailed."""
+        await self._state.spending.check(self._spent())
         while True:
             streamed, end = await self._stream()
             if isinstance(end, Done):
+                end = replace(end, message=self._counted(end.message))
                 self._retries.succeeded()
                 self._store(end.message, streamed)
                 await self._report_usage(end.message.usage, streamed)
+                await self._report_recovery()
                 return end.message
+            if _is_reported(end.partial.usage):
+                self._state.costs.record(self._model, end.partial.usage)
             self._state.diagnostics.event(
                 "model_request_error",
                 kind=end.kind,
@@ -107,8 +118,8 @@ class Asking:
                 retryable=end.retryable,
                 durationMs=streamed.duration_ms,
             )
-            if (orphan := _orphan(end)) is not None and not self._without:
-                self._without.add(orphan)
+            if not self._recovered and (orphan := _orphan(end)) is not None and self._leave_out(orphan):
+                self._recovered = True
                 self._state.diagnostics.event("orphaned_tool_recovered", callId=orphan)
                 continue
             if streamed.broke_in_file and await self._go_on_later(end, streamed):
@@ -119,6 +130,7 @@ class Asking:
             if isinstance(step, GiveUp):
                 failure = replace(end, message=f"{end.message} ({step.note})") if step.note else end
                 await self._keep_failed(failure, streamed)
+                await self._report_recovery(failure.message)
                 raise ModelFailed(failure)
             if streamed.delivered:
                 await self._keep_broken(end, streamed)
@@ -126,7 +138,41 @@ class Asking:
                 failure = replace(end, message=f"{end.message} (cancelled by the user)")
                 if not streamed.delivered:
                     await self._keep_failed(failure, streamed)
+                await self._report_recovery("cancelled by the user")
                 raise ModelFailed(failure)
+
+    def _spent(self) -> float:
+        """What the conversation has cost, in US dollars."""
+        usage = usage_of(self._state.conversation.active_path(), self._model.window)
+        return usage.cost_usd if usage is not None else 0.0
+
+    def _counted(self, message: AssistantMessage) -> AssistantMessage:
+        """With an estimate where the vendor tells no numbers."""
+        self._estimated = self._model.provider.api != "offline" and not _is_reported(message.usage)
+        if not self._estimated or self._request is None:
+            return message
+        return replace(message, usage=estimated_usage(self._request, message))
+
+    def _leave_out(self, call_id: str) -> bool:
+        """No model gets the answer with this call again, here or in a later turn; whether there is one. It stays in the
+        conversation."""
+        conversation = self._state.conversation
+        for entry in conversation.active_path():
+            message = entry.get("message") if entry["type"] == "message" else None
+            calls = (message or {}).get("content") or () if (message or {}).get("role") == "assistant" else ()
+            if any(block.get("type") == "tool_call" and block.get("id") == call_id for block in calls):
+                conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
+                return True
+        return False
+
+    async def _report_recovery(self, error: str = "") -> None:
+        """Tell how the attempts ended, and that another model has answered, where there was anything to tell of."""
+        attempt, self._attempt = self._attempt, 0
+        if attempt:
+            await self._state.editor.show(RetryEnded(not error, attempt, error))
+        before, self._fell_from = self._fell_from, ""
+        if before and not error:
+            await self._state.editor.show(FellBack("succeeded", before, self._model.selector))
 
     async def _go_on_later(self, end: Failed, streamed: _Streamed) -> bool:
         """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued."""
@@ -149,6 +195,8 @@ class Asking:
         self._state.diagnostics.event("retry_fallback_applied", before=before.selector, after=self._model.selector)
         text = f"{before.title} failed ({end.message}); {self._model.title} answers instead"
         await self._state.editor.show(Notice("warning", text))
+        self._fell_from = before.selector
+        await self._state.editor.show(FellBack("applied", before.selector, self._model.selector))
         return True
 
     async def _stream(self) -> tuple[_Streamed, Done | Failed]:
@@ -159,14 +207,15 @@ class Asking:
             state.conversation.active_path(),
             state.tools.specs(state.mode),
             state.conversation.id,
-            self._without,
         )
         if has_images(request):
             fill = partial(with_images, request, state.checkpoints.content, takes_images=self._model.images)
             request = await anyio.to_thread.run_sync(fill)
         now = time.monotonic()
+        await state.status.set("streaming")
+        self._request = request
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
-        merger = DeltaMerger(streamed.entry_id, state.editor.show)
+        merger = DeltaMerger(streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
         self._files.begin(streamed.entry_id)
         state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         end: Done | Failed | None = None
@@ -207,6 +256,8 @@ class Asking:
         control.aborted = False
         outcome: Literal["over", "stopped"] = "stopped"
         first = True
+        self._attempt = step.attempt
+        await state.status.set("retrying")
         try:
             while (left := deadline - anyio.current_time()) > 0:
                 if step.shown:
@@ -281,7 +332,9 @@ class Asking:
                 "cacheRead": usage.cache_read,
                 "cacheWrite": usage.cache_write,
                 "cost": {"total": model.prices.cost(usage)},
-            },
+            }
+            | ({} if model.prices.known else {"priced": False})
+            | ({"estimated": True} if self._estimated else {}),
             "stopReason": reason,
             "durationMs": duration_ms,
             "timestamp": self._state.milliseconds(),
@@ -294,6 +347,7 @@ class Asking:
         self._state.conversation.clear_partial()
 
     async def _keep_cancelled(self, streamed: _Streamed) -> None:
+        self._estimated = False
         message = streamed.message()
         if not message.blocks:
             return
@@ -305,13 +359,15 @@ class Asking:
         self.unfinished = list(message.calls)
 
     async def _keep_failed(self, end: Failed, streamed: _Streamed) -> None:
+        self._estimated = False
         self._store(replace(end.partial, stop_reason="error"), streamed, errorMessage=end.message)
         await self._state.editor.show(AnswerDelta(streamed.entry_id, error_text(end.message, bool(end.partial.text))))
         self.unfinished = list(end.partial.calls)
 
     async def _keep_broken(self, end: Failed, streamed: _Streamed) -> None:
         """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
-        partial = streamed.message()
+        partial = replace(streamed.message(), usage=end.partial.usage)
+        self._estimated = False
         self._store(replace(partial, stop_reason="error"), streamed, excludeFromContext=True)
         await self._calls.break_off(partial.calls, end.message)
 
@@ -322,10 +378,14 @@ class Asking:
             durationMs=streamed.duration_ms,
             output=usage.output,
         )
-        self._state.count(self._model, usage)
+        self._state.costs.record(self._model, usage)
         event = usage_of(self._state.conversation.active_path(), self._model.window)
         if event is not None:
-            await self._state.editor.show(event)
+            await self._state.editor.show(replace(event, all_time_usd=self._state.costs.all_time()))
+
+
+def _is_reported(usage: Usage) -> bool:
+    return any((usage.input, usage.output, usage.cache_read, usage.cache_write))
 
 
 def _orphan(failure: Failed) -> str | None:

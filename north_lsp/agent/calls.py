@@ -45,7 +45,7 @@ class Calls:
         """Run all calls in order, neighbouring readers side by side. Raises StopTurn."""
         waiting = list(calls)
         while waiting:
-            if self._state.steering.waits:
+            if self._state.queue.interrupts:
                 for call in waiting:
                     error = ToolError("CANCELLED", "skipped: the user sent a new message")
                     self._results[call.id] = self._failure(call, error)

@@ -1,7 +1,7 @@
 """What the model sees, in a cache-stable order: the tools, the system text, the conversation."""
 
 import platform
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
@@ -29,9 +29,7 @@ def build_request(
     path: Iterable[Entry],
     tools: tuple[ToolSpec, ...],
     conversation_id: str,
-    without: Collection[str] = (),
 ) -> ModelRequest:
-    """One request; for a longer path of the same conversation it begins with the whole of this one. Answers with a call
-    of `without` are left out."""
-    messages = messages_of(path, model, without)
+    """One request; for a longer path of the same conversation it begins with the whole of this one."""
+    messages = messages_of(path, model)
     return ModelRequest(model.id, system, messages, tools, model.output_limit, conversation_id, model.reasoning)

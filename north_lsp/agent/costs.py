@@ -1,5 +1,6 @@
 """Counting what requests use: the totals' file is written beside the turn, several requests at once if need be."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ class CostKeeper:
         self._writing = anyio.Lock()
         self._aside: Path | None = None
         self._error: OSError | None = None
+        self._known: dict[str, Any] | None = None  # the totals as they were read last
 
     def record(self, model: Model, usage: Usage) -> None:
         """A request's use; the offline model's counts nothing."""
@@ -39,6 +41,7 @@ class CostKeeper:
             try:
                 with anyio.CancelScope(shield=True):
                     self._aside = await anyio.to_thread.run_sync(self._costs.add, spent) or self._aside
+                    self._known = await anyio.to_thread.run_sync(self._costs.read)
                 self._error = None
             except OSError as error:
                 self._pending = [*spent, *self._pending]  # tried again with the next request
@@ -54,4 +57,16 @@ class CostKeeper:
 
     async def totals(self) -> dict[str, Any]:
         await self.settle()
-        return await anyio.to_thread.run_sync(self._costs.read)
+        self._known = await anyio.to_thread.run_sync(self._costs.read)
+        return self._known
+
+    async def today(self) -> float:
+        """US dollars, of all conversations, since midnight (UTC)."""
+        day = datetime.now(UTC).date().isoformat()
+        return float((await self.totals())["byDay"].get(day, 0.0))
+
+    def all_time(self) -> float | None:
+        """US dollars, as far as it is known without reading."""
+        if self._known is None:
+            return None
+        return float(self._known["allTimeCostUsd"]) + sum(spent.cost_usd for spent in self._pending)

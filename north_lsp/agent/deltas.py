@@ -1,4 +1,4 @@
-"""Merging of text deltas: the first is shown at once, later ones every 32 ms; a slow editor slows the model."""
+"""Merging of text deltas: the first is shown at once, later ones by time; a slow editor slows the model."""
 
 import math
 import time
@@ -16,7 +16,10 @@ _MAX_BUFFERED = 64 * 1024
 class DeltaMerger:
     """`push` or `add` text, `flush` before any other event; `run` has to be running meanwhile."""
 
-    def __init__(self, message_id: str, show: Callable[[Event], Awaitable[None]]) -> None:
+    def __init__(
+        self, message_id: str, show: Callable[[Event], Awaitable[None]], seconds: float = FLUSH_SECONDS
+    ) -> None:
+        self._seconds = seconds
         self._message_id = message_id
         self._show = show
         self._parts: list[str] = []
@@ -37,7 +40,7 @@ class DeltaMerger:
         """More text of the kind of the last; whether it is time to `flush_shown`."""
         self._parts.append(text)
         self._size += len(text)
-        if time.monotonic() - self._last >= FLUSH_SECONDS or self._size > _MAX_BUFFERED:
+        if time.monotonic() - self._last >= self._seconds or self._size > _MAX_BUFFERED:
             return True
         if not self._waiting.is_set():
             self._waiting.set()
@@ -75,5 +78,5 @@ class DeltaMerger:
         while True:
             await self._waiting.wait()
             self._waiting = anyio.Event()
-            await anyio.sleep(max(0.0, self._last + FLUSH_SECONDS - time.monotonic()))
+            await anyio.sleep(max(0.0, self._last + self._seconds - time.monotonic()))
             await self.flush_shown()

@@ -64,6 +64,15 @@ class CommandReview:
     may_use_terminal: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A question with a few answers. `options` are ids and their names, the last one refuses; `id` is its own."""
+
+    id: str
+    question: str
+    options: tuple[tuple[str, str], ...]
+
+
 class Terminal(Protocol):
     """A command that runs in a terminal of the editor's own."""
 
@@ -90,6 +99,10 @@ class Surface(Protocol):
     async def review_edit(self, review: EditReview) -> EditDecision: ...
 
     async def review_command(self, review: CommandReview) -> CommandDecision: ...
+
+    async def choose(self, choice: Choice) -> str | None:
+        """The id of the chosen option; None if nobody answers, or the editor cannot ask."""
+        ...
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
         """Run a program in the editor's own terminal; None if it has none. Raises ToolError."""

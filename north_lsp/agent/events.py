@@ -106,11 +106,18 @@ class TitleChanged:
 
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
-    """After each model request: tokens in the context, the model's window, the conversation's cost in US dollars."""
+    """After each model request: tokens in the context, the model's window, the conversation's cost in US dollars.
+
+    `estimated`: the vendor told no numbers; `priced` is False when a model has been used whose price nobody knows;
+    `tokens` is what the conversation has used, and `all_time_usd` what all of them have cost (None: not known)."""
 
     used: int
     window: int
     cost_usd: float
+    estimated: bool = False
+    priced: bool = True
+    tokens: int = 0
+    all_time_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,97 @@ class Retrying:
     is_first: bool = False
 
 
+Activity = Literal[
+    "idle", "preparing", "streaming", "running_tools", "awaiting_review", "retrying", "compacting", "cancelling"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """What the conversation is doing now."""
+
+    state: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn for the prompt that is stored under this id."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """`reason` is the stop reason, or "error"."""
+
+    message_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedText:
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """All that waits: words for the turn that runs, and prompts for its end."""
+
+    steer: tuple[QueuedText, ...]
+    follow_up: tuple[QueuedText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandInfo:
+    """A slash command that a prompt may have; `hint` is what can stand behind its name, empty for nothing."""
+
+    name: str
+    description: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandsChanged:
+    """The slash commands that there are now."""
+
+    commands: tuple[CommandInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEnded:
+    """The attempts are over: an answer came, or `error` says why none did."""
+
+    success: bool
+    attempt: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """Another model answers (`applied`), and later: it did (`succeeded`)."""
+
+    state: Literal["applied", "succeeded"]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewShown:
+    """The user is asked; `kind` is write, shell or choice."""
+
+    review_id: str
+    call_id: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewResolved:
+    review_id: str
+    call_id: str
+    decision: str
+
+
 Event = (
     UserSaid
     | AnswerDelta
@@ -151,4 +249,13 @@ Event = (
     | UsageChanged
     | Notice
     | Retrying
+    | StateChanged
+    | TurnStarted
+    | TurnEnded
+    | QueueChanged
+    | CommandsChanged
+    | RetryEnded
+    | FellBack
+    | ReviewShown
+    | ReviewResolved
 )

@@ -39,6 +39,12 @@ def is_blank(parts: tuple[Part, ...]) -> bool:
     return all(isinstance(part, Words) and not part.text.strip() for part in parts)
 
 
+def shown_parts(parts: tuple[Part, ...]) -> str:
+    """A prompt as people see it: the words, and the names of what is attached."""
+    shown = {Words: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]"}
+    return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
+
+
 async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[dict[str, object]]:
     """The content of the user message as it is stored. A link that cannot be read says so in its place."""
     content: list[dict[str, object]] = []

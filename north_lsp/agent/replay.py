@@ -18,6 +18,7 @@ from north_lsp.agent.events import (
     UserSaid,
 )
 from north_lsp.agent.file_blocks import block_id, block_title
+from north_lsp.agent.slash import slash_events
 from north_lsp.agent.transcript import FILE_BLOCK, Entry, blocks_of, text_of
 from north_lsp.agent.user_commands import own_command_events
 from north_lsp.display import one_line
@@ -61,6 +62,8 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
                 files = tuple(_change(stored) for stored in request.get("files", ()))
                 proposals[call_id] = (str(request.get("title", "")), files)
                 yield CallProposes(call_id, proposals[call_id][0], files)
+            case "command_executed":
+                yield from slash_events(entry)
             case "mode_change":
                 yield ModeChanged("ask" if entry.get("mode") == "ask" else "agent")
             case _:

@@ -11,30 +11,45 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
+from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
-from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged, Notice, TitleChanged, UserSaid
+from north_lsp.agent.events import (
+    ApprovalsChanged,
+    CommandInfo,
+    Event,
+    ModeChanged,
+    ModelChanged,
+    Notice,
+    QueuedText,
+    TitleChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageChanged,
+    UserSaid,
+)
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.model_notices import clamped, obstacles
 from north_lsp.agent.prompt import Part, is_blank, to_log
+from north_lsp.agent.queue import PromptQueue, Queued, Stopped
 from north_lsp.agent.recovery import recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.shell_setup import make_runner
+from north_lsp.agent.slash import SessionHost, SlashCommands
 from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
-from north_lsp.agent.steering import Steering
+from north_lsp.agent.status import Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
-from north_lsp.agent.turn import Stopped, Turn
+from north_lsp.agent.turn import Turn
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
-from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
@@ -45,7 +60,7 @@ from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import Settings
+from north_lsp.storage.settings import QueueKind, Settings
 from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
@@ -99,7 +114,8 @@ class Session:
         self.allowed = allowed
         self._conversation = conversation
         self._workspace = workspace
-        self._editor = editor
+        self.status = Status(editor)
+        self._editor = WatchedEditor(editor, self.status)
         self._environment = environment
         self._approvals = approvals
         self._checkpoints = checkpoints
@@ -112,9 +128,17 @@ class Session:
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
-        self._steering = Steering()
-        models = environment.settings.models
-        self._spending = Spending(models, environment.locations, environment.costs, self._cost)
+        self.queue = PromptQueue(editor.show)
+        turns = environment.settings.turns
+        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
+        self.queue.interrupt_mode = turns.interrupt_mode
+        self.retry = environment.retry
+        limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
+        self._spending = Spending(self._editor, *limits, today)
+        host = SessionHost(self, conversation, self._editor, environment.catalog, environment.costs)
+        self._slash = SlashCommands(conversation, self._editor, host)
+        self._given_back: list[QueuedText] = []
+        self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         own = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         self._runner = make_runner(
@@ -141,6 +165,42 @@ class Session:
         return self._workspace.roots.roots
 
     @property
+    def is_running(self) -> bool:
+        """Something runs that a cancel would end."""
+        return bool(self._scopes)
+
+    @property
+    def file(self) -> Path:
+        """Where the conversation is stored."""
+        return self._conversation.folder.with_suffix(".jsonl")
+
+    @property
+    def message_count(self) -> int:
+        return sum(entry["type"] == "message" for entry in self._conversation.active_path())
+
+    def usage(self) -> UsageChanged | None:
+        """What the conversation has used; None before the first answer."""
+        return usage_of(self._conversation.active_path(), self.model.window)
+
+    @property
+    def commands(self) -> tuple[CommandInfo, ...]:
+        """The slash commands of a prompt."""
+        return self._slash.infos
+
+    async def quiet(self) -> None:
+        """Wait until no turn runs."""
+        async with self._turn_lock:
+            pass
+
+    async def edit_queued(
+        self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
+    ) -> None:
+        """Change what waits. Raises ValueError for words that would be nothing to send."""
+        if parts is not None and is_blank(parts):
+            raise ValueError("nothing to send: the message is empty")
+        await self.queue.edit(word, parts, kind, place)
+
+    @property
     def is_closed(self) -> bool:
         return self._closed
 
@@ -156,55 +216,139 @@ class Session:
 
     # -- a prompt --------------------------------------------------------------------------------------------------
 
-    async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope) -> Stopped:
-        """Run a turn for what the user sent; a prompt during a turn waits for its end. Cancelling `scope` gives up this
-        prompt alone.
+    async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope, kind: QueueKind | None = None) -> Stopped:
+        """Run a turn for what the user sent. A prompt during a turn waits for its end (`followUp`) or becomes part of
+        it (`steer`), as `kind` or the settings say. Cancelling `scope` gives up this prompt alone.
 
         Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
         """
         if is_blank(parts):
             raise ValueError("nothing to send: the prompt is empty")
-        own = own_command(parts)
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        own = own_command(parts)
+        if own is None:
+            rest = await self._slash.take(parts)
+            if rest is None:
+                return "end_turn"
+            parts = rest
         self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
         stopped: Stopped = "cancelled"
+        if own is not None:
+            try:
+                with scope:
+                    stopped = await self._run_own(own)
+            finally:
+                self._scopes.remove(scope)
+            return "cancelled" if scope.cancelled_caught else stopped
+        wanted = kind or self._environment.settings.turns.queue_default
+        steers = self.queue.is_open and wanted == "steer"
+        word = self.queue.put("steer" if steers else "followUp", parts, self.mode, scope)
         try:
             with scope:
-                if own is not None:
-                    stopped = await self._run_own(own)
-                else:
-                    async with self._turn_lock:
-                        stopped = await self._run_turn(parts)
+                if self._turn_lock.locked():
+                    await self.queue.changed()
+                async with self._turn_lock:
+                    stopped = await self._run_queue(word)
         finally:
+            self.queue.drop(word)
             self._scopes.remove(scope)
         return "cancelled" if scope.cancelled_caught else stopped
+
+    async def _run_queue(self, own: Queued) -> Stopped:
+        """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
+        stopped: Stopped = own.stopped or "end_turn"
+        while batch := await self.queue.take_follow_ups(own):
+            good = False
+            try:
+                stopped = await self._run_batch(batch)
+                good = stopped == "end_turn"
+            except ModelFailed:
+                if own.stopped is not None:
+                    raise
+            finally:
+                if not good:
+                    self._give_back()
+        return stopped
+
+    async def _run_batch(self, batch: list[Queued]) -> Stopped:
+        """One turn for prompts that are taken together; the user's own commands run one by one."""
+        stopped: Stopped = "cancelled"
+        try:
+            own = own_command(batch[0].parts) if len(batch) == 1 else None
+            if own is not None:
+                stopped = await self._run_own(own, locked=True)
+            else:
+                stopped = await self._run_turn(batch)
+        except ModelFailed:
+            stopped = "end_turn"
+            raise
+        finally:
+            for word in (*batch, *self._joined):
+                word.stopped = stopped
+            self._joined.clear()
+        return stopped
+
+    def _give_back(self) -> None:
+        """What was queued goes back to the user, since the turn that it was queued behind did not end well."""
+        self._given_back += [QueuedText(word.id, word.text) for word in self.queue.give_back()]
+
+    def take_given_back(self) -> list[QueuedText]:
+        """The texts that were queued and will not be sent, once: they belong into the editor's input again."""
+        back, self._given_back = self._given_back, []
+        return back
 
     async def steer(self, parts: tuple[Part, ...]) -> bool:
         """Words for the turn that runs: True when they have become part of it, False when it ended without them. Raises
         ValueError while no turn runs, or for nothing to send."""
         if is_blank(parts):
             raise ValueError("nothing to send: the message is empty")
-        return await self._steering.send(parts)
+        return await self.queue.steer(parts, self.mode)
+
+    async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
+        """A prompt for the end of the turn that runs. Raises ValueError while none runs, or for nothing to send."""
+        if is_blank(parts):
+            raise ValueError("nothing to send: the message is empty")
+        return await self.queue.follow_up(parts, self.mode)
 
     def cancel(self) -> None:
         """Stop the running turn and give up the prompts that wait; does nothing when idle."""
+        self._give_back()
         for scope in self._scopes:
             scope.cancel()
 
-    async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
-        await self.recover()
-        await self._look_after_models()
-        mode, model = self.mode, self._environment.fallbacks.instead_of(self.model)
+    async def _run_turn(self, batch: list[Queued]) -> Stopped:
+        parts = tuple(part for word in batch for part in word.parts)
+        await self.status.set("preparing")
+        message_id, reason = "", "error"
+        try:
+            await self.recover()
+            await self._look_after_models()
+            message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
+            await self._editor.show(TurnStarted(message_id))
+            stopped = await self._model_turn(len(parts), batch[-1].mode)
+            reason = stopped
+        except anyio.get_cancelled_exc_class():
+            reason = "cancelled"
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.queue.changed()
+                if message_id:
+                    await self._editor.show(TurnEnded(message_id, reason))
+                await self.status.set("idle")
+        return stopped
+
+    async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
+        model = self._environment.fallbacks.instead_of(self.model)
         started = anyio.current_time()
-        self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
-        await self._store_prompt(parts)
+        self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
             self._conversation,
             model,
-            self._spending.guard(await self._environment.providers.get(model)),
+            await self._environment.providers.get(model),
             self._system(),
             mode,
             await self._tools(),
@@ -215,46 +359,53 @@ class Session:
             self._checkpoints,
             self._diagnostics,
             self._sync,
-            self._environment.retry,
+            self.retry,
             self.retry_control,
-            self._steering,
+            self.queue,
+            self.status,
             self._say,
-            self._environment.costs.record,
-            self._fall_back,
+            self._environment.costs,
+            self._spending,
+            self._environment.fallbacks.after,
             self._artifacts,
             self._environment.settings,
         )
         turn = Turn(state)
-        self._steering.open()
+        self.queue.open()
+        self._spending.begin_turn()
         try:
             return await turn.run()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self.status.set("cancelling")
+            raise
         finally:
-            self._steering.close()
+            self.queue.close()
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
                 self._store_own()
                 await self._sync()
                 await self._environment.costs.settle()
-                problems = [self._environment.costs.take_problem(), await self._spending.warning()]
-                await self._show_notices(problem for problem in problems if problem is not None)
+                if (problem := self._environment.costs.take_problem()) is not None:
+                    await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
-    async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
-        found = await self._environment.fallbacks.after(model, failure)
-        return None if found is None else (found[0], self._spending.guard(found[1]))
-
-    async def _say(self, parts: tuple[Part, ...]) -> None:
-        """What the user said meanwhile, in its place."""
-        content = await to_log(parts, self._workspace)
+    async def _say(self, word: Queued) -> None:
+        """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
+        content = await to_log(word.parts, self._workspace)
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
         entry = self._conversation.append("message", message=message)
-        await self._editor.show(UserSaid(entry["id"], shown_text(message)))
+        if word.is_owned:
+            self._joined.append(word)
+        else:
+            await self._editor.show(UserSaid(entry["id"], shown_text(message)))
 
-    async def _run_own(self, own: OwnCommand) -> Stopped:
-        """A command that the user typed (`!ls`): no model, no question; beside a turn in a shell of its own."""
-        beside = self._turn_lock.locked()
+    async def _run_own(self, own: OwnCommand, *, locked: bool = False) -> Stopped:
+        """A command that the user typed (`!ls`): no model, no question; beside a turn in a shell of its own, but not
+        where it has a turn's place (`locked`)."""
+        beside = self._turn_lock.locked() and not locked
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
 
         async def store(entry: dict[str, Any]) -> None:
@@ -266,6 +417,8 @@ class Session:
         run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self.roots[0], store)
         if beside:
             await run("own")
+        elif locked:
+            await run("outside")
         else:
             async with self._turn_lock:
                 await run("outside")
@@ -282,19 +435,22 @@ class Session:
         if other.roots == self.roots:
             self._runner.take_over(other._runner)
 
-    async def _store_prompt(self, parts: tuple[Part, ...]) -> None:
+    async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
         content = [{"type": "context", "text": text} for text in self._news] + await to_log(parts, self._workspace)
         self._news.clear()
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        self._conversation.append("message", message=message)
+        entry = self._conversation.append("message", message=message)
         await self._sync()
+        if shown:
+            await self._editor.show(UserSaid(entry["id"], shown_text(message)))
         if first:
             await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
         if (error := self._conversation.write_error) is not None:
             await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
+        return str(entry["id"])
 
     async def _store_title(self, title: str) -> None:
         if self._conversation.title is None:

@@ -1,92 +1,77 @@
-"""The user's limits for what models may cost, per conversation and per day (UTC). Before each request it is looked at
-what was spent; a request beyond a limit is not made."""
+"""The limits that a user has set on costs: told of when they are near, asked about when they are reached."""
 
-from collections.abc import AsyncGenerator, Callable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
-import anyio.to_thread
+from north_lsp.agent.editor import Choice, Editor
+from north_lsp.agent.events import Notice
+from north_lsp.display import money
+from north_lsp.storage.entries import new_entry_id
 
-from north_lsp.agent.costs import CostKeeper
-from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, Provider, StreamEvent
-from north_lsp.storage.locations import Locations
-from north_lsp.storage.model_settings import ModelSettings
-from north_lsp.storage.settings import SettingsError, load_settings
-
-_SHARE_TO_WARN_AT = 0.8
+_NEAR = 0.8
+_RAISED = 2
 
 
+class LimitReached(Exception):
+    """The user does not want to spend more, or nobody could be asked. The text is for him."""
+
+
+@dataclass
+class _Limit:
+    """In US dollars; 0 is none. `passed`: the user lets this turn go on beyond it."""
+
+    setting: str
+    what: str
+    amount: float
+    warned: bool = False
+    passed: bool = False
+
+
+@dataclass
 class Spending:
-    """For one conversation; `spent_here` gives what it has cost, in US dollars."""
+    """For one session. `today` gives what all conversations have cost on this day."""
 
-    def __init__(
-        self, settings: ModelSettings, locations: Locations, costs: CostKeeper, spent_here: Callable[[], float]
-    ) -> None:
-        self._settings = settings
-        self._locations = locations
-        self._costs = costs
-        self._spent_here = spent_here
-        self._warned: set[str] = set()
+    editor: Editor
+    session_limit: float
+    day_limit: float
+    today: Callable[[], Awaitable[float]]
+    _limits: list[_Limit] = field(default_factory=list)
 
-    def guard(self, provider: Provider) -> Provider:
-        """The provider, which makes no request beyond a limit."""
-        limited = self._settings.session_limit_usd or self._settings.day_limit_usd
-        return _Guarded(provider, self) if limited else provider
+    def __post_init__(self) -> None:
+        self._limits = [
+            _Limit("cost.sessionLimitUsd", "this conversation", self.session_limit),
+            _Limit("cost.dayLimitUsd", "today", self.day_limit),
+        ]
 
-    async def reached(self) -> str | None:
-        """Why no request may be made, as one line for the user. A limit that was raised meanwhile counts."""
-        if not any(spent >= limit for _, _, spent, limit in await self._rows()):
-            return None
-        self._settings = await anyio.to_thread.run_sync(self._read_again)
-        for key, what, spent, limit in await self._rows():
-            if spent >= limit:
-                return (
-                    f"the limit of ${limit:,.2f} for {what} is reached (${spent:,.2f} were spent): raise {key} in the "
-                    "settings and say `go on`, or go on with a model that is free"
-                )
-        return None
+    def begin_turn(self) -> None:
+        for limit in self._limits:
+            limit.passed = False
 
-    async def warning(self) -> str | None:
-        """Once for each limit: that most of it is spent."""
-        for key, what, spent, limit in await self._rows():
-            if limit * _SHARE_TO_WARN_AT <= spent < limit and key not in self._warned:
-                self._warned.add(key)
-                return f"${spent:,.2f} of the ${limit:,.2f} for {what} are spent ({key})"
-        return None
+    async def check(self, session_usd: float) -> None:
+        """Before a request. Raises LimitReached."""
+        for limit in self._limits:
+            if limit.amount <= 0 or limit.passed:
+                continue
+            spent = session_usd if limit.setting == "cost.sessionLimitUsd" else await self.today()
+            if spent >= limit.amount:
+                await self._ask(limit, spent)
+            elif spent >= _NEAR * limit.amount and not limit.warned:
+                limit.warned = True
+                text = f"{money(spent)} of {money(limit.amount)} are spent for {limit.what} ({limit.setting})"
+                await self.editor.show(Notice("warning", text))
 
-    async def _rows(self) -> list[tuple[str, str, float, float]]:
-        """The key of each limit, what it is for, what was spent, and the limit."""
-        rows = []
-        if limit := self._settings.session_limit_usd:
-            rows.append(("cost.sessionLimitUsd", "this conversation", self._spent_here(), limit))
-        if limit := self._settings.day_limit_usd:
-            by_day = (await self._costs.totals()).get("byDay", {})
-            spent = by_day.get(datetime.now(UTC).date().isoformat(), 0.0)
-            rows.append(("cost.dayLimitUsd", "today", float(spent), limit))
-        return rows
-
-    def _read_again(self) -> ModelSettings:
-        try:
-            return load_settings(self._locations).models
-        except SettingsError:
-            return self._settings
-
-
-class _Guarded:
-    def __init__(self, provider: Provider, spending: Spending) -> None:
-        self._provider = provider
-        self._spending = spending
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        reason = await self._spending.reached()
-        if reason is not None:
-            yield Failed("bad_request", reason, AssistantMessage((), "error"))
-            return
-        events = self._provider.stream(request)
-        try:
-            async for event in events:
-                yield event
-        finally:
-            await events.aclose()
-
-    async def aclose(self) -> None:
-        await self._provider.aclose()
+    async def _ask(self, limit: _Limit, spent: float) -> None:
+        raised = max(limit.amount, spent) * _RAISED
+        said = f"{money(spent)} are spent for {limit.what}; the limit is {money(limit.amount)} ({limit.setting})"
+        options = (
+            ("continue", "Go on with this turn"),
+            ("raise", f"Raise the limit to {money(raised)} for this conversation"),
+            ("end", "Stop here"),
+        )
+        match await self.editor.choose(Choice(f"limit-{new_entry_id(())}", f"{said}. Go on?", options)):
+            case "continue":
+                limit.passed = True
+            case "raise":
+                limit.amount, limit.warned = raised, False
+            case _:
+                raise LimitReached(f"{said}: the turn was stopped. Raise the limit, or set it to 0 for none.")

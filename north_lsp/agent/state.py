@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from north_lsp.agent.checkpoints import Checkpoints
+from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
-from north_lsp.agent.prompt import Part
+from north_lsp.agent.queue import PromptQueue, Queued
 from north_lsp.agent.retry import RetryControl, RetrySettings
-from north_lsp.agent.steering import Steering
-from north_lsp.providers.base import Failed, Provider, Usage
+from north_lsp.agent.spending import Spending
+from north_lsp.agent.status import Status
+from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
@@ -59,8 +61,8 @@ class ProjectApprovals(CommandApprovals, Protocol):
 @dataclass(frozen=True)
 class TurnState:
     """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
-    user said meanwhile, `count` keeps what a request used, `fallback` gives the model to go on with after a failure,
-    and `artifacts` keeps what is too long for the conversation."""
+    user said meanwhile, `costs` counts what requests use and `spending` has its limits, `fallback` gives the model to
+    go on with after a failure, and `artifacts` keeps what is too long for the conversation."""
 
     conversation: Conversation
     model: Model
@@ -77,9 +79,11 @@ class TurnState:
     sync: Callable[[], Awaitable[None]]
     retry: RetrySettings
     retry_control: RetryControl
-    steering: Steering
-    say: Callable[[tuple[Part, ...]], Awaitable[None]]
-    count: Callable[[Model, Usage], None]
+    queue: PromptQueue
+    status: Status
+    say: Callable[[Queued], Awaitable[None]]
+    costs: CostKeeper
+    spending: Spending
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
     artifacts: Artifacts | None = None
     settings: Settings = field(default_factory=Settings)

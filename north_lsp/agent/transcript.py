@@ -1,6 +1,6 @@
 """Between the log's entries and the model's messages: one form each way, both pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from north_lsp.providers.base import (
@@ -75,10 +75,9 @@ def _user_text(message: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def messages_of(path: Iterable[Entry], model: Model, without: Collection[str] = ()) -> list[Message]:
+def messages_of(path: Iterable[Entry], model: Model) -> list[Message]:
     """The messages for a model and an active path, repaired: every call has exactly one result, directly behind it.
-    Thinking that another model signed is left out, since only its own can read it; so are answers with a call of
-    `without`."""
+    Thinking that another model signed is left out, since only its own can read it."""
     messages: list[Message] = []
     entries = [entry["message"] for entry in path if entry.get("type") == "message" and not _excluded(entry)]
     for index, stored in enumerate(entries):
@@ -87,7 +86,7 @@ def messages_of(path: Iterable[Entry], model: Model, without: Collection[str] = 
                 messages.append(UserMessage(_user_text(stored) or "(empty message)"))
             case "toolResult" if stored.get("toolName") == FILE_BLOCK:
                 messages.append(UserMessage(f"[North] The file {_result(stored).text}"))
-            case "assistant" if not any(block.id in without for block in _calls_of(stored)):
+            case "assistant":
                 messages.extend(_answer(stored, _results_behind(entries, index), model))
             case "bashExecution":
                 messages.append(UserMessage(_own_command_text(stored)))
@@ -104,10 +103,6 @@ def _results_behind(entries: Sequence[Mapping[str, Any]], index: int) -> dict[st
             result = _result(stored)
             results[result.call_id] = result
     return results
-
-
-def _calls_of(stored: Mapping[str, Any]) -> list[ToolCall]:
-    return [block for block in blocks_of(stored) if isinstance(block, ToolCall)]
 
 
 def _own_command_text(message: Mapping[str, Any]) -> str:

@@ -1,20 +1,19 @@
 """One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left whole."""
 
-from typing import Literal
+import anyio
 
 from north_lsp.agent.asking import Asking, ModelFailed
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.events import Notice
 from north_lsp.agent.file_blocks import FileBlocks
+from north_lsp.agent.queue import Stopped
 from north_lsp.agent.results import StopTurn
+from north_lsp.agent.spending import LimitReached
 from north_lsp.agent.state import TurnState
 from north_lsp.providers.base import AssistantMessage, ToolCall
 
-Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-
-MAX_REQUESTS = 200
 _STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
-_LIMIT = f"the turn was ended after {MAX_REQUESTS} requests; say `go on` to continue it"
+_LIMIT = "the turn was ended after {} requests; say `go on` to continue it"
 
 
 class Turn:
@@ -32,20 +31,22 @@ class Turn:
         state = self._state
         was_empty = False
         try:
-            for _ in range(MAX_REQUESTS):
+            for _ in range(state.settings.turns.max_requests):
                 answer = await self._ask()
                 self._unfinished = list(answer.calls)
                 go_on = await self._files.settle()
                 if answer.calls:
+                    await state.status.set("running_tools")
                     await self._calls.run(answer.calls)
                     if self._calls.is_stuck:
                         await state.editor.show(Notice("warning", _STUCK))
                         return "end_turn"
                 self._unfinished = []
-                said = state.steering.take()
-                if said is not None:
-                    await state.say(said)
-                elif not answer.calls and not go_on:
+                with anyio.CancelScope(shield=True):  # what is taken out of the queue stands in the conversation
+                    said = await state.queue.take_steering()
+                    for word in said:
+                        await state.say(word)
+                if not said and not answer.calls and not go_on:
                     if answer.blocks or answer.stop_reason != "stop":
                         return await self._stopped(answer)
                     if was_empty:
@@ -54,13 +55,16 @@ class Turn:
                 was_empty = not answer.blocks
         except StopTurn:
             return "cancelled"
-        await state.editor.show(Notice("warning", _LIMIT))
+        except LimitReached as reached:
+            await state.editor.show(Notice("warning", str(reached)))
+            return "end_turn"
+        await state.editor.show(Notice("warning", _LIMIT.format(state.settings.turns.max_requests)))
         return "max_turn_requests"
 
     async def _ask(self) -> AssistantMessage:
         try:
             return await self._asking.ask()
-        except ModelFailed:
+        except (ModelFailed, LimitReached):
             await self._files.give_up()
             raise
 
@@ -80,7 +84,8 @@ class Turn:
         for entry in reversed(conversation.active_path()):
             if entry["type"] == "message":
                 conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
-                if entry["message"].get("role") == "user":
+                message = entry["message"]
+                if message.get("role") == "user" and message.get("attribution") != "north":
                     return
 
     async def wind_up(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from north_lsp.agent.editor import CommandDecision, CommandReview, Documents, EditDecision, EditReview
+from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, Documents, EditDecision, EditReview
 from north_lsp.agent.events import AnswerDelta, CallEnded, CallReady, CallRunning, Event, Notice, Retrying, UserSaid
 from north_lsp.display import one_line, visible
 from north_lsp.rpc.messages import RpcError
@@ -97,6 +97,9 @@ class PlainEditor:
                 return CommandDecision(kind)
             case _:
                 return CommandDecision("deny")
+
+    async def choose(self, choice: Choice) -> str | None:
+        return await self._ask(choice.question, {name: id for id, name in choice.options}, may_remember=True)
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
         return None

@@ -30,7 +30,7 @@ class Scoped:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """`problems` are lines for the user about items that were passed over; limits of 0 are none."""
+    """`problems` are lines for the user about items that were passed over."""
 
     enabled: tuple[Scoped, ...] = ()
     disabled_providers: tuple[Scoped, ...] = ()
@@ -42,8 +42,6 @@ class ModelSettings:
     discover_local: bool = True
     max_output_tokens: int = 32_000
     cache_retention: CacheRetention = "short"
-    session_limit_usd: float = 0.0
-    day_limit_usd: float = 0.0
     problems: tuple[str, ...] = ()
 
 
@@ -63,8 +61,6 @@ def read_model_settings(reader: "SettingsReader") -> ModelSettings:
         reader.flag("discovery.local", default.discover_local),
         max(output, _LEAST_OUTPUT),
         cast(CacheRetention, reader.choice("providers.cacheRetention", get_args(CacheRetention)) or "short"),
-        reader.amount("cost.sessionLimitUsd"),
-        reader.amount("cost.dayLimitUsd"),
         tuple(problems),
     )
 

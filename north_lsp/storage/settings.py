@@ -19,6 +19,10 @@ SandboxMode = Literal["off", "workspace"]
 Tolerance = Literal["none", "whitespace"]
 StaleCheck = Literal["strict", "warn", "off"]
 EditVariant = Literal["anchors", "patch"]
+QueueKind = Literal["steer", "followUp"]
+DequeueMode = Literal["one-at-a-time", "all"]
+InterruptMode = Literal["immediate", "wait"]
+RevertPolicy = Literal["cooldown-expiry", "never"]
 
 
 class SettingsError(ValueError):
@@ -56,6 +60,24 @@ class ReadSettings:
 
 
 @dataclass(frozen=True)
+class TurnSettings:
+    """How turns run. `flush_ms` is how long text is gathered before it is shown; limits of costs are in US dollars, 0
+    for none; `stream_guard` ends an edit that cannot apply while it still streams."""
+
+    max_requests: int = 200
+    nudge_unapplied_code: bool = False
+    flush_ms: int = 32
+    stream_guard: bool = True
+    queue_default: QueueKind = "followUp"
+    steering_mode: DequeueMode = "one-at-a-time"
+    follow_up_mode: DequeueMode = "one-at-a-time"
+    interrupt_mode: InterruptMode = "immediate"
+    session_limit_usd: float = 0.0
+    day_limit_usd: float = 0.0
+    fallback_revert: RevertPolicy = "cooldown-expiry"
+
+
+@dataclass(frozen=True)
 class Settings:
     selected_model: str | None = None
     mode_default: ModeDefault = "agent"
@@ -79,6 +101,7 @@ class Settings:
     shell: ShellSettings = field(default_factory=ShellSettings)
     reading: ReadSettings = field(default_factory=ReadSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
+    turns: TurnSettings = field(default_factory=TurnSettings)
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -121,6 +144,27 @@ def load_settings(locations: Locations) -> Settings:
         shell_settings(reader),
         reading=_read_settings(reader),
         models=read_model_settings(reader),
+        turns=_turn_settings(reader),
+    )
+
+
+def _turn_settings(reader: "SettingsReader") -> TurnSettings:
+    default = TurnSettings()
+    modes, interrupts = get_args(DequeueMode), get_args(InterruptMode)
+    return TurnSettings(
+        reader.number("turn.maxRequests", default.max_requests, 1, 10_000),
+        reader.flag("turn.nudgeUnappliedCode", default.nudge_unapplied_code),
+        reader.number("stream.flushMs", default.flush_ms, 10, 250),
+        reader.flag("edits.streamGuard", default.stream_guard),
+        cast(QueueKind, reader.choice("queue.defaultBehavior", get_args(QueueKind)) or default.queue_default),
+        cast(DequeueMode, reader.choice("queue.steeringMode", modes) or default.steering_mode),
+        cast(DequeueMode, reader.choice("queue.followUpMode", modes) or default.follow_up_mode),
+        cast(InterruptMode, reader.choice("queue.interruptMode", interrupts) or default.interrupt_mode),
+        reader.amount("cost.sessionLimitUsd", default.session_limit_usd),
+        reader.amount("cost.dayLimitUsd", default.day_limit_usd),
+        cast(
+            RevertPolicy, reader.choice("retry.fallbackRevertPolicy", get_args(RevertPolicy)) or default.fallback_revert
+        ),
     )
 
 
@@ -196,10 +240,10 @@ class SettingsReader:
             raise self._error(key, f"{key} has to be from {low} to {high}")
         return value
 
-    def amount(self, key: str) -> float:
+    def amount(self, key: str, default: float) -> float:
         value = self._find(key)
         if value is None:
-            return 0.0
+            return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
             raise self._error(key, f"{key} has to be an amount, 0 or more")
         return float(value)

@@ -1,0 +1,191 @@
+"""`_north/state/*`, `_north/queue/*` and what else drives a turn: ACP has no word for it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from north_lsp.acp import params as read
+from north_lsp.agent.events import QueuedText
+from north_lsp.agent.prompt import Part, Words
+from north_lsp.agent.queue import Queued
+from north_lsp.agent.session import Session
+from north_lsp.display import visible
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.peer import Call
+from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
+
+_T = TypeVar("_T")
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+
+_KINDS: dict[str, QueueKind] = {"steer": "steer", "followUp": "followUp"}
+_DEQUEUE: dict[str, DequeueMode] = {"one-at-a-time": "one-at-a-time", "all": "all"}
+_INTERRUPT: dict[str, InterruptMode] = {"immediate": "immediate", "wait": "wait"}
+_SETTABLE = ("autoRetryEnabled", "steeringMode", "followUpMode", "interruptMode")
+
+
+def prompt_kind(params: Params) -> QueueKind | None:
+    """What `_meta.north.behavior` of a prompt wants, if a turn runs: `steer`, `followUp`, or None for the default."""
+    meta = params.get("_meta")
+    north = meta.get("north") if isinstance(meta, dict) else None
+    wanted = north.get("behavior") if isinstance(north, dict) else None
+    if wanted is None:
+        return None
+    if not isinstance(wanted, str) or wanted not in _KINDS:
+        raise invalid_params("_meta.north.behavior", "has to be steer or followUp")
+    return _KINDS[wanted]
+
+
+def given_back(words: Sequence[QueuedText]) -> dict[str, Any]:
+    """What of a prompt's answer says which queued texts come back: nothing if none do."""
+    return {"_meta": {"north": {"queued": _rows(words)}}} if words else {}
+
+
+def control_methods(session_of: Callable[[Params], Session], prompt: Handler) -> dict[str, Handler]:
+    """The methods by name; `session_of` finds the session that the params name, and `prompt` answers a prompt."""
+
+    async def get(params: Params, call: Call) -> object:
+        return _state(session_of(params))
+
+    async def change(params: Params, call: Call) -> object:
+        session = session_of(params)
+        wanted = {key: value for key, value in params.items() if key not in ("sessionId", "_meta")}
+        for key in wanted:
+            if key not in _SETTABLE:
+                raise invalid_params(key, f"cannot be set here: only {', '.join(_SETTABLE)} can")
+        queue = session.queue
+        enabled = wanted.get("autoRetryEnabled", session.retry.enabled)
+        if not isinstance(enabled, bool):
+            raise invalid_params("autoRetryEnabled", "has to be true or false")
+        steering = _one_of(wanted, "steeringMode", _DEQUEUE, queue.steering_mode)
+        follow_up = _one_of(wanted, "followUpMode", _DEQUEUE, queue.follow_up_mode)
+        interrupt = _one_of(wanted, "interruptMode", _INTERRUPT, queue.interrupt_mode)
+        session.retry = replace(session.retry, enabled=enabled)
+        queue.steering_mode, queue.follow_up_mode, queue.interrupt_mode = steering, follow_up, interrupt
+        return _state(session)
+
+    async def follow_up(params: Params, call: Call) -> object:
+        """`{ok, id}` at once; the prompt runs when the turn has ended."""
+        session = session_of(params)
+        try:
+            word = await session.follow_up(read.prompt_parts(params))
+        except ValueError as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
+        return {"ok": True, "id": word.id}
+
+    async def abort(params: Params, call: Call) -> object:
+        """Ends the turn; `{ok, queued}` when it has ended. `ok` is false while none ran."""
+        session = session_of(params)
+        was_running = session.is_running
+        session.cancel()
+        back = session.take_given_back()
+        await session.quiet()
+        return {"ok": was_running, "queued": _rows(back)}
+
+    async def abort_and_prompt(params: Params, call: Call) -> object:
+        """Another prompt instead of the turn that runs; answered when its own turn has ended."""
+        session = session_of(params)
+        read.prompt_parts(params)  # what is wrong with it is told before anything is ended
+        session.cancel()
+        back = session.take_given_back()
+        answer = await prompt(params, call)
+        stopped = answer.get("stopReason") if isinstance(answer, dict) else None
+        return {"ok": True, "stopReason": stopped, "queued": _rows(back)}
+
+    async def listed(params: Params, call: Call) -> object:
+        return _queue(session_of(params))
+
+    async def edit(params: Params, call: Call) -> object:
+        session = session_of(params)
+        word = _word(session, params)
+        parts: tuple[Part, ...] | None = None
+        if params.get("prompt") is not None:
+            parts = read.prompt_parts(params)
+        elif params.get("text") is not None:
+            parts = (Words(read.text(params, "text")),)
+        kind, place = params.get("kind"), params.get("position")
+        if kind is not None and kind not in _KINDS:
+            raise invalid_params("kind", "has to be steer or followUp")
+        if kind == "steer" and not session.queue.is_open:
+            raise invalid_params("kind", "cannot be steer while no turn runs")
+        if place is not None and (not isinstance(place, int) or isinstance(place, bool) or place < 0):
+            raise invalid_params("position", "has to be a whole number, 0 or more")
+        try:
+            await session.edit_queued(word, parts, _KINDS[kind] if kind is not None else None, place)
+        except ValueError as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
+        return _queue(session)
+
+    async def withdraw(params: Params, call: Call) -> object:
+        session = session_of(params)
+        word = _word(session, params)
+        await session.queue.withdraw(word)
+        return {"ok": True, "id": word.id, "text": visible(word.text)}
+
+    return {
+        "_north/abort": abort,
+        "_north/abortAndPrompt": abort_and_prompt,
+        "_north/followUp": follow_up,
+        "_north/queue/edit": edit,
+        "_north/queue/list": listed,
+        "_north/queue/withdraw": withdraw,
+        "_north/state/get": get,
+        "_north/state/set": change,
+    }
+
+
+def _word(session: Session, params: Params) -> Queued:
+    id = read.text(params, "id")
+    try:
+        return session.queue.find(id)
+    except KeyError:
+        raise RpcError(
+            RESOURCE_NOT_FOUND, f"nothing with the id {id[:64]!r} is queued (any more)", {"id": id[:64]}
+        ) from None
+
+
+def _one_of(wanted: dict[str, Any], key: str, choices: dict[str, _T], now: _T) -> _T:
+    value = wanted.get(key)
+    if value is None:
+        return now
+    if not isinstance(value, str) or value not in choices:
+        raise invalid_params(key, f"has to be {' or '.join(choices)}")
+    return choices[value]
+
+
+def _rows(words: Sequence[QueuedText]) -> list[dict[str, str]]:
+    return [{"id": word.id, "text": visible(word.text)} for word in words]
+
+
+def _queue(session: Session) -> dict[str, Any]:
+    rows: dict[str, list[dict[str, Any]]] = {"steer": [], "followUp": []}
+    for word in session.queue.waiting:
+        rows[word.kind].append(
+            {"id": word.id, "text": visible(word.text), "mode": word.mode, "hasRequest": word.is_owned}
+        )
+    return {"ok": True, **rows}
+
+
+def _state(session: Session) -> dict[str, Any]:
+    state, usage, queue = session.status.current, session.usage(), session.queue
+    context = {"used": usage.used, "limit": usage.window} if usage is not None else None
+    return {
+        "ok": True,
+        "sessionId": session.id,
+        "name": session.title,
+        "file": str(session.file),
+        "model": session.model.selector,
+        "mode": session.mode,
+        "state": state,
+        "isStreaming": state == "streaming",
+        "isCompacting": state == "compacting",
+        "isRetrying": state == "retrying",
+        "autoRetryEnabled": session.retry.enabled,
+        "steeringMode": queue.steering_mode,
+        "followUpMode": queue.follow_up_mode,
+        "interruptMode": queue.interrupt_mode,
+        "messageCount": session.message_count,
+        "queueCount": len(queue.waiting),
+        "context": context,
+        "cost": {"amount": usage.cost_usd if usage is not None else 0.0, "currency": "USD"},
+    }

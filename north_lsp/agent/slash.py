@@ -1,0 +1,171 @@
+"""Slash commands in a live session: found in a prompt, run at once, and kept in the conversation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from north_lsp.agent.editor import Choice, Editor
+from north_lsp.agent.events import AnswerDelta, CommandInfo, UserSaid
+from north_lsp.agent.modes import MODES, find_mode
+from north_lsp.agent.prompt import Part, Words
+from north_lsp.agent.undoing import Plan
+from north_lsp.agent.usage import spent_by_model
+from north_lsp.commands.base import CommandError, Costs, Host, Spent
+from north_lsp.commands.parsing import Found, Invocation, find_commands
+from north_lsp.commands.registry import Commands
+from north_lsp.errors import ToolError
+from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import new_entry_id
+
+if TYPE_CHECKING:
+    from north_lsp.agent.costs import CostKeeper
+    from north_lsp.agent.session import Session
+
+
+class SlashCommands:
+    """Those of one session."""
+
+    def __init__(
+        self, conversation: Conversation, editor: Editor, host: Host, commands: Commands | None = None
+    ) -> None:
+        self._conversation = conversation
+        self._editor = editor
+        self._host = host
+        self._commands = commands or Commands()
+
+    @property
+    def infos(self) -> tuple[CommandInfo, ...]:
+        return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
+
+    async def take(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+        """Run the commands of a prompt; what remains of it for the model, or None if nothing does. A command that fails
+        keeps the rest from being sent."""
+        if not any(isinstance(part, Words) and ("/" in part.text) for part in parts):
+            return parts
+        found = [find_commands(part.text, self._commands) if isinstance(part, Words) else None for part in parts]
+        invocations = [one for each in found if each is not None for one in each.invocations]
+        first = next((each for each in found if each is not None), None)
+        rest: list[Part] = [_rest(part, each) for part, each in zip(parts, found, strict=True)]
+        if not invocations and first is not None and first.unknown and first is found[0]:
+            await self._keep(
+                f"/{first.unknown}", Invocation(first.unknown, (), ""), self._commands.unknown(first.unknown), ok=False
+            )
+            return None
+        for invocation in invocations:
+            try:
+                reply = await self._commands.run(invocation, self._host)
+            except CommandError as error:
+                left = "\n".join(part.text for part in rest if isinstance(part, Words)).strip()
+                unsent = f"\n\nNot sent: {left}" if left else ""
+                await self._keep(invocation.typed, invocation, f"{error}{unsent}", ok=False)
+                return None
+            if reply.prompt:
+                rest.append(Words(reply.prompt))
+            if reply.text or not reply.prompt:
+                await self._keep(invocation.typed, invocation, reply.text, ok=True)
+        kept = tuple(part for part in rest if not isinstance(part, Words) or part.text.strip())
+        return kept or None
+
+    async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
+        entry = self._conversation.append(
+            "command_executed", input=typed, name=invocation.name, args=list(invocation.args), ok=ok, output=output
+        )
+        await self._editor.show(AnswerDelta(entry["id"], f"{output}\n\n"))
+
+
+def _rest(part: Part, found: Found | None) -> Part:
+    return replace(part, text=found.text) if isinstance(part, Words) and found is not None else part
+
+
+def slash_events(entry: Mapping[str, Any]) -> list[UserSaid | AnswerDelta]:
+    """A stored command as it was shown."""
+    id = str(entry["id"])
+    return [UserSaid(id, str(entry.get("input", ""))), AnswerDelta(id, f"{entry.get('output', '')}\n\n")]
+
+
+class SessionHost:
+    """A session as commands see it."""
+
+    def __init__(
+        self, session: "Session", conversation: Conversation, editor: Editor, catalog: Catalog, costs: "CostKeeper"
+    ) -> None:
+        self._session = session
+        self._conversation = conversation
+        self._editor = editor
+        self._catalog = catalog
+        self._costs = costs
+
+    @property
+    def mode(self) -> str:
+        return self._session.mode
+
+    @property
+    def modes(self) -> Sequence[tuple[str, str]]:
+        return [(mode.id, mode.description) for mode in MODES]
+
+    async def set_mode(self, id: str) -> None:
+        try:
+            mode = find_mode(id)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        await self._session.set_mode(mode)
+
+    @property
+    def model(self) -> str:
+        return self._session.model.selector
+
+    @property
+    def models(self) -> Sequence[tuple[str, str]]:
+        return [(model.selector, model.title) for model in self._catalog.available()]
+
+    async def set_model(self, selector: str) -> str:
+        try:
+            model = self._catalog.find(selector)
+        except UnknownModel as error:
+            raise CommandError(str(error)) from None
+        await self._session.set_model(model)
+        return model.title
+
+    async def costs(self) -> Costs:
+        totals = await self._costs.totals()
+        rows: list[Spent] = []
+        for name, row in totals["byModel"].items():
+            known = next((model for model in self._catalog.models if model.id == name), None)
+            priced = known is None or known.prices.known
+            selector = known.selector if known is not None else name
+            counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
+            output = int(row.get("outputTokens") or 0)
+            rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
+        return Costs(spent_by_model(self._conversation.active_path()), rows, sorted(totals["byDay"].items()))
+
+    async def undo(self, steps: int) -> str:
+        undoing = self._session.undoing
+        return await self._take_back(undoing.last(steps), "Undo", "Nothing to undo.")
+
+    async def redo(self, steps: int) -> str:
+        undoing = self._session.undoing
+        return await self._take_back(undoing.last_undone(steps), "Redo", "Nothing to redo.")
+
+    async def _take_back(self, found: Sequence[Any], title: str, nothing: str) -> str:
+        if not found:
+            return nothing
+        try:
+            plan: Plan = await self._session.take_back(await self._session.undoing.prepare(found), title)
+        except (ToolError, ValueError) as error:
+            raise CommandError(str(error)) from None
+        rows = [
+            f"- `{file.relative}`: {file.outcome}{f' ({file.detail})' if file.detail else ''}" for file in plan.files
+        ]
+        return "\n".join([f"{title}:", "", *rows]) if rows else nothing
+
+    def queued(self) -> Sequence[tuple[str, str]]:
+        return [(word.kind, word.text) for word in self._session.queue.waiting]
+
+    def cancel(self) -> bool:
+        running = self._session.is_running
+        self._session.cancel()
+        return running
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]]) -> str | None:
+        return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options)))

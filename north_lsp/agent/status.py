@@ -1,0 +1,91 @@
+"""What a conversation is doing, in one word; every change of it is an event. The editor is watched for questions."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditDecision, Editor, EditReview, Terminal
+from north_lsp.agent.events import Activity, Event, ReviewResolved, ReviewShown, StateChanged
+from north_lsp.workspace.proposal import FileChange
+
+
+class Status:
+    """One for a session."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self.current: Activity = "idle"
+
+    async def set(self, state: Activity) -> None:
+        if state != self.current:
+            self.current = state
+            await self._editor.show(StateChanged(state))
+
+    @asynccontextmanager
+    async def during(self, state: Activity) -> AsyncIterator[None]:
+        """A state that gives way to the one before it."""
+        before = self.current
+        await self.set(state)
+        try:
+            yield
+        finally:
+            if self.current == state:
+                with anyio.CancelScope(shield=True):
+                    await self.set(before)
+
+
+class WatchedEditor:
+    """The session's editor, of which it is known when the user is asked."""
+
+    def __init__(self, editor: Editor, status: Status) -> None:
+        self._editor = editor
+        self._status = status
+
+    async def show(self, event: Event) -> None:
+        await self._editor.show(event)
+
+    async def review_edit(self, review: EditReview) -> EditDecision:
+        async with self._asked(review.proposal.id, review.proposal.tool_call_id, "write") as outcome:
+            decision = await self._editor.review_edit(review)
+            outcome.append(decision.kind)
+        return decision
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        async with self._asked(review.call_id, review.call_id, "shell") as outcome:
+            decision = await self._editor.review_command(review)
+            outcome.append(decision.kind)
+        return decision
+
+    async def choose(self, choice: Choice) -> str | None:
+        async with self._asked(choice.id, choice.id, "choice") as outcome:
+            chosen = await self._editor.choose(choice)
+            outcome.append(chosen or "unanswered")
+        return chosen
+
+    @asynccontextmanager
+    async def _asked(self, id: str, call_id: str, kind: str) -> AsyncIterator[list[str]]:
+        outcome: list[str] = []
+        async with self._status.during("awaiting_review"):
+            await self._editor.show(ReviewShown(id, call_id, kind))
+            try:
+                yield outcome
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._editor.show(ReviewResolved(id, call_id, outcome[0] if outcome else "cancelled"))
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
+        return await self._editor.open_terminal(argv, cwd, environ)
+
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._editor.unsaved_texts()
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        return await self._editor.read_unsaved(path)
+
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.claims(changes)
+
+    async def apply(self, changes: Sequence[FileChange]) -> None:
+        await self._editor.apply(changes)

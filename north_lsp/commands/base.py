@@ -1,0 +1,91 @@
+"""What a slash command is, and what it may do."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class CommandError(Exception):
+    """The command could not be done; the text says why, and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Markdown for the user; `prompt` is sent to the model in the command's place."""
+
+    text: str
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one model has used: tokens, US dollars, and whether its price is known."""
+
+    model: str
+    input: int
+    output: int
+    cost_usd: float
+    priced: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """By model, for this conversation and for all of them; `days` are the last ones with what they cost, by date."""
+
+    session: Sequence[Spent]
+    all_time: Sequence[Spent]
+    days: Sequence[tuple[str, float]]
+
+
+class Host(Protocol):
+    """The conversation that a command was typed in. Every method may raise CommandError."""
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def modes(self) -> Sequence[tuple[str, str]]:
+        """Ids, and what each means."""
+        ...
+
+    async def set_mode(self, id: str) -> None: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def models(self) -> Sequence[tuple[str, str]]:
+        """Selectors and names of those that can be used now."""
+        ...
+
+    async def set_model(self, selector: str) -> str:
+        """The name of the model that it is now."""
+        ...
+
+    async def costs(self) -> Costs: ...
+
+    async def undo(self, steps: int) -> str:
+        """What became of it, in words."""
+        ...
+
+    async def redo(self, steps: int) -> str: ...
+
+    def queued(self) -> Sequence[tuple[str, str]]:
+        """Kind and text of all that waits."""
+        ...
+
+    def cancel(self) -> bool:
+        """Whether anything ran."""
+        ...
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]]) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`run` gets the host and the words behind the name. `hint` says which there can be."""
+
+    name: str
+    description: str
+    run: Callable[[Any, Sequence[str]], Awaitable[Reply]]
+    hint: str = ""

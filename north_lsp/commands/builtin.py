@@ -1,0 +1,100 @@
+"""The commands that North comes with."""
+
+from collections.abc import Sequence
+
+from north_lsp.commands.base import Command, CommandError, Host, Reply, Spent
+from north_lsp.display import money, one_line
+
+_MOST_STEPS = 1000
+_DAYS = 7
+_CONTINUE = "Continue exactly where you stopped."
+
+
+def _steps(words: Sequence[str], name: str) -> int:
+    if not words:
+        return 1
+    if len(words) > 1 or not words[0].isdecimal() or not 1 <= int(words[0][:5]) <= _MOST_STEPS:
+        raise CommandError(f"/{name} takes a number from 1 to {_MOST_STEPS}")
+    return int(words[0])
+
+
+async def _undo(host: Host, words: Sequence[str]) -> Reply:
+    return Reply(await host.undo(_steps(words, "undo")))
+
+
+async def _redo(host: Host, words: Sequence[str]) -> Reply:
+    return Reply(await host.redo(_steps(words, "redo")))
+
+
+async def _mode(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        rows = [f"- `{id}`{' (now)' if id == host.mode else ''}: {meaning}" for id, meaning in host.modes]
+        return Reply("\n".join(rows))
+    await host.set_mode(words[0])
+    return Reply(f"The mode is `{host.mode}`, from the next prompt on.")
+
+
+async def _model(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        rows = [f"- `{selector}`: {name}" for selector, name in host.models]
+        return Reply("\n".join([f"The model is `{host.model}`. Others can be chosen with `/model <name>`:", "", *rows]))
+    return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next prompt on.")
+
+
+async def _cancel(host: Host, words: Sequence[str]) -> Reply:
+    return Reply("Cancelled." if host.cancel() else "Nothing is running.")
+
+
+async def _queue(host: Host, words: Sequence[str]) -> Reply:
+    names = {"steer": "for this turn", "followUp": "for its end"}
+    rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
+    return Reply("\n".join(rows) or "Nothing waits.")
+
+
+async def _continue(host: Host, words: Sequence[str]) -> Reply:
+    return Reply("", _CONTINUE)
+
+
+async def _costs(host: Host, words: Sequence[str]) -> Reply:
+    costs = await host.costs()
+    parts = ["**This conversation**", *_table(costs.session), "", "**All time**", *_table(costs.all_time)]
+    if costs.days:
+        parts += ["", "**Last days**", *(f"- {day}: {money(amount)}" for day, amount in costs.days[-_DAYS:])]
+    return Reply("\n".join(parts))
+
+
+def _table(rows: Sequence[Spent]) -> list[str]:
+    """By provider, then model; what a provider has cost together, and all."""
+    if not rows:
+        return ["- nothing yet"]
+    groups: dict[str, list[Spent]] = {}
+    for row in rows:
+        provider, found, _ = row.model.partition("/")
+        groups.setdefault(provider if found else "", []).append(row)
+    lines: list[str] = []
+    for provider, members in sorted(groups.items()):
+        if provider and len(members) > 1:
+            lines.append(f"- {provider}: {_amount(members)}")
+        for row in sorted(members, key=lambda row: row.model):
+            counts = f"{row.input:,} tokens in, {row.output:,} out"
+            lines.append(f"{'  ' if provider and len(members) > 1 else ''}- `{row.model}`: {counts}, {_amount([row])}")
+    unpriced = [f"`{row.model}`" for row in rows if not row.priced]
+    total = f"- **together: {_amount(rows)}**"
+    return [*lines, total, *([f"- no price is known for {', '.join(unpriced)}"] if unpriced else [])]
+
+
+def _amount(rows: Sequence[Spent]) -> str:
+    unknown = "+?" if any(not row.priced for row in rows) else ""
+    return money(sum(row.cost_usd for row in rows)) + unknown
+
+
+COMMANDS = (
+    Command("cancel", "Stop what is running", _cancel),
+    Command("continue", "Go on with an answer that broke off", _continue),
+    Command("costs", "What the models have used and cost", _costs),
+    Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
+    Command("model", "Show or change the model", _model, "[name]"),
+    Command("queue", "What waits to be sent", _queue),
+    Command("redo", "Make the last undone changes again", _redo, "[n]"),
+    Command("undo", "Take the last changes back", _undo, "[n]"),
+)
