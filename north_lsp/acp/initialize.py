@@ -70,7 +70,7 @@ def read_client(params: Params) -> Client:
         isinstance(session.get("notices"), dict),
         _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
         capabilities.get("terminal") is True,
-        _mapping(_mapping(capabilities.get("_meta")).get("north")).get("events") is True,
+        hears_events=_mapping(_mapping(capabilities.get("_meta")).get("north")).get("events") is True,
     )
 
 

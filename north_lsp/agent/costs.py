@@ -65,6 +65,11 @@ class CostKeeper:
         day = datetime.now(UTC).date().isoformat()
         return float((await self.totals())["byDay"].get(day, 0.0))
 
+    async def look(self) -> None:
+        """Make `all_time` known."""
+        if self._known is None:
+            await self.totals()
+
     def all_time(self) -> float | None:
         """US dollars, as far as it is known without reading."""
         if self._known is None:

@@ -1,7 +1,7 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -370,6 +370,7 @@ class Session:
             self._artifacts,
             self._environment.settings,
         )
+        await self._environment.costs.look()
         turn = Turn(state)
         self.queue.open()
         self._spending.begin_turn()
@@ -610,7 +611,10 @@ class Session:
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
         usage = usage_of(path, self.model.window)
-        return events if usage is None else [*events, usage]
+        if usage is None:
+            return events
+        await self._environment.costs.look()
+        return [*events, replace(usage, all_time_usd=self._environment.costs.all_time())]
 
     async def close(self, reason: str) -> None:
         """Cancel what runs, end what commands left behind, and close the log."""
