@@ -185,7 +185,8 @@ class Session:
     async def _run_turn(self, parts: tuple[Part, ...]) -> Stopped:
         await self.recover()
         await self._look_after_models()
-        mode, model = self.mode, self._environment.fallbacks.instead_of(self.model)
+        mode, level = self.mode, self.model.level
+        model = self._environment.fallbacks.instead_of(self.model).with_level(level)
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=len(parts), mode=mode)
         await self._store_prompt(parts)
@@ -229,7 +230,7 @@ class Session:
 
     async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
         found = await self._environment.fallbacks.after(model, failure)
-        return None if found is None else (found[0], self._spending.guard(found[1]))
+        return None if found is None else (found[0].with_level(model.level), self._spending.guard(found[1]))
 
     async def _say(self, parts: tuple[Part, ...]) -> None:
         """What the user said meanwhile, in its place."""
