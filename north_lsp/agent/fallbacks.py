@@ -59,7 +59,8 @@ class Fallbacks:
         own = self._chains.get(model.selector)
         if own is not None:
             return own
-        return next((chain for chain in self._chains.values() if model in chain), [])
+        chains = self._chains.values()
+        return next((chain for chain in chains if model.selector in (one.selector for one in chain)), [])
 
     def _is_cooling(self, model: Model) -> bool:
         return self._cooling.get(model.selector, 0.0) > self._now()

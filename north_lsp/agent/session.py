@@ -50,6 +50,7 @@ from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
+from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
@@ -342,7 +343,7 @@ class Session:
         return stopped
 
     async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
-        model = self._environment.fallbacks.instead_of(self.model)
+        model = self._environment.fallbacks.instead_of(self.model).with_level(self.model.level)
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
@@ -366,7 +367,7 @@ class Session:
             self._say,
             self._environment.costs,
             self._spending,
-            self._environment.fallbacks.after,
+            self._fall_back,
             self._artifacts,
             self._environment.settings,
         )
@@ -391,6 +392,10 @@ class Session:
                     await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
+        found = await self._environment.fallbacks.after(model, failure)
+        return None if found is None else (found[0].with_level(model.level), found[1])
 
     async def _say(self, word: Queued) -> None:
         """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""

@@ -7,6 +7,8 @@ from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_re
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.relaxed_json import JsonError, parse, plain
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|null|[{}\[\]:]|[^\s,{}\[\]:"]+')
+
 
 class SettingNotWritten(OSError):
     """The file is as it was; the text is one line for the user."""
@@ -42,9 +44,9 @@ def save_text_setting(locations: Locations, key: str, value: str) -> None:
 def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
     """Searches in the text without comments, which has every character at the same place."""
     bare = plain(text)
-    for found in re.finditer(rf'"{re.escape(key)}"\s*:\s*("(?:[^"\\]|\\.)*"|null)', bare):
-        if bare[: found.start()].count("{") - bare[: found.start()].count("}") == 1:
-            return text[: found.start(1)] + json.dumps(value) + text[found.end(1) :]
+    place = _place(bare, json.dumps(key))
+    if place is not None:
+        return text[: place.start()] + json.dumps(value) + text[place.end() :]
     start = bare.index("{") + 1
     indent = re.match(r"\s*?\n([ \t]+)", text[start:])
     head = f"\n{indent[1]}" if indent is not None else ""
@@ -53,3 +55,18 @@ def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
     if is_empty:
         return text[:start] + pair + rest
     return text[:start] + pair + "," + (rest if head else f" {rest.lstrip()}")
+
+
+def _place(bare: str, key: str) -> re.Match[str] | None:
+    """The text (or null) that stands behind a key of the outermost object."""
+    depth, is_behind_key = 0, False
+    for token in _TOKEN.finditer(bare):
+        if is_behind_key and token[0] != ":":
+            return token if token[0][0] in '"n' else None
+        if token[0] in "{[":
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+        elif depth == 1 and token[0] == key and bare[token.end() :].lstrip().startswith(":"):
+            is_behind_key = True
+    return None

@@ -1,8 +1,11 @@
 """Which key is used, and what is said of it."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from north_lsp.providers.base import Failed, ModelRequest, UserMessage
 from north_lsp.providers.catalog import Catalog, catalog, credential_source, find_key, has_credential, load_catalog
@@ -125,3 +128,14 @@ def test_the_users_own_file_of_variables(tmp_path: Path) -> None:
     }
     path.write_bytes(b"\xff\xfe")
     assert read_env_file(path) == {}
+
+
+@given(st.text("ab#'\"= \n\\", max_size=20))
+def test_any_text_is_a_file_of_variables(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, ".env")
+        path.write_text(text)
+        assert all(name.isidentifier() and "\n" not in value for name, value in read_env_file(path).items())
+        plain = text.replace("'", "").replace("\n", "")
+        path.write_text(f"NAME='{plain}'\n")
+        assert read_env_file(path) == {"NAME": plain}

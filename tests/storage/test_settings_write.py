@@ -1,8 +1,12 @@
 """One setting is changed, and the rest of the file stays as its user wrote it."""
 
+import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings_write import SettingNotWritten, save_text_setting
@@ -51,3 +55,22 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "config" / "config.json").symlink_to(tmp_path / "dotfile.json")
     assert save(tmp_path, None) == '{"selectedModel": "m"}'
     assert (tmp_path / "config" / "config.json").is_symlink()
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text('a"\\{}:/*,', max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["selectedModel", "a", "{"]), inner),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.sampled_from(["selectedModel", "a", '"', "{", "/*"]), _VALUES), st.none() | st.integers(0, 4))
+def test_any_object_keeps_its_other_values(before: dict[str, object], indent: int | None) -> None:
+    with TemporaryDirectory() as folder:
+        if isinstance(before.get("selectedModel"), (str, type(None))):
+            after = save(Path(folder), json.dumps(before, indent=indent))
+            assert json.loads(after) == {**before, "selectedModel": "m"}
+        else:
+            with pytest.raises(SettingNotWritten):
+                save(Path(folder), json.dumps(before, indent=indent))
