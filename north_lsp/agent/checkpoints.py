@@ -108,6 +108,19 @@ class Checkpoints:
                 names |= {file.new_relative or file.relative: None for file in made.files if file.undoes}
         return list(names)
 
+    def unanswered(self) -> list[Checkpoint]:
+        """What was being applied, in the turn that was the last, when North ended before the model got a result."""
+        answered: set[str] = set()
+        found: list[Checkpoint] = []
+        for entry in reversed(self._conversation.active_path()):
+            if is_from_user(entry["type"], entry):
+                break
+            answered.add(str((entry.get("message") or {}).get("toolCallId")))
+            made = _read(entry, None) if entry["type"] == "checkpoint" and "toolCallId" in entry else None
+            if made is not None and made.status != "failed" and made.call_id not in answered:
+                found.insert(0, made)
+        return found
+
     async def _store(
         self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: dict[str, bytes], status: Status
     ) -> str:

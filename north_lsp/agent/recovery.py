@@ -1,9 +1,12 @@
 """Finishing what a killed process left half written in this project."""
 
+import hashlib
+import os
 from pathlib import Path
 
 import anyio.to_thread
 
+from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
@@ -11,6 +14,7 @@ from north_lsp.tools.texts import text_of
 from north_lsp.workspace.apply import apply
 from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.journal import EditorStep, editor_steps, recover, unfinished
+from north_lsp.workspace.text import OPEN_FLAGS
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
@@ -33,6 +37,30 @@ async def recover_project(journals: Path, workspace: Workspace, documents: Docum
             if stuck:
                 told.append(f"these files were changed since and were left as they are: {', '.join(stuck)}")
     return told
+
+
+def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
+    """What the model is told of edits that it got no result of: whether they stand."""
+    told: list[str] = []
+    for one in checkpoints.unanswered():
+        names = ", ".join(file.new_relative or file.relative for file in one.files)
+        now = [_digest(file.target) for file in one.files]
+        if now == [file.after for file in one.files]:
+            stands = "it was applied, the files are as it proposed"
+        elif [_digest(file.path) for file in one.files] == [file.before for file in one.files]:
+            stands = "it was not applied, the files are as they were before"
+        else:
+            stands = "read the files before you go on: they are neither as before nor as it proposed"
+        told.append(f"[North was interrupted during the edit of {names}; {stands}]")
+    return told
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 async def _text(step: EditorStep, workspace: Workspace) -> str | None:

@@ -36,7 +36,7 @@ from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.model_notices import clamped, obstacles
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Stopped
-from north_lsp.agent.recovery import recover_project
+from north_lsp.agent.recovery import interrupted_edits, recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.shell_setup import make_runner
@@ -583,6 +583,7 @@ class Session:
             if self._recovered:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
+            self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))

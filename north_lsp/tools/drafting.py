@@ -228,7 +228,11 @@ class Draft:
         """By where the path leads and by how it was spelled, however the names are written."""
         patterns = {_folded(pattern): pattern for pattern in self.workspace.edits.protected}
         relative = resolved.path.relative_to(resolved.root).as_posix()
-        names = (_folded(relative), _folded(os.path.normpath(spelled).removeprefix(f"{resolved.root}/")))
+        as_spelled = os.path.normpath(spelled).removeprefix(f"{resolved.root}/")
+        inside = not (os.path.isabs(as_spelled) or as_spelled.startswith(".."))
+        if inside and self.workspace.ignore[resolved.root].closed(as_spelled):
+            raise ToolError("IGNORED", f"{as_spelled} is named by .northignore", "the user keeps it closed to tools")
+        names = (_folded(relative), _folded(as_spelled))
         found = next(filter(None, (any_matches(patterns, name) for name in names)), None)
         pattern = patterns[found] if found is not None else None
         if pattern is not None:

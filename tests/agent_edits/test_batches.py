@@ -148,3 +148,16 @@ async def test_the_users_protected_names_hold_however_they_are_spelled(tmp_path:
     with pytest.raises(ToolError) as caught:
         await world.prepare("edit_create_file", path=path, content="x")
     assert caught.value.code == "DENIED"
+
+
+@pytest.mark.parametrize("path", ["closed/x", "open/../closed/x", "alias/x"])
+async def test_closed_files_are_not_written_through_links_either(tmp_path: Path, path: str) -> None:
+    world = World(tmp_path)
+    world.write("open/y", "y\n")
+    world.write("hidden/y", "y\n", shown=False)
+    world.write(".northignore", "closed\nhidden\n", shown=False)
+    (world.root / "closed").symlink_to("open")
+    (world.root / "alias").symlink_to("hidden")
+    with pytest.raises(ToolError) as caught:
+        await world.prepare("edit_create_file", path=path, content="x")
+    assert caught.value.code == "IGNORED"

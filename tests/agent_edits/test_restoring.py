@@ -7,6 +7,7 @@ import pytest
 
 from north_lsp.agent import restoring
 from north_lsp.agent.overview import Totals, totals
+from north_lsp.agent.recovery import interrupted_edits
 from north_lsp.agent.undoing import Plan, Undoing
 from north_lsp.errors import ToolError
 from tests.support.edits import World
@@ -118,3 +119,23 @@ async def test_an_undo_of_which_the_model_does_not_know_is_in_the_log(world: Wor
     assert world.checkpoints.unsaid() == ["a.txt"]
     world.say("go on")
     assert world.checkpoints.unsaid() == []
+
+
+async def test_the_model_hears_whether_an_edit_stands_that_north_did_not_survive(world: World) -> None:
+    """As after a kill behind the writing and before the result: the checkpoint is there, the result is not."""
+    await third(world, "a.txt")
+    (told,) = interrupted_edits(world.checkpoints)
+    assert "a.txt; it was applied" in told
+    world.write("a.txt", TEXT)
+    assert "it was not applied" in interrupted_edits(world.checkpoints)[0]
+    world.write("a.txt", "else\n")
+    assert "read the files" in interrupted_edits(world.checkpoints)[0]
+    message = {"role": "toolResult", "toolCallId": "call", "content": []}
+    world.conversation.append("message", message=message)
+    assert interrupted_edits(world.checkpoints) == []
+
+
+async def test_what_was_interrupted_is_said_once(world: World) -> None:
+    await third(world, "a.txt")
+    world.say("go on")
+    assert interrupted_edits(world.checkpoints) == []

@@ -127,11 +127,14 @@ def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
     duration = time.perf_counter() - started
     now, other = other, now
     check(root, journals, now)
-    killed = recoveries = forward = halfway = 0
+    killed = recoveries = forward = halfway = rounds = 0
+    ways = {True: changes(root, old, new), False: changes(root, new, old)}
     while killed < count:
-        wanted = changes(root, now, other)
+        rounds += 1
+        wanted = ways[now is old]
         hit = child(partial(apply, wanted, roots, journals), chance.uniform(0, duration * 1.05))
         killed += hit == signal.SIGKILL
+        duration *= 1.02 if hit == signal.SIGKILL else 0.85  # a kill that comes too late shows nothing
         halfway += look(root) not in (now, other)
         if chance.random() < 0.25:
             recoveries += child(lambda: recover_all(journals), chance.uniform(0, duration / 10)) == signal.SIGKILL
@@ -140,7 +143,7 @@ def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
         if left == other:
             forward += 1
             now, other = other, now
-    return {"killed": killed, "halfway": halfway, "recoveries killed": recoveries, "applied": forward}
+    return {"rounds": rounds, "killed": killed, "halfway": halfway, "recoveries killed": recoveries, "applied": forward}
 
 
 def killing(number: int) -> None:
