@@ -88,7 +88,9 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
             providers = ProviderPool(options.environ, timeouts)
             tools = functools.partial(load_tools, settings.edits.variant)
-            fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
+            fallbacks = Fallbacks(
+                settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
+            )
             for problem in fallbacks.problems:
                 diagnostics.event("config_error", message=problem)
             environment = Environment(
