@@ -269,6 +269,10 @@ class Asking:
                 if await control.wait(min(left, 1.0)):
                     break
             outcome = "stopped" if control.aborted else "over"
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._report_recovery("cancelled by the user")
+            raise
         finally:
             control.finished()
             if step.shown and not first:
