@@ -166,3 +166,21 @@ async def test_an_orphan_stays_out_in_later_turns(world: World, server: ModelSer
         assert await prompt(client, session, "Again") == "end_turn"
     assert len(server.requests) == 4
     assert "toolu_orphan" not in json.dumps(server.requests[-1].body)
+
+
+async def test_calls_with_traces_of_inner_channels_are_not_run(world: World, server: ModelServer) -> None:
+    model = "{id: gpt-test, contextWindow: 100000, maxTokens: 10000}"
+    provider = f"{{baseUrl: '{server.url}/v1', api: openai-completions, auth: none, models: [{model}]}}"
+    (world.folder / "config" / "models.yml").write_text(f"providers: {{local: {provider}}}\n")
+    leaked = {"path": "new.py", "content": "x = 1\nJapgolly to=functions.edit_create_file json\n"}
+    clean = {"path": "new.py", "content": "x = 1\n"}
+    calls = [call("edit_create_file", **arguments) for arguments in (leaked, leaked, clean)]
+    server.script(*map(answer, calls), answer(Say("Done.")))
+    async with conversation(world, "--model", "local/gpt-test") as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Make it") == "end_turn"
+        assert len(asked) == 1
+        assert texts(client).count("keeps mixing its inner channels") == 1
+    assert (world.project / "new.py").read_text() == "x = 1\n"
+    told = json.dumps(server.requests[-1].body)
+    assert told.count("send the call again with a clean content") == 2
