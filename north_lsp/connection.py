@@ -103,7 +103,9 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
-            fallbacks = Fallbacks(settings.retry_fallback_chains, known, providers)
+            fallbacks = Fallbacks(
+                settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
+            )
             for problem in (*fallbacks.problems, *settings.shell.problems):
                 diagnostics.event("config_error", message=problem)
             discoverer = Discoverer(

@@ -13,6 +13,7 @@ from north_lsp.agent.events import (
     CallProposes,
     CallReady,
     CallRunning,
+    CallTitled,
     CommandInfo,
     CommandsChanged,
     Event,
@@ -123,9 +124,12 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return []
         case ThoughtDelta(message_id, text):
             return [_chunk("agent_thought_chunk", message_id, text)]
-        case CallNamed(call_id, tool, kind, title):
+        case CallNamed(call_id, tool, kind, title, group):
             named = {"toolCallId": call_id, "title": title, "name": tool, "kind": kind, "status": "pending"}
-            return [{"sessionUpdate": "tool_call", **named}]
+            meta = {"_meta": {"north": {"group": group}}} if group else {}
+            return [{"sessionUpdate": "tool_call", **named, **meta}]
+        case CallTitled(call_id, title):
+            return [_call(call_id, title=title)]
         case CallReady(call_id, title, arguments, places):
             located = {"locations": _locations(places)} if places else {}
             return [_call(call_id, title=title, rawInput=dict(arguments), **located)]

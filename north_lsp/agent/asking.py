@@ -15,8 +15,9 @@ from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.context import build_request
 from north_lsp.agent.deltas import DeltaMerger
+from north_lsp.agent.edit_guard import StreamingCall, cannot_apply
 from north_lsp.agent.estimates import estimated_usage
-from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, FellBack, Notice, RetryEnded, Retrying
+from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, CallTitled, FellBack, Notice, RetryEnded, Retrying
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.images import has_images, with_images
 from north_lsp.agent.retry import GiveUp, Retries, Wait
@@ -41,6 +42,7 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.storage.entries import new_entry_id
+from north_lsp.tools.base import ReadTool
 
 _PARTIAL_SECONDS = 2.0
 _CANCELLED_MARK = "[Cancelled]"
@@ -71,6 +73,9 @@ class _Streamed:
     began: bool = False
     delivered: bool = False
     broke_in_file: bool = False
+    calls: dict[int, StreamingCall] = field(default_factory=dict)
+    group: str = ""  # the first of the neighbouring calls that only read
+    cut_short: bool = False  # by North: a call that cannot succeed was still coming
 
     def message(self) -> AssistantMessage:
         return AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
@@ -230,6 +235,9 @@ class Asking:
                             end = renamed
                             break
                         await self._take(renamed, streamed, merger)
+                        if streamed.cut_short:
+                            end = Done("toolUse", replace(streamed.message(), stop_reason="toolUse"))
+                            break
                 streamed.broke_in_file = self._files.in_block and not isinstance(end, Done)
                 if rest := await self._files.finish():
                     await merger.add(rest, thinking=False)
@@ -267,6 +275,10 @@ class Asking:
                 if await control.wait(min(left, 1.0)):
                     break
             outcome = "stopped" if control.aborted else "over"
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._report_recovery("cancelled by the user")
+            raise
         finally:
             control.finished()
             if step.shown and not first:
@@ -293,8 +305,11 @@ class Asking:
                 call = ToolCall(id, name, {}, _NOT_COMPLETE)
                 tool = self._state.tools.find(name)
                 kind = tool.kind if tool is not None else "other"
-                await self._state.editor.show(CallNamed(id, one_line(name), kind, self._calls.title(call)))
+                title = self._calls.title(call)
+                streamed.group = (streamed.group or id) if isinstance(tool, ReadTool) else ""
+                await self._state.editor.show(CallNamed(id, one_line(name), kind, title, streamed.group))
                 blocks[index] = call
+                streamed.calls[index] = StreamingCall(id, tool, title=title)
             case BlockEnd(index, block):
                 blocks[index] = block
                 if isinstance(block, ToolCall):
@@ -302,13 +317,38 @@ class Asking:
                     title = self._calls.title(block)
                     places = self._calls.places(block)
                     await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
-            case CallDelta():
-                pass
+            case CallDelta(index, json):
+                arriving = streamed.calls.get(index)
+                if arriving is not None and arriving.take(json):
+                    await self._look_ahead(arriving, index, streamed, merger)
         now = time.monotonic()
         if now - streamed.saved_at >= _PARTIAL_SECONDS:
             streamed.saved_at = now
             message = self._log_form(streamed.message(), "aborted", round((now - streamed.started) * 1000))
             await anyio.to_thread.run_sync(self._state.conversation.save_partial, message, streamed.entry_id)
+
+    async def _look_ahead(self, call: StreamingCall, index: int, streamed: _Streamed, merger: DeltaMerger) -> None:
+        """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
+        state, block = self._state, streamed.blocks[index]
+        if not isinstance(block, ToolCall):
+            return
+        known = replace(block, arguments=call.partial.settled)
+        title = self._calls.title(known)
+        if title != call.title:
+            call.title = title
+            await merger.flush()
+            await state.editor.show(CallTitled(call.id, title))
+        if not state.settings.turns.stream_guard or state.mode != "agent":
+            return
+        earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
+        if self._files.has_unsettled or (error := await cannot_apply(call, earlier, state.workspace)) is None:
+            return
+        state.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
+        self._calls.foresee(call.id, error)
+        streamed.blocks[index] = replace(known, problem=None)
+        streamed.cut_short = True
+        await merger.flush()
+        await state.editor.show(CallReady(call.id, title, dict(known.arguments)))
 
     async def _prose(self, text: str, merger: DeltaMerger) -> str:
         """What of the answer's text is shown as such: not the files that are written in it."""

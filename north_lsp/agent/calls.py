@@ -13,18 +13,22 @@ from north_lsp.agent.arguments import repaired
 from north_lsp.agent.commands import run_command
 from north_lsp.agent.digests import shortened
 from north_lsp.agent.edits import review_edit
-from north_lsp.agent.events import CallEnded, CallRunning
+from north_lsp.agent.events import CallEnded, CallRunning, Notice
 from north_lsp.agent.images import PREFIX
 from north_lsp.agent.jobs import run_job
-from north_lsp.agent.repetition import Repetition
+from north_lsp.agent.leaks import leak_in, may_leak, patch_before, texts_of
+from north_lsp.agent.repetition import Repetition, with_note
 from north_lsp.agent.results import Result, StopTurn, failed, ok
 from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line, titled, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, ToolCall
 from north_lsp.tools.base import JobTool, Location, Output, ReadTool, ShellTool, WriteTool
+from north_lsp.tools.texts import resolve_open, text_of
 
 _MAX_PARALLEL = 8
+_LEAKS_TOLD = 2
+_LEAK_SHOWN = 60
 
 
 class Calls:
@@ -35,6 +39,8 @@ class Calls:
         self._results: dict[str, Result] = {}
         self._finishing = anyio.Lock()
         self._repetition = Repetition()
+        self._foreseen: dict[str, ToolError] = {}
+        self._leaks = 0
 
     @property
     def is_stuck(self) -> bool:
@@ -75,6 +81,10 @@ class Calls:
         for call in calls:
             self._results[call.id] = self._failure(call, ToolError("CANCELLED", f"not run: {reason}"))
         await self._finish(list(calls))
+
+    def foresee(self, call_id: str, error: ToolError) -> None:
+        """A call that is known to fail before it is run."""
+        self._foreseen[call_id] = error
 
     def keep(self, call_id: str, result: Result) -> None:
         """A call's result, to be stored even if the turn is cancelled at this moment."""
@@ -177,7 +187,47 @@ class Calls:
 
     async def _run(self, call: ToolCall) -> Result:
         if call.problem is not None:
-            raise ToolError("INVALID_INPUT", call.problem, "send the call again with complete arguments")
+            hint = "send the call again with complete arguments, in smaller steps if they are long"
+            raise ToolError("INVALID_INPUT", call.problem, hint)
+        if (foreseen := self._foreseen.pop(call.id, None)) is not None:
+            raise foreseen
+        call, note = await self._without_leak(call)
+        result = await self._run_checked(call)
+        return result if note is None else replace(result, text=with_note(result.text, note))
+
+    async def _without_leak(self, call: ToolCall) -> tuple[ToolCall, str | None]:
+        """The call, or what can be kept of it. Raises ToolError for one with a trace of the model's inner channels."""
+        state = self._state
+        if not may_leak(state.model.id):
+            return call, None
+        for name, text in texts_of(call.arguments):
+            leak = leak_in(text)
+            if leak is None or await self._stands_there(call, text[leak:].split("\n")[0][:_LEAK_SHOWN]):
+                continue
+            state.diagnostics.event("channel_leak", toolName=call.name, field=name)
+            if call.name == "edit_patch" and (kept := patch_before(text, leak)) is not None:
+                note = "a later part of the patch held text of another channel and was left out: send that part again"
+                return replace(call, arguments={**call.arguments, name: kept}), note
+            self._leaks += 1
+            if self._leaks == _LEAKS_TOLD:
+                told = (
+                    f"{state.model.title} keeps mixing its inner channels into its calls; another model may do better"
+                )
+                await state.editor.show(Notice("warning", told))
+            problem = f"{name} holds text that belongs to another channel ({one_line(text[leak:], _LEAK_SHOWN)})"
+            raise ToolError("INVALID_INPUT", problem, f"send the call again with a clean {name}")
+        return call, None
+
+    async def _stands_there(self, call: ToolCall, marker: str) -> bool:
+        """The file that the call is about has that text already: it is meant."""
+        try:
+            resolved = await resolve_open(str(call.arguments["path"]), self._state.workspace)
+            text, _ = await text_of(resolved.path, self._state.workspace)
+        except (KeyError, ToolError):
+            return False
+        return marker.split(maxsplit=1)[0] in text.text
+
+    async def _run_checked(self, call: ToolCall) -> Result:
         tool, args = self._state.tools.check(call.name, self._repaired(call), self._state.mode)
         with self._state.diagnostics.timed_tool(call) as outcome:
             match tool:

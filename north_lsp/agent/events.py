@@ -33,11 +33,20 @@ class ThoughtDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallNamed:
-    """The model has named a tool; its arguments are still coming."""
+    """The model has named a tool; its arguments are still coming. Neighbouring calls of one `group` only read."""
 
     call_id: str
     tool: str
     kind: Kind
+    title: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTitled:
+    """What the call is about is known better now."""
+
+    call_id: str
     title: str
 
 
@@ -238,6 +247,7 @@ Event = (
     | AnswerDelta
     | ThoughtDelta
     | CallNamed
+    | CallTitled
     | CallReady
     | CallProposes
     | CallRunning

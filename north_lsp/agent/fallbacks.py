@@ -1,11 +1,13 @@
 """Which model answers when another one cannot, as the user's settings say; shared by all sessions of a process."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from north_lsp.providers.base import ErrorKind, Failed, Provider
 from north_lsp.providers.catalog import Catalog, MissingCredential, Model, UnknownModel
 from north_lsp.providers.pool import ProviderPool
+from north_lsp.storage.settings import RevertPolicy
 
 _COOL_DOWN_SECONDS = 300.0
 _KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded", "quota_exhausted"})
@@ -13,7 +15,7 @@ _KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded",
 
 class Fallbacks:
     """`chains` maps a model's selector or alias to the selectors to try instead, in order. A model that failed is left
-    alone until its vendor's hint, or for five minutes."""
+    alone until its vendor's hint, or for five minutes, or for good if `revert` says so."""
 
     def __init__(
         self,
@@ -21,9 +23,11 @@ class Fallbacks:
         catalog: Catalog,
         providers: ProviderPool,
         now: Callable[[], float] = time.monotonic,
+        revert: RevertPolicy = "cooldown-expiry",
     ) -> None:
         self._providers = providers
         self._now = now
+        self._revert = revert
         self._cooling: dict[str, float] = {}
         self._chains: dict[str, list[Model]] = {}
         self.problems: list[str] = []
@@ -44,7 +48,7 @@ class Fallbacks:
         if failure.kind not in _KINDS:
             return None
         wait = (failure.retry_after_ms or 0) / 1000 or _COOL_DOWN_SECONDS
-        self._cooling[model.selector] = self._now() + wait
+        self._cooling[model.selector] = self._now() + wait if self._revert != "never" else math.inf
         for other in self._chain(model):
             if self._is_cooling(other):
                 continue

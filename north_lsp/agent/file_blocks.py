@@ -7,12 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import anyio
 import anyio.to_thread
 
 from north_lsp.agent.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Prose
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.edits import review_edit
 from north_lsp.agent.events import CallEnded, CallNamed, CallReady, CallRunning
+from north_lsp.agent.leaks import leak_in, may_leak
 from north_lsp.agent.prompts import render
 from north_lsp.agent.results import Result, failed
 from north_lsp.agent.state import TurnState
@@ -46,6 +48,8 @@ class _Block:
     text: str = ""
     more: list[str] = field(default_factory=list)  # of the message that is arriving
     lines: int = 0
+    size: int = 0  # in bytes, of what has arrived
+    next_report: int = 0  # in lines
     continuations: int = 0
     appends: bool = False
     staging: Path | None = None
@@ -86,6 +90,11 @@ class FileBlocks:
     def in_block(self) -> bool:
         """The text that arrives belongs to a file."""
         return self._current is not None and self._current.refusal is None
+
+    @property
+    def has_unsettled(self) -> bool:
+        """Files have arrived that are not reviewed yet."""
+        return bool(self._finished) or self._open is not None or self._current is not None
 
     def begin(self, entry_id: str) -> None:
         """A new answer begins, or the same one again."""
@@ -169,12 +178,17 @@ class FileBlocks:
         block.file = os.fdopen(os.open(block.staging, _STAGING, 0o600), "wb")
 
     async def _text(self, block: _Block, text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        block.size += len(data)
+        if block.size > _MAX_BYTES:
+            return  # too long: what has been kept so far is told as such at the end
         block.more.append(text)
-        before, block.lines = block.lines, block.lines + text.count("\n")
+        block.lines += text.count("\n")
         if block.file is not None and not block.continuations:
-            block.file.write(text.encode("utf-8", "replace"))
+            block.file.write(data)
             block.file.flush()
-        if block.lines // _LINES_A_REPORT != before // _LINES_A_REPORT or before == 0:
+        if block.lines >= block.next_report:
+            block.next_report = block.lines + max(_LINES_A_REPORT, block.lines // 5)
             await self._state.editor.show(CallRunning(block.id, f"{block.lines} lines"))
 
     # -- after the answer --------------------------------------------------------------------------------------------
@@ -187,7 +201,7 @@ class FileBlocks:
         block = self._open
         if block is None:
             return not all(outcomes)
-        if block.continuations >= _MAX_CONTINUATIONS:
+        if block.continuations >= _MAX_CONTINUATIONS or block.size > _MAX_BYTES:
             self._open = None
             return not await self._decide(block, complete=False)
         block.continuations += 1
@@ -242,7 +256,14 @@ class FileBlocks:
     async def _change(self, block: _Block) -> FileChange:
         resolved, workspace = block.resolved, self._state.workspace
         assert resolved is not None
-        if len(block.text.encode("utf-8", "replace")) > _MAX_BYTES:
+        leak = leak_in(block.text) if may_leak(self._state.model.id) else None
+        if leak is not None:
+            raise ToolError(
+                "INVALID_INPUT",
+                f"the content holds text that belongs to another channel ({one_line(block.text[leak:], 60)})",
+                "write the file again without it",
+            )
+        if block.size > _MAX_BYTES:
             raise ToolError("TOO_LARGE", f"a file block may have {_MAX_BYTES >> 20} MB")
         old, form, content = None, TextForm(), block.text
         unsaved = await workspace.read_unsaved(resolved.path)

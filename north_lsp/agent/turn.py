@@ -1,17 +1,25 @@
 """One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left whole."""
 
+import re
+
 import anyio
 
 from north_lsp.agent.asking import Asking, ModelFailed
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.events import Notice
 from north_lsp.agent.file_blocks import FileBlocks
+from north_lsp.agent.prompts import render
 from north_lsp.agent.queue import Stopped
 from north_lsp.agent.results import StopTurn
 from north_lsp.agent.spending import LimitReached
 from north_lsp.agent.state import TurnState
 from north_lsp.providers.base import AssistantMessage, ToolCall
 
+_TOO_LONG = 3
+_CUT = "the answer reached the model's length limit; `/continue` goes on with it"
+_SHOWN_EDIT = re.compile(  # a fenced block that names a file: behind the marks, or in the line before
+    r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
+)
 _STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
 _LIMIT = "the turn was ended after {} requests; say `go on` to continue it"
 
@@ -25,19 +33,28 @@ class Turn:
         self._files = FileBlocks(state, self._calls)
         self._asking = Asking(state, self._calls, self._files)
         self._unfinished: list[ToolCall] = []
+        self._reminded = False
 
     async def run(self) -> Stopped:
         """Until the model stops or the caller cancels. Raises ModelFailed."""
         state = self._state
         was_empty = False
+        too_long = 0
         try:
             for _ in range(state.settings.turns.max_requests):
                 answer = await self._ask()
                 self._unfinished = list(answer.calls)
+                if answer.stop_reason == "refusal":
+                    await self._files.give_up()
+                    return await self._stopped(answer)
                 go_on = await self._files.settle()
                 if answer.calls:
                     await state.status.set("running_tools")
                     await self._calls.run(answer.calls)
+                    if answer.stop_reason == "length":
+                        too_long += 1
+                        if too_long > _TOO_LONG:
+                            return await self._stopped(answer)
                     if self._calls.is_stuck:
                         await state.editor.show(Notice("warning", _STUCK))
                         return "end_turn"
@@ -47,6 +64,8 @@ class Turn:
                     for word in said:
                         await state.say(word)
                 if not said and not answer.calls and not go_on:
+                    if self._is_to_be_reminded(answer):
+                        continue
                     if answer.blocks or answer.stop_reason != "stop":
                         return await self._stopped(answer)
                     if was_empty:
@@ -61,6 +80,19 @@ class Turn:
         await state.editor.show(Notice("warning", _LIMIT.format(state.settings.turns.max_requests)))
         return "max_turn_requests"
 
+    def _is_to_be_reminded(self, answer: AssistantMessage) -> bool:
+        """The model shows an edit in its answer and makes none, where the user wants that to be said; once."""
+        state = self._state
+        if self._reminded or not state.settings.turns.nudge_unapplied_code or state.mode != "agent":
+            return False
+        if answer.stop_reason != "stop" or _SHOWN_EDIT.search(answer.text) is None:
+            return False
+        self._reminded = True
+        content = [{"type": "text", "text": render("nudge_edit")}]
+        message = {"role": "user", "content": content, "attribution": "north", "timestamp": state.milliseconds()}
+        state.conversation.append("message", message=message)
+        return True
+
     async def _ask(self) -> AssistantMessage:
         try:
             return await self._asking.ask()
@@ -71,6 +103,7 @@ class Turn:
     async def _stopped(self, answer: AssistantMessage) -> Stopped:
         match answer.stop_reason:
             case "length":
+                await self._state.editor.show(Notice("info", _CUT))
                 return "max_tokens"
             case "refusal":
                 self._forget_refused()

@@ -69,7 +69,9 @@ class Registry:
             raise ToolError(
                 "TOO_LARGE",
                 f"the arguments of {name} are {size} bytes; at most {MAX_ARGUMENT_BYTES} are accepted",
-                "make several smaller edits",
+                "write the file in your answer, between <NORTH_FILE> tags, or make several smaller edits"
+                if tool.approval == "write"
+                else "send less at once",
             )
         try:
             return tool, tool.args.model_validate(arguments)

@@ -248,3 +248,19 @@ async def test_attempts_are_told_as_events(world: World, server: ModelServer) ->
     assert (heard[0]["attempt"], heard[0]["maxAttempts"]) == (1, 3)
     assert (heard[2]["success"], heard[2]["attempt"]) == (True, 1)
     assert not [entry for entry in entries(world) if entry["type"] == "auto_retry_start"]
+
+
+async def test_a_cancelled_wait_is_told_as_the_end_of_the_attempts(world: World, server: ModelServer) -> None:
+    configure(world, **{"retry.requestMaxRetries": 0, "retry.baseDelayMs": 100_000})
+    server.script(fail(529, "overloaded_error", "overloaded"))
+    async with listening(world) as (client, session):
+        first = await start(client, session, "first")
+        await client.wait(lambda message: message.get("params", {}).get("event") == "auto_retry_tick")
+        assert (await ask(client, session, "state/get"))["isRetrying"] is True
+        await client.notify("session/cancel", {"sessionId": session})
+        assert (await client.answer(first))["stopReason"] == "cancelled"
+        heard = events(client)
+    ended = next(event for event in heard if event["event"] == "auto_retry_end")
+    assert (ended["success"], ended["finalError"]) == (False, "cancelled by the user")
+    states = [event["state"] for event in heard if event["event"] == "state_changed"]
+    assert states == ["preparing", "streaming", "retrying", "cancelling", "idle"]

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import EditSettings, Settings, SettingsError, load_settings
+from north_lsp.storage.settings import EditSettings, Settings, SettingsError, TurnSettings, load_settings
 
 
 def write(store: Locations, text: str) -> Path:
@@ -62,3 +62,24 @@ def test_edit_settings_that_make_no_sense_are_named(store: Locations, text: str)
     write(store, text)
     with pytest.raises(SettingsError, match="line 1"):
         load_settings(store)
+
+
+def test_settings_of_turns_are_read_and_kept_within_their_limits(store: Locations) -> None:
+    path = write(
+        store,
+        '{"turn": {"maxRequests": 5, "nudgeUnappliedCode": true}, "stream.flushMs": 100, "edits.streamGuard": false,'
+        ' "queue": {"defaultBehavior": "steer", "steeringMode": "all", "followUpMode": "all", "interruptMode": "wait"},'
+        ' "cost": {"sessionLimitUsd": 2, "dayLimitUsd": 0.5}, "retry.fallbackRevertPolicy": "never"}',
+    )
+    wanted = TurnSettings(5, True, 100, False, "steer", "all", "all", "wait", 2.0, 0.5, "never")
+    assert load_settings(store).turns == wanted
+    for key, value, problem in (
+        ("turn.maxRequests", "0", "has to be from 1 to 10000, not 0"),
+        ("stream.flushMs", "9", "has to be from 10 to 250, not 9"),
+        ("queue.interruptMode", '"now"', "has to be one of immediate, wait"),
+        ("cost.dayLimitUsd", "-1", "has to be a number, 0 or more"),
+        ("cost.dayLimitUsd", "1e999", "has to be a number, 0 or more"),
+    ):
+        path.write_text(f'{{"{key}": {value}}}')
+        with pytest.raises(SettingsError, match=problem):
+            load_settings(store)

@@ -1,0 +1,55 @@
+"""Traces of a model's inner channels in what it writes (`to=functions.…`), as models of the OpenAI family leave them.
+Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+_MARK = re.compile(r"to=functions\.[A-Za-z_]\w*")
+_BEFORE = re.compile(
+    r"(?:(?:Japgolly|Jsii_commentary|Jsii|changedFiles|RTLU)\W{0,3}"
+    r"|\b(?:analysis|assistant|commentary|user)\W{0,3}"
+    r"|[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff]{2,}\s{0,3})\Z"
+)
+_REACH = 60
+_FAMILY = re.compile(r"(?:^|/)(?:gpt|chatgpt|o\d|codex)|gpt-oss", re.IGNORECASE)
+_OPERATION = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |diff --git |--- (?!$))", re.MULTILINE)
+
+
+def may_leak(model_id: str) -> bool:
+    return _FAMILY.search(model_id) is not None
+
+
+def leak_in(text: str) -> int | None:
+    """Where a leaked marker stands; None if there is none, or if it may well be meant."""
+    for found in _MARK.finditer(text):
+        if _BEFORE.search(text, max(found.start() - _REACH, 0), found.start()):
+            return found.start()
+    return None
+
+
+def texts_of(arguments: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """All texts in a call's arguments, with the names of their places."""
+    for key, value in arguments.items():
+        yield from _texts(value, f"{prefix}{key}")
+
+
+def _texts(value: object, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        yield from texts_of(value, f"{name}.")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{name}[{index}]")
+
+
+def patch_before(text: str, leak: int) -> str | None:
+    """The operations of a patch that stand before the one with the leak; None if there are none."""
+    starts = [found.start() for found in _OPERATION.finditer(text) if found.start() <= leak]
+    if "*** Begin Patch" not in text:
+        whole = [start for start in starts if text.startswith("diff --git", start)]
+        starts = whole or starts
+    if len(starts) < 2:
+        return None
+    kept = text[: starts[-1]]
+    return f"{kept}*** End Patch\n" if "*** Begin Patch" in text else kept
