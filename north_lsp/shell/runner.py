@@ -241,7 +241,7 @@ class CommandRunner:
             await end_tree(partial(find_tree, None, mark), 0.0) if ended.gone else None
         if not left:
             self._marks.discard(mark)
-        moved = cwd is None and after != here and self._options.persistent
+        moved = cwd is None and after != here and self._options.persistent and place != "own"
         if moved:
             self._cwd = after
         duration = round((time.monotonic() - started) * 1000)
