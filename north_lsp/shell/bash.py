@@ -142,7 +142,10 @@ class Bash:
         sandbox: Mapping[str, Any] | None,
         output: Callable[[], tuple[int, int]],
     ) -> "Bash":
-        master, tty = output()
+        try:
+            master, tty = output()
+        except OSError:  # no terminal to be had: a pipe does it as well
+            master, tty = os.pipe()
         stdin_read, stdin_write = os.pipe()
         control_read, control_write = os.pipe()
         ours, theirs = (master, stdin_write, control_read), (tty, stdin_read, control_write)
