@@ -13,6 +13,8 @@ EXTENSION_METHODS = (
     "_north/checkpoints/list",
     "_north/checkpoints/restore",
     "_north/costs/get",
+    "_north/permissions/list",
+    "_north/permissions/revoke",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/steer",

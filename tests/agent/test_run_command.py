@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -113,9 +114,12 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
             Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
             nothing, nothing, Steering(), nothing, nothing, nothing, Artifacts(folder / "artifacts"), settings,
         )  # fmt: skip
-        yield Shell(state, editor, world, log)
-        await runner.end_all(0.1)
-        background.cancel_scope.cancel()
+        try:
+            yield Shell(state, editor, world, log)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await runner.end_all(0.1)
+            background.cancel_scope.cancel()
     log.close()
 
 
@@ -286,4 +290,4 @@ async def test_progress_tells_the_time(tmp_path: Path) -> None:
     async with shell(tmp_path) as one:
         await one.call(command="echo here; sleep 1.3", timeout=30)
         texts = [event.output or "" for event in one.editor.shown if isinstance(event, CallRunning)]
-        assert any(text.startswith("here\n[1 s of at most 30 s]") for text in texts)
+        assert any(re.fullmatch(r"here\n\[\d+ s of at most 30 s\]", text) for text in texts), texts
