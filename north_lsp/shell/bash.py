@@ -35,7 +35,7 @@ from north_lsp.shell.cutting import Cutter
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
 from north_lsp.shell.sandbox import InForce
-from north_lsp.shell.tree import MARK, children_of, end_now, send
+from north_lsp.shell.tree import MARK, children_of, end_now, is_asleep, send
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _START_SECONDS = 10.0
@@ -46,6 +46,7 @@ _MARK_SECONDS = 0.25
 _IDLE_SECONDS = 0.25
 _DRAIN_SECONDS = 2.0
 _POLL_SECONDS = 0.01
+_REST_SECONDS = 0.3
 _CHILDLESS_SECONDS = 0.1
 _READ = 65_536
 _READS_AT_ONCE = 32
@@ -212,6 +213,15 @@ class Bash:
 
     def strange_descriptors(self) -> bool:
         """Whether a command left descriptors open in the shell itself (`exec 5>file`)."""
+        if not self._has_strange_descriptors():
+            return False
+        # Bash has reported, but may still have to close what it kept aside for that: what counts is what it rests with.
+        until = time.monotonic() + _REST_SECONDS
+        while not is_asleep(self.pid) and time.monotonic() < until:
+            time.sleep(0.001)
+        return self._has_strange_descriptors()
+
+    def _has_strange_descriptors(self) -> bool:
         try:
             names = os.listdir(f"/proc/{self.pid}/fd")
         except OSError:
