@@ -237,7 +237,7 @@ async def test_the_user_runs_a_command_while_a_turn_runs(world: World, server: M
         server.script(answer(waiting), answer(say("ok")))
         blocks = [{"type": "text", "text": "go"}]
         running = await client.start_request("session/prompt", {"sessionId": id, "prompt": blocks})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not (world.project / "begun").exists():
                 await asyncio.sleep(0.01)
             assert (await prompt(client, id, "!echo beside; touch go"))["stopReason"] == "end_turn"
