@@ -28,6 +28,8 @@ EXTENSION_METHODS = (
     "_north/queue/edit",
     "_north/queue/list",
     "_north/queue/withdraw",
+    "_north/permissions/list",
+    "_north/permissions/revoke",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/state/get",

@@ -35,7 +35,7 @@ from north_lsp.shell.cutting import Cutter
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
 from north_lsp.shell.sandbox import InForce
-from north_lsp.shell.tree import MARK, children_of, end_now, send
+from north_lsp.shell.tree import MARK, children_of, end_now, is_asleep, send
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _START_SECONDS = 10.0
@@ -46,8 +46,7 @@ _MARK_SECONDS = 0.25
 _IDLE_SECONDS = 0.25
 _DRAIN_SECONDS = 2.0
 _POLL_SECONDS = 0.01
-_SETTLING_LOOKS = 20
-_SETTLING_SECONDS = 0.001
+_REST_SECONDS = 0.3
 _CHILDLESS_SECONDS = 0.1
 _READ = 65_536
 _READS_AT_ONCE = 32
@@ -144,7 +143,10 @@ class Bash:
         sandbox: Mapping[str, Any] | None,
         output: Callable[[], tuple[int, int]],
     ) -> "Bash":
-        master, tty = output()
+        try:
+            master, tty = output()
+        except OSError:  # no terminal to be had: a pipe does it as well
+            master, tty = os.pipe()
         stdin_read, stdin_write = os.pipe()
         control_read, control_write = os.pipe()
         ours, theirs = (master, stdin_write, control_read), (tty, stdin_read, control_write)
@@ -210,30 +212,21 @@ class Bash:
             return None
 
     def strange_descriptors(self) -> bool:
-        """Whether a command left descriptors open in the shell itself (`exec 5>file`, a coprocess)."""
-        for _ in range(_SETTLING_LOOKS):
-            strange = self._strange()
-            if not strange:
-                return False
-            if any(not self._is_closed_on_exec(name) for name in strange):
-                return True
-            time.sleep(_SETTLING_SECONDS)  # what bash puts aside while it reports is gone in a moment
-        return True
+        """Whether a command left descriptors open in the shell itself (`exec 5>file`)."""
+        if not self._has_strange_descriptors():
+            return False
+        # Bash has reported, but may still have to close what it kept aside for that: what counts is what it rests with.
+        until = time.monotonic() + _REST_SECONDS
+        while not is_asleep(self.pid) and time.monotonic() < until:
+            time.sleep(0.001)
+        return self._has_strange_descriptors()
 
-    def _strange(self) -> list[str]:
+    def _has_strange_descriptors(self) -> bool:
         try:
             names = os.listdir(f"/proc/{self.pid}/fd")
         except OSError:
             return []
         return [name for name in names if int(name) not in (0, 1, 2, TTY_FD, CONTROL_FD, 255)]
-
-    def _is_closed_on_exec(self, name: str) -> bool:
-        try:
-            lines = Path(f"/proc/{self.pid}/fdinfo/{name}").read_text().splitlines()
-        except OSError:
-            return True
-        flags = next((line.split()[1] for line in lines if line.startswith("flags:")), "0")
-        return bool(int(flags, 8) & os.O_CLOEXEC)
 
     def kill(self) -> None:
         """End the shell and everything below it, now. Idempotent, never raises."""

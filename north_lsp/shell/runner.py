@@ -241,7 +241,7 @@ class CommandRunner:
             await end_tree(partial(find_tree, None, mark), 0.0) if ended.gone else None
         if not left:
             self._marks.discard(mark)
-        moved = cwd is None and after != here and self._options.persistent
+        moved = cwd is None and after != here and self._options.persistent and place != "own"
         if moved:
             self._cwd = after
         duration = round((time.monotonic() - started) * 1000)
@@ -310,8 +310,9 @@ class CommandRunner:
         async with anyio.create_task_group() as tasks:
             for mark in marks:
                 tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
-        for bash in shells:
-            await _end(bash)
+        async with anyio.create_task_group() as tasks:
+            for bash in shells:
+                tasks.start_soon(_end, bash)
         if self._folder is not None:
             folder, self._folder = self._folder, None
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))

@@ -99,6 +99,15 @@ def _parent_and_group(pid: int) -> tuple[int, int] | None:
     return None if fields[0] in "ZX" else (int(fields[1]), int(fields[2]))
 
 
+def is_asleep(pid: int) -> bool:
+    """Whether a process waits for something; True as well where that cannot be told."""
+    try:
+        stat = _PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+    except OSError:
+        return True
+    return stat[stat.rfind(")") + 2 :][:1] == "S"
+
+
 def _environ(pid: int) -> list[bytes]:
     try:
         return _PROC.joinpath(str(pid), "environ").read_bytes().split(b"\0")

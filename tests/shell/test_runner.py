@@ -14,7 +14,7 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
 from north_lsp.shell.runner import CommandRunner, Place, Ran
-from north_lsp.shell.tree import MARK, find_tree
+from north_lsp.shell.tree import MARK, find_tree, is_asleep
 
 
 @asynccontextmanager
@@ -483,3 +483,17 @@ async def test_a_thousand_commands_leave_nothing(tmp_path: Path) -> None:
         assert descriptors() <= before
         assert (await run(shell, "set -- /proc/$$/fd/*; echo $#; echo $$")).output.text == shells
         assert not shell.state(tmp_path).changes
+
+
+async def test_a_process_is_asleep_while_it_waits_and_not_while_it_works() -> None:
+    sleeping, working = [
+        await anyio.open_process(["bash", "-c", command]) for command in ("read x", "while :; do :; done")
+    ]
+    try:
+        with anyio.fail_after(5):
+            while not is_asleep(sleeping.pid) or is_asleep(working.pid):
+                await anyio.sleep(0.01)
+    finally:
+        for process in (sleeping, working):
+            process.kill()
+            await process.aclose()
