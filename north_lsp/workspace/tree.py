@@ -179,15 +179,18 @@ class FileTree:
         if found is None:
             return _Folder(place, None, [], [], [], frozenset())
         names, changed = found
-        shown = place.shown({name: kind == 0 for name, kind in names.items()})
+        has_folders = 0 in names.values()
+        shown = place.shown(
+            {name: kind == 0 for name, kind in names.items()} if has_folders else dict.fromkeys(names, False)
+        )
+        whole = len(shown) == len(names)
+        ignore_files = frozenset(name for name in IGNORE_FILES if name in names)
+        if not has_folders and 2 not in names.values():  # most have files only
+            return _Folder(place, changed, [], shown, [], ignore_files, whole)
         kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
-        if 0 not in names.values() and 2 not in names.values():
-            kinds[1].extend(shown)
-        else:
-            for name in shown:
-                kinds[names[name]].append(name)
-        whole = sum(map(len, kinds)) == len(names)
-        return _Folder(place, changed, *kinds, frozenset(IGNORE_FILES & names.keys()), whole)
+        for name in shown:
+            kinds[names[name]].append(name)
+        return _Folder(place, changed, *kinds, ignore_files, whole)
 
     def _flat(self) -> Listing:
         files: list[str] = []
