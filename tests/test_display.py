@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.display import one_line, visible, without_escapes
+from north_lsp.display import one_line, titled, visible, without_escapes
 
 
 @given(st.text())
@@ -42,3 +42,18 @@ def test_a_title_is_one_short_line(text: str) -> None:
 
 def test_escape_sequences_are_removed_from_output() -> None:
     assert without_escapes("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07\x1b(B") == "red link"
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Finding *.py - 3 files", "Finding *.py - 3 files"),
+        ("Searching " + "x" * 100 + " - 3 matches", "Searching " + "x" * 57 + "… - 3 matches"),
+        ("no count " + "y" * 100, "no count " + "y" * 70 + "…"),
+        ("a - " + "z" * 100, "a - " + "z" * 75 + "…"),
+        ("two\nlines - 1\nfile", "two lines - 1 file"),
+    ],
+)
+def test_a_long_title_keeps_its_count(title: str, shown: str) -> None:
+    assert titled(title) == shown
+    assert len(titled(title)) <= 80

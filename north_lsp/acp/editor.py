@@ -22,7 +22,7 @@ from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import read_text, to_newlines
 
-_FILE_SECONDS = 2.0
+FILE_SECONDS = 2.0
 _WRITE_SECONDS = 10.0
 
 
@@ -112,13 +112,14 @@ class AcpEditor:
 
 
 class ClientFiles:
-    """The client's texts through `fs/*`, as far as it announced them."""
+    """The client's texts through `fs/*`, as far as it announced them; it is waited for `seconds`."""
 
-    def __init__(self, peer: Peer, session_id: str, client: Client) -> None:
+    def __init__(self, peer: Peer, session_id: str, client: Client, seconds: float = FILE_SECONDS) -> None:
         self._peer = peer
         self._session_id = session_id
         self._client = client
         self._known: set[Path] = set()
+        self._seconds = seconds
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         """ACP does not tell which files are open: the ones that this session has touched stand in for them."""
@@ -139,7 +140,7 @@ class ClientFiles:
             return None
         params = {"sessionId": self._session_id, "path": str(path)}
         answer = None
-        with anyio.move_on_after(_FILE_SECONDS):
+        with anyio.move_on_after(self._seconds):
             try:
                 answer = await self._peer.request("fs/read_text_file", params, cancellable=True)
             except RpcError:

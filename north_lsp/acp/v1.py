@@ -124,10 +124,9 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return []
         case ThoughtDelta(message_id, text):
             return [_chunk("agent_thought_chunk", message_id, text)]
-        case CallNamed(call_id, tool, kind, title, group):
+        case CallNamed(call_id, tool, kind, title):
             named = {"toolCallId": call_id, "title": title, "name": tool, "kind": kind, "status": "pending"}
-            meta = {"_meta": {"north": {"group": group}}} if group else {}
-            return [{"sessionUpdate": "tool_call", **named, **meta}]
+            return [{"sessionUpdate": "tool_call", **named}]
         case CallTitled(call_id, title):
             return [_call(call_id, title=title)]
         case CallReady(call_id, title, arguments, places):

@@ -42,7 +42,6 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.base import ReadTool
 
 _PARTIAL_SECONDS = 2.0
 _CANCELLED_MARK = "[Cancelled]"
@@ -74,7 +73,6 @@ class _Streamed:
     delivered: bool = False
     broke_in_file: bool = False
     calls: dict[int, StreamingCall] = field(default_factory=dict)
-    group: str = ""  # the first of the neighbouring calls that only read
     cut_short: bool = False  # by North: a call that cannot succeed was still coming
 
     def message(self) -> AssistantMessage:
@@ -306,8 +304,7 @@ class Asking:
                 tool = self._state.tools.find(name)
                 kind = tool.kind if tool is not None else "other"
                 title = self._calls.title(call)
-                streamed.group = (streamed.group or id) if isinstance(tool, ReadTool) else ""
-                await self._state.editor.show(CallNamed(id, one_line(name), kind, title, streamed.group))
+                await self._state.editor.show(CallNamed(id, one_line(name), kind, title))
                 blocks[index] = call
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
             case BlockEnd(index, block):

@@ -155,7 +155,10 @@ class Calls:
             return ()
         if not path or "\0" in path or "://" in path or ".." in path.split("/") or path.startswith("~"):
             return ()
-        place = self._state.workspace.roots.main / path
+        root = self._state.workspace.roots.main
+        place = root / path
+        if not place.is_relative_to(root):
+            return ()
         return (Location(place, line if isinstance(line, int) and line > 0 else None),) if place.is_file() else ()
 
     def _parallel(self, call: ToolCall) -> bool:

@@ -33,13 +33,12 @@ class ThoughtDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallNamed:
-    """The model has named a tool; its arguments are still coming. Neighbouring calls of one `group` only read."""
+    """The model has named a tool; its arguments are still coming."""
 
     call_id: str
     tool: str
     kind: Kind
     title: str
-    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from north_lsp.agent.transcript import FILE_BLOCK, Entry, blocks_of, text_of
 from north_lsp.agent.user_commands import own_command_events
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
-from north_lsp.tools.base import Location, ReadTool
+from north_lsp.tools.base import Location
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.proposal import FileChange, TextForm
 
@@ -142,7 +142,7 @@ def _refused(path: Iterable[Entry]) -> frozenset[str]:
 def _answer(
     entry_id: str, message: Mapping[str, Any], tools: "Registry", open_calls: dict[str, str], files: _Blocks
 ) -> Iterator[Event]:
-    text, group = "", ""
+    text = ""
     files.begin(entry_id)
     for block in blocks_of(message):
         match block:
@@ -156,8 +156,7 @@ def _answer(
                 tool = tools.find(name)
                 title = one_line(tool.title(dict(arguments)) if tool is not None else name)
                 open_calls[id] = title
-                group = (group or id) if isinstance(tool, ReadTool) else ""
-                yield CallNamed(id, one_line(name), tool.kind if tool is not None else "other", title, group)
+                yield CallNamed(id, one_line(name), tool.kind if tool is not None else "other", title)
                 yield CallReady(id, title, arguments)
     yield from files.finish(open_calls)
     if message.get("errorMessage"):

@@ -225,8 +225,8 @@ class Bash:
         try:
             names = os.listdir(f"/proc/{self.pid}/fd")
         except OSError:
-            return []
-        return [name for name in names if int(name) not in (0, 1, 2, TTY_FD, CONTROL_FD, 255)]
+            return False
+        return any(int(name) not in (0, 1, 2, TTY_FD, CONTROL_FD, 255) for name in names)
 
     def kill(self) -> None:
         """End the shell and everything below it, now. Idempotent, never raises."""

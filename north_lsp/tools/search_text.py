@@ -95,8 +95,9 @@ class SearchText(ReadTool):
         notices: Notices,
     ) -> Output:
         notices += found.notices
-        title = f"{self.title({'query': args.query})} - {found.total_matches} matches"
         stopped = any(notice.startswith("the search ") for notice in found.notices)
+        more_there = "+" if stopped else ""
+        title = f"{self.title({'query': args.query})} - {found.total_matches}{more_there} matches"
         totals = {"totalMatches": found.total_matches, "filesSearched": found.files_searched}
         if args.mode != "content":
             named = list(found.counts.items())[args.offset : args.offset + limit]

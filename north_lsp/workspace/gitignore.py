@@ -43,6 +43,27 @@ class PatternFile:
                 return not pattern.negated
         return None
 
+    def may_meet(self, names: bytes, prefix: bytes) -> bool:
+        """Whether a pattern may meet any of a folder's names: most folders have nothing that is ignored, and this tells
+        in one step. `names` has a slash before, between and behind them; `prefix` leads to the folder, with a slash at
+        its end."""
+        if self._among_names.search(names):
+            return True
+        if self._names_only:
+            return False
+        among = self._among_paths
+        return among is None or bool(among.search(b"\0" + prefix + names[1:-1].replace(b"/", b"/\0" + prefix)))
+
+    @cached_property
+    def _among_names(self) -> re.Pattern[bytes]:
+        return re.compile(rb"/(?:" + self._any_name.pattern + rb")(?=/)", _flags(self.folded))
+
+    @cached_property
+    def _among_paths(self) -> re.Pattern[bytes] | None:
+        """None if a pattern reaches over slashes: it would take in path after path."""
+        pattern = self._any_path.pattern
+        return None if b".*" in pattern else re.compile(rb"\0(?:" + pattern + rb")(?=/\0|\Z)", _flags(self.folded))
+
     @cached_property
     def _names_only(self) -> bool:
         return all(pattern.by_name for pattern in self.patterns)

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class _Chain:
     """The ignore files that speak for the entries of one folder, the strongest first, each with the number of bytes of
-    `prefix` (the folder's own path, ending in a slash) that lead to its place."""
+    `prefix` (the folder's own path below the first of them, ending in a slash) that lead to its place."""
 
     prefix: bytes
     files: tuple[tuple[int, PatternFile], ...]
@@ -60,15 +60,20 @@ class _Chain:
         return _Chain(self.prefix, ((len(self.prefix), file), *self.files), self.folded)
 
     def below(self, name: str) -> "_Chain":
+        if not self.files:  # nobody asks for a path from here
+            return self
         return _Chain(self.prefix + spelled(name, folded=self.folded) + b"/", self.files, self.folded)
 
-    def ignored_of(self, names: Mapping[str, bool]) -> set[str]:
+    def ignored_of(self, names: Mapping[str, bool]) -> Collection[str]:
         """Which of a folder's names, given with whether they are folders, are ignored."""
-        if not self.files:
-            return set()
+        if not self.files or not names:
+            return ()
         if self.folded:
             return {name for name, is_dir in names.items() if self.ignores(name, is_dir)}
         ignored, prefix, files = set[str](), self.prefix, self.files
+        joined = f"/{'/'.join(names)}/".encode("utf-8", "surrogateescape")
+        if not any(file.may_meet(joined, prefix[start:]) for start, file in files):
+            return ()
         for name, is_dir in names.items():
             base = name.encode("utf-8", "surrogateescape")
             path = prefix + base
@@ -110,12 +115,16 @@ class Place:
 
     def shown(self, names: Mapping[str, bool]) -> list[str]:
         """What of a folder's names, given with whether they are folders, a walk meets, in order."""
-        hidden = self.git.ignored_of(names) | self.exact.ignored_of(names) | self.folded.ignored_of(names)
-        return sorted(
-            name
-            for name, is_dir in names.items()
-            if name not in hidden and name != _GIT and not (is_dir and name in ALWAYS_SKIPPED)
-        )
+        hidden: Collection[str] = self.git.ignored_of(names)
+        if self.exact.files:
+            hidden = {*hidden, *self.exact.ignored_of(names), *self.folded.ignored_of(names)}
+        if hidden or not ALWAYS_SKIPPED.isdisjoint(names):
+            return sorted(
+                name
+                for name, is_dir in names.items()
+                if name not in hidden and name != _GIT and not (is_dir and name in ALWAYS_SKIPPED)
+            )
+        return sorted(names)
 
 
 class IgnoreRules:

@@ -1,4 +1,4 @@
-"""What is inside files that are no text: archives, SQLite databases, notebooks, images; read-only, and never whole."""
+"""What is inside files that are no text: archives, databases, notebooks, images, documents; read-only, never whole."""
 
 import json
 import sqlite3
@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace.documents import DOCUMENTS, read_document
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.pictures import PICTURES, describe_picture
 from north_lsp.workspace.text import decode, is_binary
@@ -16,13 +17,6 @@ from north_lsp.workspace.text import decode, is_binary
 _TARS = (".tar", ".tar.gz", ".tgz")
 _ARCHIVES = (*_TARS, ".zip")
 _DATABASES = (".sqlite", ".sqlite3", ".db")
-_DOCUMENTS = {
-    ".pdf": "pypdf",
-    ".docx": "python-docx",
-    ".xlsx": "openpyxl",
-    ".pptx": "python-pptx",
-    ".odt": "odfpy",
-}
 _MAX_ENTRIES = 1000
 _MAX_MEMBER = 4 * 1024 * 1024
 _MAX_NOTEBOOK = 20 * 1024 * 1024
@@ -36,7 +30,7 @@ def split_inner(resolved: Resolved, spelled: str) -> tuple[Path | None, str]:
     name = resolved.path.name.lower()
     at = spelled.find(f"{resolved.path.name}:")
     inner = spelled[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
-    known = (*_ARCHIVES, *_DATABASES, *_DOCUMENTS, *PICTURES, ".ipynb")
+    known = (*_ARCHIVES, *_DATABASES, *DOCUMENTS, *PICTURES, ".ipynb")
     return (resolved.path, inner) if name.endswith(known) else (None, "")
 
 
@@ -57,12 +51,11 @@ def read_inside(path: Path, inner: str) -> str | None:
             return _notebook(path)
         if name.endswith(PICTURES):
             return describe_picture(path)
+        return read_document(path)
     except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError, NotImplementedError) as error:
         raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error}") from error
     except sqlite3.Error as error:
         raise ToolError("IO_ERROR", f"{path.name} is no readable database: {error}") from error
-    package = next(package for ending, package in _DOCUMENTS.items() if name.endswith(ending))
-    raise ToolError("UNAVAILABLE", f"{path.name} needs a converter", f"the package {package} can turn it into text")
 
 
 def _zip(path: Path, inner: str) -> str:

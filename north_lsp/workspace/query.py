@@ -68,12 +68,23 @@ def compile_glob(glob: str) -> Callable[[str], bool]:
         body = alternative + "**" if alternative.endswith("/") else alternative
         source = translate((body if anchored else f"**/{body}").encode("utf-8", "replace"))
         if source is None or not alternative:
+            at = _broken_at(plain) + len(glob) - len(plain) + 1
             raise ToolError(
-                "INVALID_INPUT", f"the glob {glob!r} is broken", "for example `*.py` or `src/**/*.{ts,tsx}`"
+                "INVALID_INPUT",
+                f"the glob {glob!r} is broken at character {at}",
+                "for example `*.py` or `src/**/*.{ts,tsx}`",
+                {"position": at},
             )
         sources.append(b"(?:" + source + b")")
     pattern = re.compile(b"|".join(sources), re.DOTALL | re.IGNORECASE)
     return lambda relative: pattern.fullmatch(relative.encode("utf-8", "surrogateescape")) is not None
+
+
+def _broken_at(glob: str) -> int:
+    """Where the last set begins that is none, from 0."""
+    starts = [at for at, character in enumerate(glob) if character == "["]
+    broken = (at for at in reversed(starts) if translate(glob[at:].encode("utf-8", "replace")) is None)
+    return next(broken, 0)
 
 
 def _plain(query: str, sensitive: bool, notices: tuple[str, ...]) -> Query:

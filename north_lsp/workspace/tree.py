@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,33 +179,42 @@ class FileTree:
         if found is None:
             return _Folder(place, None, [], [], [], frozenset())
         names, changed = found
+        has_folders = 0 in names.values()
+        shown = place.shown(
+            {name: kind == 0 for name, kind in names.items()} if has_folders else dict.fromkeys(names, False)
+        )
+        whole = len(shown) == len(names)
+        ignore_files = frozenset(name for name in IGNORE_FILES if name in names)
+        if not has_folders and 2 not in names.values():  # most have files only
+            return _Folder(place, changed, [], shown, [], ignore_files, whole)
         kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
-        for name in place.shown({name: kind == 0 for name, kind in names.items()}):
+        for name in shown:
             kinds[names[name]].append(name)
-        whole = sum(map(len, kinds)) == len(names)
-        return _Folder(place, changed, *kinds, frozenset(IGNORE_FILES & names.keys()), whole)
+        return _Folder(place, changed, *kinds, ignore_files, whole)
 
     def _flat(self) -> Listing:
         files: list[str] = []
         folders: list[str] = []
         others: list[str] = []
         known = self._folders
-        waiting = [""]
-        while waiting:
-            relative = waiting.pop()
+        waiting: list[tuple[str, int, int, int]] = [("", 0, 0, 0)]
+        while waiting:  # a folder, and how many of its folders, files and others have been taken
+            relative, below, at, other = waiting.pop()
             folder = known.get(relative)
             if folder is None:
                 continue
             prefix = f"{relative}/" if relative else ""
-            files += [prefix + name for name in folder.files]
-            others += [prefix + name for name in folder.others]
-            below = [prefix + name for name in folder.folders]
-            folders += below
-            waiting += below
-        whole = self._whole(folders)
-        for paths in (files, folders, others):
-            paths.sort(key=in_path_order)
-        return Listing(tuple(files), tuple(folders), tuple(others), whole)
+            next_at, next_other = len(folder.files), len(folder.others)
+            if below < len(folder.folders):
+                name = folder.folders[below]
+                next_at, next_other = bisect_left(folder.files, name, at), bisect_left(folder.others, name, other)
+                folders.append(prefix + name)
+                waiting += [(relative, below + 1, next_at, next_other), (prefix + name, 0, 0, 0)]
+            if next_at > at:
+                files += [prefix + name for name in folder.files[at:next_at]]
+            if next_other > other:
+                others += [prefix + name for name in folder.others[other:next_other]]
+        return Listing(tuple(files), tuple(folders), tuple(others), self._whole(folders))
 
     def _whole(self, folders: list[str]) -> tuple[str, ...]:
         """See Listing. `folders` has every folder behind the one it is in."""
@@ -305,10 +315,10 @@ def _read(path: str) -> tuple[dict[str, int], Signature | None] | None:
     try:
         with os.scandir(path) as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    names[entry.name] = 0
+                if entry.is_file(follow_symlinks=False):
+                    names[entry.name] = 1
                 else:
-                    names[entry.name] = 1 if entry.is_file(follow_symlinks=False) else 2
+                    names[entry.name] = 0 if entry.is_dir(follow_symlinks=False) else 2
     except OSError:
         return None
     return names, changed

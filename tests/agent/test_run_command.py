@@ -16,9 +16,10 @@ from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import CommandDecision, CommandReview
 from north_lsp.agent.events import CallRunning, Event
 from north_lsp.agent.permissions import described
+from north_lsp.agent.queue import PromptQueue
 from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.state import TurnState
-from north_lsp.agent.steering import Steering
+from north_lsp.agent.status import Status
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
@@ -112,7 +113,8 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
         state = TurnState(
             world.conversation, nothing, nothing, "", "agent", world.tools, world.workspace, cast(Any, editor),
             Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
-            nothing, nothing, Steering(), nothing, nothing, nothing, Artifacts(folder / "artifacts"), settings,
+            nothing, nothing, PromptQueue(editor.show), Status(cast(Any, editor)), nothing, nothing, nothing, nothing,
+            Artifacts(folder / "artifacts"), settings,
         )  # fmt: skip
         try:
             yield Shell(state, editor, world, log)

@@ -4,6 +4,8 @@ import base64
 import json
 from typing import Any
 
+import pytest
+
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
@@ -118,3 +120,30 @@ async def test_pictures_groups_and_whole_outputs_reach_their_readers(world: Worl
         await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "more"}]})
         image = server.requests[-1].body["messages"][2]["content"][0]
         assert base64.b64decode(image["content"][1]["source"]["data"]) == picture
+
+
+@pytest.mark.parametrize("digest", [True, False])
+async def test_the_whole_of_a_flood_is_kept(world: World, server: ModelServer, digest: bool) -> None:
+    (world.folder / "config" / "config.json").write_text(json.dumps({"digest": {"enabled": digest}}))
+    whole = "".join(f"{number}\n" for number in range(1, 30_001))
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+
+        async def run(params: dict[str, Any]) -> dict[str, Any]:
+            return {"outcome": {"outcome": "selected", "optionId": "run"}}
+
+        client.handlers["session/request_permission"] = run
+        await client.request("initialize", {"protocolVersion": 1})
+        id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
+        flood, read = await turn(
+            client, id, server, call("shell_run", command="seq 30000"), call("read_file", path=LONG, startLine=None)
+        )
+        rows = flood.split("\n")
+        assert (rows[0], rows[-1]) == ("1", "Complete output: artifact://1")
+        assert (len(rows) < 40) == digest
+        assert len(rows) <= 2002
+        assert ("outputId" in read["data"]) == digest
+        ended = next(update["update"] for update in client.updates if update["update"].get("status") == "completed")
+        missing = ended["_meta"]["north"]["truncation"]
+        assert (missing["totalLines"], missing["totalBytes"], missing["artifactId"]) == (30_000, len(whole), "1")
+        part = await client.request("_north/artifacts/read", {"sessionId": id, "artifactId": "1"})
+        assert part == {"text": whole, "totalCharacters": len(whole)}

@@ -41,6 +41,9 @@ async def test_limits_order_and_broken_globs(desk: Desk) -> None:
     assert data["meta"]["notices"] == ["limit is 500, the most there is, instead of 9999"]
     for arguments in ({"pattern": "[a"}, {"pattern": "*", "limit": 0}, {"pattern": "*", "sort": "x"}, {}):
         assert (await desk.error("find_files", **arguments)).code == "INVALID_INPUT"
+    for pattern, at in (("[a", 1), ("src/[ab]/x[!", 11), ("./a/[", 5)):
+        error = await desk.error("find_files", pattern=pattern)
+        assert (error.details, f"character {at}" in error.message) == ({"position": at}, True)
 
 
 async def test_changes_are_seen_at_once(desk: Desk) -> None:

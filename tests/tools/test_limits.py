@@ -130,3 +130,11 @@ async def test_nothing_in_an_extra_folder_can_be_changed(desk: Desk, outside: Pa
     with pytest.raises(ToolError) as caught:
         await resolve_open(str(outside / "guide.md"), desk.workspace)
     assert caught.value.code == "OUTSIDE_WORKSPACE"
+
+
+def test_every_limit_is_documented_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reading.md").read_text()
+    rows = [row for row in page.split("\n") if row.startswith("| `limits.")]
+    for name, default in vars(Limits()).items():
+        (row,) = [row for row in rows if f"`{key_of(name)}`" in row]
+        assert f"| {default:,} |" in row

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.workspace.gitignore import parse
 from north_lsp.workspace.ignore import IgnoreRules, walk
 
 
@@ -259,3 +260,23 @@ def test_a_walk_from_a_folder_keeps_the_rules_and_an_ignored_start_opens_it(tmp_
     assert walked(tmp_path / "src", rules) == ["src/a.py"]
     assert walked(tmp_path / "node_modules" / "m", rules) == ["node_modules/m/b.js", "node_modules/m/b.log"]
     assert walked(tmp_path / "node_modules", rules)[0] == "node_modules/m"
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    content=_IGNORE_FILES,
+    names=st.lists(_NAMES | st.sampled_from(["a\nb", "foo.txt", "z"]), min_size=1, max_size=6, unique=True),
+    folder=st.sampled_from(["", "a/", "a/b/", "foo/a b/"]),
+)
+def test_a_whole_folder_is_never_passed_over_wrongly(content: str, names: list[str], folder: str) -> None:
+    file = parse(content.encode())
+    prefix = folder.encode()
+    joined = b"/" + b"/".join(name.encode() for name in names) + b"/"
+    met = [name for name in names if file.verdict(name.encode(), prefix + name.encode(), True) is not None]
+    assert file.may_meet(joined, prefix) or not met
+
+
+def test_many_names_are_looked_at_quickly() -> None:
+    file = parse(b"*.log\n/out/*.tmp\n[!a]*b*c*d\n")
+    joined = b"/" + b"/".join(b"some_long_name_%d.txt" % number for number in range(50_000)) + b"/"
+    assert not file.may_meet(joined, b"src/lib/")

@@ -54,15 +54,19 @@ def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     for symbol in sorted(symbols, key=lambda one: (one.start, -one.end, one.line)):
         while around and not (around[-1].start <= symbol.start and symbol.end <= around[-1].end):
             around.pop()
-        parents = [one for one in around if one.kind not in ("import", "export")]
-        parent = parents[-1] if parents else None
-        kind: SymbolKind = symbol.kind
-        if kind == "function" and parent is not None and parent.kind in CONTAINERS:
-            kind = "method"
-        placed = replace(symbol, kind=kind, depth=len(parents), parent=parent.name if parent is not None else None)
+        placed = _inside(symbol, around)
         result.append(placed)
-        around.append(placed)
+        if placed.kind not in ("import", "export"):
+            around.append(placed)
     return tuple(result)
+
+
+def _inside(symbol: Symbol, around: Sequence[Symbol]) -> Symbol:
+    if not around:
+        return symbol if not symbol.depth and symbol.parent is None else replace(symbol, depth=0, parent=None)
+    parent = around[-1]
+    kind: SymbolKind = "method" if symbol.kind == "function" and parent.kind in CONTAINERS else symbol.kind
+    return Symbol(symbol.name, kind, symbol.line, symbol.start, symbol.end, symbol.label, len(around), parent.name)
 
 
 def _analyse(language: str, text: str) -> Structure:
@@ -95,8 +99,12 @@ def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
     seen: dict[int, tuple[int, Symbol]] = {}
     for pattern, captures in _queried(language, tree, len(source)):
         name_nodes = captures.get("name")
-        kind, nodes = next((kind, nodes) for kind, nodes in captures.items() if kind != "name" and kind[0] != "_")
-        node = nodes[0]
+        for kind, nodes in captures.items():
+            if kind != "name" and kind[0] != "_":
+                node = nodes[0]
+                break
+        else:
+            continue
         name_node = name_nodes[0] if name_nodes else None
         at = name_node.start_byte if name_node is not None else node.start_byte
         if at in seen and seen[at][0] <= pattern:
