@@ -10,6 +10,7 @@ from north_lsp.agent.events import (
     CallProposes,
     CallReady,
     CallRunning,
+    CallTitled,
     Event,
     UserSaid,
 )
@@ -45,7 +46,7 @@ class ReadGroups:
             yield update if group is None else _with_group(update, group)
 
 
-_Calls = CallNamed | CallReady | CallProposes | CallRunning | CallEnded
+_Calls = CallNamed | CallTitled | CallReady | CallProposes | CallRunning | CallEnded
 
 
 def _with_group(update: dict[str, Any], group: str) -> dict[str, Any]:

@@ -67,10 +67,10 @@ def told(
     if is_selected and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS:
         notes.append(f"Complete output: artifact://{number}")
         return Told("\n".join([text, *notes]), number, True)
-    short = shortened_text(text, "shell_run", artifacts, kept, most)
+    short = shortened_text(text, "shell_run", artifacts, kept, most, notes)
     if number is None and short.truncation is not None and "artifactId" in short.truncation:
         number = int(str(short.truncation["artifactId"]))
-    return Told("\n".join([short.text, *notes]), number, short.truncation is not None, short.truncation)
+    return Told(short.text, number, short.truncation is not None, short.truncation)
 
 
 def notes_of(ran: Ran, command: Command, made: list[str]) -> list[str]:

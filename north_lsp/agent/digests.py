@@ -1,6 +1,7 @@
 """Shortened results: what is too long enters the conversation once in a short form, and stays readable in full."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from north_lsp.agent.results import Kept
@@ -36,25 +37,31 @@ def shortened(digest: Digest, tool: str, artifacts: Artifacts) -> tuple[dict[str
 
 
 def shortened_text(
-    text: str, tool: str, artifacts: Artifacts, kept: Kept | None = None, most: int | None = None
+    text: str,
+    tool: str,
+    artifacts: Artifacts,
+    kept: Kept | None = None,
+    most: int | None = None,
+    notes: Sequence[str] = (),
 ) -> Shortened:
-    """The output of a command: its beginning and its end, if it has many more lines than those. `kept` is the whole, if
-    `text` is not; `most` lines are shown instead of the few of a digest."""
+    """The output of a command: its beginning and its end, if it has many more lines than those, then `notes`, then
+    where the whole is. `kept` is the whole, if `text` is not; `most` lines are shown instead of the few of a digest."""
     lines = text.rstrip("\n").split("\n")
     head, tail = (COMMAND_HEAD, COMMAND_TAIL) if most is None else (most - most // 3, most // 3)
     left = len(lines) - head - tail
     if left <= 1 and kept is None:
-        return Shortened(text)
+        return Shortened("\n".join([text, *notes]))
     number = artifacts.add(tool, text) if kept is None else kept.number
     shown = lines
     if left > 1:
         way = f": expand_output with outputId {number}" if number is not None else ""
         shown = [*lines[:head], f"... {left} more lines{way} ...", *lines[-tail:]]
     closing = f"Complete output: artifact://{number}" if number is not None else "(the whole output could not be kept)"
-    short = "\n".join([*shown, closing])
+    shown_size = _size("\n".join([*shown, closing]))
+    short = "\n".join([*shown, *notes, closing])
     total, size = (kept.lines, kept.bytes) if kept is not None else (len(lines), _size(text))
     parts = ((1, head), (total - tail + 1, total)) if left > 1 else ((1, total),)
-    return Shortened(short, _truncation(parts, total, size, _size(short), number, "lines" if left > 1 else "bytes"))
+    return Shortened(short, _truncation(parts, total, size, shown_size, number, "lines" if left > 1 else "bytes"))
 
 
 def _truncation(

@@ -237,7 +237,7 @@ class SettingsReader:
     def number(self, key: str, default: int, low: int, high: int) -> int:
         value = self.count(key, default)
         if not low <= value <= high:
-            raise self._error(key, f"{key} has to be from {low} to {high}")
+            raise self._error(key, f"{key} has to be from {low} to {high}, not {value}")
         return value
 
     def amount(self, key: str, default: float) -> float:
@@ -245,7 +245,7 @@ class SettingsReader:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-            raise self._error(key, f"{key} has to be an amount, 0 or more")
+            raise self._error(key, f"{key} has to be a number, 0 or more")
         return float(value)
 
     def lists(self, key: str) -> dict[str, tuple[str, ...]]:

@@ -21,6 +21,7 @@ from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.status import Status
 from north_lsp.providers.base import ToolCall
+from north_lsp.providers.catalog import load_catalog
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
@@ -109,9 +110,9 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
         async def sync() -> None:
             world.conversation.sync()
 
-        nothing = cast(Any, None)
+        nothing, model = cast(Any, None), load_catalog(folder, {}).find("offline")
         state = TurnState(
-            world.conversation, nothing, nothing, "", "agent", world.tools, world.workspace, cast(Any, editor),
+            world.conversation, model, nothing, "", "agent", world.tools, world.workspace, cast(Any, editor),
             Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
             nothing, nothing, PromptQueue(editor.show), Status(cast(Any, editor)), nothing, nothing, nothing, nothing,
             Artifacts(folder / "artifacts"), settings,

@@ -118,7 +118,7 @@ async def test_code_that_is_only_shown_is_noticed_where_the_user_wants_it(
 
 
 async def test_a_model_that_failed_may_be_out_for_good(world: World, server: ModelServer) -> None:
-    chains = {"sonnet-4": ["haiku-4-5"]}
+    chains = {"sonnet-4-5": ["haiku-4-5"]}
     never = {"retry.fallbackRevertPolicy": "never", "retry.requestMaxRetries": 0, "retry.maxRetries": 0}
     configure(world, **{**never, "retry.fallbackChains": chains})
     busy = fail(529, "overloaded_error", "overloaded", retry_after="0")
