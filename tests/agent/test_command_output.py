@@ -98,7 +98,7 @@ def test_the_whole_is_kept_where_lines_are_left_out(tmp_path: Path) -> None:
     assert plain.text == "a\nexit code 1"
     assert (plain.number, plain.shortened) == (None, False)
     long = told(ran(text), command("x"), artifacts, minimises=True, notes=["note"])
-    assert long.text.endswith("Complete output: artifact://2\nnote")
+    assert long.text.endswith("99\nnote\nComplete output: artifact://2")
     assert artifacts.read(2).startswith(text[:50])
 
 
