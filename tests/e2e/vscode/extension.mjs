@@ -131,6 +131,10 @@ try {
     return original.includes('SALUTATION = "Hello"') && modified.includes('SALUTATION = "Good morning"');
   });
   await chat.question("edit").getByRole("button", { name: "Accept", exact: true }).waitFor();
+  // The diff shows without taking the cursor: what is being typed goes on into the chat.
+  await page.keyboard.type("and then");
+  assert.equal(await chat.input.inputValue(), "and then");
+  await chat.input.fill("");
   assert.deepEqual(await chat.question("edit").getByRole("button").allTextContents(), [
     "Show changes",
     "Accept",

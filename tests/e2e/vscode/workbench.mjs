@@ -172,8 +172,8 @@ export async function palette(page, title) {
   await until(`"${title}" in the command palette`, async () => {
     // The list is made when the palette opens: one that lacks the command is closed and opened again.
     await page.keyboard.press("F1");
-    await input.fill(`>${title}`);
-    const found = await entry.first().waitFor({ timeout: 2_000 }).then(() => true, () => false);
+    const open = await input.fill(`>${title}`, { timeout: 2_000 }).then(() => true, () => false);
+    const found = open && await entry.first().waitFor({ timeout: 2_000 }).then(() => true, () => false);
     if (!found) await page.keyboard.press("Escape");
     return found;
   });

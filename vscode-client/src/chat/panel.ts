@@ -100,7 +100,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       }
       case "review": {
         const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) await this.proposals.show(question);
+        if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
       case "run":

@@ -59,12 +59,13 @@ export class Proposals implements vscode.Disposable {
     return this.active() !== undefined;
   }
 
-  /** Opens the diffs of a question; closing them decides nothing. */
-  async show(question: OpenQuestion): Promise<void> {
+  /** Opens the diffs of a question; closing them decides nothing. The cursor goes there only if the user asked for it
+   * (`focus`): words meant for the chat or for a file must not land in a proposal. */
+  async show(question: OpenQuestion, focus: boolean): Promise<void> {
     for (const [index, file] of this.files(question).entries()) {
       const title = `${path.basename(file.path)}: North's proposal`;
       const selection = firstLine(file);
-      const options = { preview: false, preserveFocus: index > 0 || question.diffs.length > 1, selection };
+      const options = { preview: false, preserveFocus: !focus || index > 0, selection };
       await vscode.commands.executeCommand("vscode.diff", file.before, file.after, title, options);
     }
   }
@@ -140,7 +141,7 @@ export class Proposals implements vscode.Disposable {
 
   private async review(question: OpenQuestion): Promise<void> {
     if (kindOf(question) !== "edit") return;
-    await this.show(question);
+    await this.show(question, false);
     await question.done;
     const files = this.shown.get(question.id) ?? [];
     for (const { after } of files) {
