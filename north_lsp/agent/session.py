@@ -443,7 +443,8 @@ class Session:
 
     async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
-        content = [{"type": "context", "text": text} for text in self._news] + await to_log(parts, self._workspace)
+        news = [{"type": "context", "text": text} for text in dict.fromkeys(self._news)]
+        content = news + await to_log(parts, self._workspace)
         self._news.clear()
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)

@@ -101,13 +101,15 @@ class Order:
 def parse(message: str) -> Order:
     """The tasks of a user message in their order; `Help` alone if none was understood."""
     first = _ATTACHMENT_START.search(message)
-    words = message if first is None else message[: first.start()]
+    words = _NOTES.sub("", message if first is None else message[: first.start()])
     attachments = () if first is None else tuple(_attachments(message[first.start() :]))
     if attachments and not words.strip():
         return Order((ExplainThis(),), attachments)
     return Order(tuple(_tasks(words)), attachments)
 
 
+# What North says of itself before the user's words, a bracketed line each: it is no request.
+_NOTES = re.compile(r"\A(?:\[[^\n]*\]\n\n)+")
 _ATTACHMENT_START = re.compile(r'^<(?:file|selection) path="', re.MULTILINE)
 _ATTACHMENT = re.compile(
     r'^<(?P<tag>file|selection) path="(?P<path>[^"\n]*)"(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',

@@ -237,6 +237,22 @@ try {
   await palette(page, "Notifications: Clear All Notifications");
   log("edits taken back");
 
+  // -- a proposal leaves the file alone that is being written in
+  await chat.send("explain greet");
+  await chat.frame.locator("#stop").waitFor();
+  await chat.send('replace "LATER" by "OTHER" in hello/many.py');
+  await chat.frame.locator("#queue li").waitFor();
+  await editor.locator(".view-line").first().click();
+  await page.keyboard.press("End");
+  await notification(page, "North proposes to change many.py.").waitFor();
+  assert.equal(await diffTab.count(), 0);
+  await palette(page, "North: Show Changes");
+  await diffTab.waitFor();
+  await palette(page, "North: Reject");
+  await diffTab.waitFor({ state: "detached" });
+  await chat.idle();
+  log("a file that is written in stays");
+
   // -- a command, approved in the chat
   await chat.send("run `echo a-command-that-ran`");
   const approval = chat.question("command");

@@ -70,6 +70,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async receive(message: FromPage): Promise<void> {
+    this.proposals.typing.left();
     switch (message.type) {
       case "ready":
         this.post({ type: "all", items: this.transcript.all() });

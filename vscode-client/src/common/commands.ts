@@ -34,6 +34,7 @@ export function registerCommands({ session, panel, questions, proposals, log }: 
     },
     showChat: () => panel.show(false),
     askSelection: () => attachSelection(panel),
+    showChanges: () => onEdit((question) => proposals.show(question, true)),
     accept: () => onEdit((question) => proposals.accept(question)),
     alwaysAccept: () => onEdit((question) => proposals.accept(question, "allow_always")),
     reject: () => onEdit((question) => proposals.reject(question)),

@@ -9,6 +9,7 @@ import { mainFolder } from "../common/settings";
 import { FileReview, type LineChange } from "./hunks";
 import { kindOf, type OpenQuestion, type Questions } from "./questions";
 import { ProposalTexts, proposalUri, questionOf, SCHEME, sideOf } from "./texts";
+import { Typing } from "./typing";
 
 interface ShownFile {
   readonly path: string;
@@ -18,6 +19,7 @@ interface ShownFile {
 }
 
 export class Proposals implements vscode.Disposable {
+  readonly typing = new Typing();
   private readonly texts = new ProposalTexts();
   private readonly shown = new Map<string, ShownFile[]>();
   private readonly marks = {
@@ -36,6 +38,7 @@ export class Proposals implements vscode.Disposable {
       questions.onAsk((question) => void this.review(question)),
       vscode.workspace.onDidChangeTextDocument((event) => this.follow(event)),
       vscode.window.onDidChangeVisibleTextEditors(() => this.paint()),
+      this.typing,
       this.marks.accepted,
       this.marks.rejected,
       this.decided,
@@ -139,9 +142,19 @@ export class Proposals implements vscode.Disposable {
     return vscode.workspace.applyEdit(edit);
   }
 
+  /** Tells of an edit without opening it. The message decides nothing, also not when it goes away. */
+  private async offer(question: OpenQuestion): Promise<void> {
+    const [first, ...others] = question.diffs.map(({ path: file }) => path.basename(file));
+    const more = others.length > 0 ? ` and ${others.length} more` : "";
+    const button = "Show Changes";
+    const chosen = await vscode.window.showInformationMessage(`North proposes to change ${first}${more}.`, button);
+    if (chosen === button && this.questions.open.includes(question)) await this.show(question, true);
+  }
+
   private async review(question: OpenQuestion): Promise<void> {
     if (kindOf(question) !== "edit") return;
-    await this.show(question, false);
+    if (this.typing.inFile) void this.offer(question);
+    else await this.show(question, false);
     await question.done;
     const files = this.shown.get(question.id) ?? [];
     for (const { after } of files) {
