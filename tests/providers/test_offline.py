@@ -107,7 +107,7 @@ UNDERSTOOD: list[tuple[str, list[Task]]] = [
     ),
     ("find greet, then tell a joke", [Find("greet"), Unknown("tell a joke")]),
     ("hello", [Help()]),
-    ("[Between the turns: a.txt]\n\n[job 1 ended]\n\nfind x\n[or y]", parse("find x\n[or y]").tasks),
+    ("[Between the turns: a.txt]\n\n[job 1 ended]\n\nfind x\n[or y]", list(parse("find x\n[or y]").tasks)),
     ("/help", [Help()]),
     ("", [Help()]),
     ("what can you do?", [Help()]),
@@ -119,7 +119,7 @@ UNDERSTOOD: list[tuple[str, list[Task]]] = [
 
 @pytest.mark.parametrize(("text", "tasks"), UNDERSTOOD, ids=[text for text, _ in UNDERSTOOD])
 def test_understands(text: str, tasks: list[Task]) -> None:
-    assert list(parse(text).tasks) == list(tasks)
+    assert list(parse(text).tasks) == tasks
 
 
 def test_what_is_attached_is_no_request() -> None:
