@@ -246,10 +246,12 @@ try {
   await page.keyboard.press("End");
   await notification(page, "North proposes to change many.py.").waitFor();
   assert.equal(await diffTab.count(), 0);
-  await palette(page, "North: Show Changes");
+  await screenshot(page, "extension-5d-offered");
+  await notification(page, "North proposes to change many.py.").getByText("Show Changes").click();
   await diffTab.waitFor();
   await palette(page, "North: Reject");
   await diffTab.waitFor({ state: "detached" });
+  await notification(page, "North proposes to change many.py.").waitFor({ state: "detached" });
   await chat.idle();
   log("a file that is written in stays");
 

@@ -142,13 +142,12 @@ export class Proposals implements vscode.Disposable {
     return vscode.workspace.applyEdit(edit);
   }
 
-  /** Tells of an edit without opening it. The message decides nothing, also not when it goes away. */
-  private async offer(question: OpenQuestion): Promise<void> {
+  /** Tells of an edit without opening it, until it is decided; the link decides nothing. */
+  private offer(question: OpenQuestion): Thenable<void> {
     const [first, ...others] = question.diffs.map(({ path: file }) => path.basename(file));
     const more = others.length > 0 ? ` and ${others.length} more` : "";
-    const button = "Show Changes";
-    const chosen = await vscode.window.showInformationMessage(`North proposes to change ${first}${more}.`, button);
-    if (chosen === button && this.questions.open.includes(question)) await this.show(question, true);
+    const title = `North proposes to change ${plain(first ?? "")}${more}. [Show Changes](command:north.showChanges)`;
+    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
   }
 
   private async review(question: OpenQuestion): Promise<void> {
@@ -253,6 +252,11 @@ function nameOf(file: string): string {
   const folder = mainFolder()?.uri.fsPath;
   const inside = folder === undefined ? file : path.relative(folder, file);
   return (inside.startsWith("..") ? file : inside).replaceAll("\\", "/");
+}
+
+/** A name in a notification, which would read a link in it. */
+function plain(name: string): string {
+  return name.replace(/[[\]()]/g, "·");
 }
 
 function firstLine(file: ShownFile): vscode.Range {
