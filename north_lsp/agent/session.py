@@ -437,8 +437,9 @@ class Session:
         self._own_commands.clear()
 
     def take_over_shell(self, other: "Session") -> None:
-        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs."""
-        if other.roots == self.roots:
+        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs. While
+        something runs there, it stays there."""
+        if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
     async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:

@@ -75,12 +75,14 @@ class ShellState:
 @dataclass
 class _Live:
     """A shell with what was last put into it. `exports` are the variables that North carried over; `used` says that an
-    earlier command may have left something in it, `once` that it ends with its one command."""
+    earlier command may have left something in it, `once` that it ends with its one command; `renamed` are variables of
+    the session that it was taken over by, to be set yet."""
 
     bash: Bash
     used: bool = False
     once: bool = False
     exports: dict[str, str | None] = field(default_factory=dict)
+    renamed: dict[str, str | None] = field(default_factory=dict)
 
 
 class CommandRunner:
@@ -301,11 +303,18 @@ class CommandRunner:
             await _end(live.bash)
 
     def take_over(self, other: "CommandRunner") -> None:
-        """Go on with the shells, the directory and the jobs of a session that ends."""
-        for name in ("_live", "_folder", "_marks", "_cwd", "_carried", "_lost", "_last_used"):
+        """Go on with the shells, the directory and the jobs of a session that ends and runs no command; its shells get
+        this session's own variables. Shells that other settings made are left to it."""
+        if (self._options, self._sandbox is None) != (other._options, other._sandbox is None):
+            return
+        for name in ("_live", "_folder", "_marks", "_cwd", "_carried", "_lost", "_alone", "_last_used", "_stopping"):
             setattr(self, name, getattr(other, name))
         other._live, other._folder, other._marks = {}, None, set()
+        for live in self._live.values():
+            live.renamed = {name: value for name, value in self._environ.items() if other._environ.get(name) != value}
         self.jobs.take_over(other.jobs)
+        if self._live:
+            self._keeper.know(self)
 
     async def end_all(self, grace: float) -> None:
         """End the shells, the jobs and whatever earlier commands left running. The runner can be used again
@@ -407,6 +416,8 @@ class CommandRunner:
         lines = []
         if live.bash.cwd() != where:
             lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
+        lines += _exporting(live.renamed, {})
+        live.renamed = {}
         if live is not self._live.get("session"):
             names = live.exports.keys() | self._carried.keys()
             wanted = {name: self._carried.get(name, self._environ.get(name)) for name in names}

@@ -62,15 +62,30 @@ async def test_a_shell_that_nobody_uses_is_closed_but_not_one_with_work_in_it(tm
 async def test_another_session_goes_on_where_the_shell_is(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with anyio.create_task_group() as background:
-        old, new = (CommandRunner(ENVIRON, background, tmp_path) for _ in range(2))
+        old, new = (CommandRunner({**ENVIRON, "NORTH_SESSION_ID": id}, background, tmp_path) for id in ("old", "new"))
         await run(old, "cd sub; kept=1; export WORD=w")
         job = await old.jobs.begin("echo on; sleep 60", "session", tmp_path)
         new.take_over(old)
         await old.end_all(0.1)
-        assert (await run(new, "pwd; echo $kept $WORD")).output.text == f"{tmp_path}/sub\n1 w\n"
+        ran = await run(new, "pwd; echo $kept $WORD $NORTH_SESSION_ID")
+        assert ran.output.text == f"{tmp_path}/sub\n1 w new\n"
+        assert (await run(new, "echo $WORD $NORTH_SESSION_ID", place="clean")).output.text == "w new\n"
+        assert new.state(tmp_path).changes == ()
         assert new.jobs.find(job.id).running
         await new.end_all(0.1)
         assert not job.running
+        background.cancel_scope.cancel()
+
+
+async def test_shells_that_other_settings_made_are_not_taken_over(tmp_path: Path) -> None:
+    async with anyio.create_task_group() as background:
+        old = CommandRunner(ENVIRON, background, tmp_path)
+        new = CommandRunner(ENVIRON, background, tmp_path, options=ShellOptions(prefix="env"))
+        await run(old, "kept=1")
+        new.take_over(old)
+        assert old.is_open()
+        assert not new.is_open()
+        await old.end_all(0.1)
         background.cancel_scope.cancel()
 
 
