@@ -56,6 +56,7 @@ from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.thinking import Level
 from north_lsp.providers.upkeep import Upkeep
+from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
@@ -563,6 +564,11 @@ class Session:
     async def permissions(self) -> list[Permission]:
         """What runs or is written without a question in this project."""
         return await anyio.to_thread.run_sync(self._approvals.listed)
+
+    @property
+    def jobs(self) -> Jobs:
+        """What runs in the background."""
+        return self._runner.jobs
 
     async def revoke(self, id: str) -> bool:
         """Take back one of `permissions`; False if there is none of that id."""
