@@ -58,7 +58,7 @@ class LspService:
         self._on_shutdown = on_shutdown
         self._environment = environment
         self._client = client
-        self._editor = PlainEditor(peer, documents)
+        self._editor = PlainEditor(peer, documents, client)
         self._folders = list(client.folders) or ([folder] if folder is not None else [])
         self._mode = defaults.mode
         self._factory = SessionFactory(environment, defaults, log, lambda _: self._editor)
