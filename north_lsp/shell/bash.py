@@ -12,6 +12,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -58,6 +59,7 @@ _CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
 _RESET = (
     r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
     r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"
+    rf"; \builtin unset {MARK} 2>/dev/null || \builtin exit"  # a shell that no command can be marked in is of no use
 )
 
 
@@ -576,9 +578,13 @@ def _write_script(folder: Path, command: str) -> None:
     script = folder / _SCRIPT
     data = command.encode("utf-8", "surrogateescape") + b"\n"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            script.unlink()
+        if not folder.is_dir() or folder.is_symlink():  # an earlier command did that
+            folder.unlink(missing_ok=True)
+            folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
+        if script.is_dir() and not script.is_symlink():
+            shutil.rmtree(script)
+        script.unlink(missing_ok=True)
         fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(data)

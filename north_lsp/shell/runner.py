@@ -10,6 +10,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import stat
 import tempfile
 import time
 import uuid
@@ -202,6 +203,11 @@ class CommandRunner:
             where = self._cwd = start or self._start or Path.home()
         if not self._options.persistent:
             await self._close_shells(lambda live: True)
+        if self._folder is not None and not _is_folder(self._folder):
+            if self._live:
+                self._lost = "the shell's own folder is gone, so that it was replaced"
+            await self._close_shells(lambda live: True)
+            self._folder = None
         mark = uuid.uuid4().hex
         live = await self._shell_or_once(place, where, command, mark)
         lost, self._lost = self._lost, None
@@ -478,6 +484,13 @@ def _exporting(wanted: Mapping[str, str | None], has: Mapping[str, str | None]) 
 
 def _private_folder() -> Path:
     return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:
