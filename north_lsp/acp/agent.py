@@ -137,6 +137,9 @@ class AcpAgent:
         await self._environment.upkeep.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
         self._sessions[session.id] = session
+        before = self._sessions.get(read.north_text(params, "shellOf") or "")
+        if before is not None:
+            session.take_over_shell(before)
         self._announce_after(session, params, call)
         return {"sessionId": session.id, **self._state(session)}
 

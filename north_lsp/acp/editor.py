@@ -14,7 +14,16 @@ from north_lsp.acp import happenings, questions, v1
 from north_lsp.acp.groups import ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
-from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, Documents, EditDecision, EditReview
+from north_lsp.agent.editor import (
+    NOBODY,
+    Choice,
+    CommandDecision,
+    CommandReview,
+    Documents,
+    EditDecision,
+    EditReview,
+    unasked_command,
+)
 from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
@@ -63,15 +72,21 @@ class AcpEditor:
         return {"seq": next(self._numbers), "timestamp": round(time.time() * 1000)}
 
     async def review_edit(self, review: EditReview) -> EditDecision:
+        if not self._client.has_ui:
+            return EditDecision("reject", NOBODY)
         params = questions.edit_permission(self._session_id, review, self._client)
         chosen, answer = await self._ask(params)
         return questions.edit_decision(answer, chosen, review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
+        if not self._client.has_ui:
+            return unasked_command(review)
         chosen, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
         return questions.command_decision(answer, chosen)
 
     async def choose(self, choice: Choice) -> str | None:
+        if not self._client.has_ui:
+            return None
         chosen, _ = await self._ask(questions.choice_permission(self._session_id, choice))
         return None if chosen == "stop" else chosen
 

@@ -51,6 +51,7 @@ class Client:
     has_terminals: bool = False
     shows_thoughts: bool = True
     hears_events: bool = False
+    has_ui: bool = True
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -73,6 +74,7 @@ def read_client(params: Params) -> Client:
         _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
         capabilities.get("terminal") is True,
         hears_events=_mapping(_mapping(capabilities.get("_meta")).get("north")).get("events") is True,
+        has_ui=_mapping(_mapping(capabilities.get("_meta")).get("north")).get("hasUI") is not False,
     )
 
 

@@ -42,6 +42,14 @@ def folders(params: Params) -> list[Path]:
     return named + [absolute_folder(value, f"additionalDirectories[{index}]") for index, value in enumerate(more)]
 
 
+def north_text(params: Params, field: str) -> str | None:
+    """A text of North's own in `_meta`, if there is one."""
+    meta = params.get("_meta")
+    north = meta.get("north") if isinstance(meta, dict) else None
+    value = north.get(field) if isinstance(north, dict) else None
+    return value if isinstance(value, str) else None
+
+
 def prompt_parts(params: Params) -> tuple[Part, ...]:
     """The content blocks of a prompt. Raises RpcError for kinds that North did not announce."""
     blocks = params.get("prompt")

@@ -91,6 +91,8 @@ def notes_of(ran: Ran, command: Command, made: list[str]) -> list[str]:
         notes.append(f"(the output is shortened: {ran.output.total_lines} lines, {ran.output.total_bytes} bytes)")
     if ran.lost:
         notes.append(f"{ran.lost}: variables and functions of earlier commands are gone")
+    if ran.alone:
+        notes.append(f"this ran in a bash of its own, of which nothing stays: {ran.alone}")
     if ran.moved:
         notes.append(f"the shell is now in {ran.cwd}")
     if ran.shell_ended:

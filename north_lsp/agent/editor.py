@@ -9,6 +9,8 @@ from north_lsp.agent.events import Event
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal, FileChange
 
+NOBODY = "nobody can be asked here (the client says that it has no user interface)"
+
 
 @dataclass(frozen=True, slots=True)
 class EditDecision:
@@ -62,6 +64,13 @@ class CommandReview:
     rule: str | None = None
     held: str | None = None
     may_use_terminal: bool = False
+
+
+def unasked_command(review: CommandReview) -> CommandDecision:
+    """The decision where nobody can be asked: what nothing allows is denied, and the model is told why."""
+    reasons = [*(f"this command {warning}" for warning in review.warnings), *review.reasons]
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return CommandDecision("deny", f"{NOBODY}: a command that needs approval is not run{why}")
 
 
 @dataclass(frozen=True, slots=True)

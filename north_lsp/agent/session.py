@@ -56,6 +56,7 @@ from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.thinking import Level
 from north_lsp.providers.upkeep import Upkeep
+from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.approvals import Permission
 from north_lsp.storage.artifacts import Artifacts
@@ -437,8 +438,9 @@ class Session:
         self._own_commands.clear()
 
     def take_over_shell(self, other: "Session") -> None:
-        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs."""
-        if other.roots == self.roots:
+        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs. While
+        something runs there, it stays there."""
+        if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
     async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:
@@ -563,6 +565,11 @@ class Session:
     async def permissions(self) -> list[Permission]:
         """What runs or is written without a question in this project."""
         return await anyio.to_thread.run_sync(self._approvals.listed)
+
+    @property
+    def jobs(self) -> Jobs:
+        """What runs in the background."""
+        return self._runner.jobs
 
     async def revoke(self, id: str) -> bool:
         """Take back one of `permissions`; False if there is none of that id."""

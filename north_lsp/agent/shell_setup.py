@@ -12,6 +12,7 @@ from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
 from north_lsp.storage.settings import Settings
+from north_lsp.workspace.paths import extra_roots
 from north_lsp.workspace.protected import write_rule
 
 _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
@@ -39,7 +40,8 @@ def make_runner(
 
 def sandbox_of(settings: Settings, roots: tuple[Path, ...], environ: Mapping[str, str]) -> Sandbox | None:
     """The sandbox that the settings ask for; whether the machine has one shows when it is used."""
-    return Sandbox(roots, environ, _is_protected) if settings.sandbox == "workspace" else None
+    readable = extra_roots(settings.reading.extra_roots)
+    return Sandbox(roots, environ, _is_protected, readable) if settings.sandbox == "workspace" else None
 
 
 def _is_protected(relative: str) -> bool:

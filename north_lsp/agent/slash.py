@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 from north_lsp.agent.editor import Choice, Editor
 from north_lsp.agent.events import AnswerDelta, CommandInfo, UserSaid
 from north_lsp.agent.modes import MODES, find_mode
+from north_lsp.agent.permissions import described, what_it_allows
 from north_lsp.agent.prompt import Part, Words
 from north_lsp.agent.undoing import Plan
 from north_lsp.agent.usage import spent_by_model
 from north_lsp.commands.base import CommandError, Costs, Host, Spent
 from north_lsp.commands.parsing import Found, Invocation, find_commands
 from north_lsp.commands.registry import Commands
+from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.storage.approvals import Permission
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
 
@@ -95,6 +98,7 @@ class SessionHost:
         self._editor = editor
         self._catalog = catalog
         self._costs = costs
+        self._listed: list[Permission] | None = None
 
     @property
     def mode(self) -> str:
@@ -166,6 +170,40 @@ class SessionHost:
         running = self._session.is_running
         self._session.cancel()
         return running
+
+    async def permissions(self) -> str:
+        self._listed = await self._session.permissions()
+        more = "\n\n`/permissions revoke <n>` takes one back." if self._listed else ""
+        return described(self._listed) + more
+
+    async def revoke(self, number: int) -> str:
+        listed = self._listed if self._listed is not None else await self._session.permissions()
+        if not 1 <= number <= len(listed):
+            raise CommandError(f"there is no permission {number}: `/permissions` lists those that there are")
+        chosen = listed[number - 1]
+        if not await self._session.revoke(chosen.id):
+            raise CommandError(f"{what_it_allows(chosen)} was taken back already")
+        return f"Taken back: {what_it_allows(chosen)}."
+
+    @property
+    def auto(self) -> Mapping[str, bool]:
+        return {"edits": self._session.edits_auto_accepted, "shell": self._session.commands_auto_approved}
+
+    async def set_auto(self, kind: str, *, on: bool) -> None:
+        session = self._session
+        await (session.set_edits_auto_accepted(on) if kind == "edits" else session.set_commands_auto_approved(on))
+
+    def jobs(self) -> str:
+        rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]
+        return "\n".join(rows) or "Nothing was started in the background."
+
+    async def end_job(self, id: str) -> str:
+        try:
+            job = self._session.jobs.find(id)
+        except ToolError as error:
+            raise CommandError(f"{error}; {error.hint}") from None
+        await self._session.jobs.kill(job)
+        return f"Job {job.id} {job.state()}."
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]]) -> str | None:
         return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options)))

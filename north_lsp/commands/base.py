@@ -1,6 +1,6 @@
 """What a slash command is, and what it may do."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -77,6 +77,27 @@ class Host(Protocol):
     def cancel(self) -> bool:
         """Whether anything ran."""
         ...
+
+    async def permissions(self) -> str:
+        """All that is allowed in this project without a question, numbered, in Markdown."""
+        ...
+
+    async def revoke(self, number: int) -> str:
+        """Take back one by its number in the list that was shown last."""
+        ...
+
+    @property
+    def auto(self) -> Mapping[str, bool]:
+        """Whether `edits` and `shell` (commands) are accepted without a question."""
+        ...
+
+    async def set_auto(self, kind: str, *, on: bool) -> None: ...
+
+    def jobs(self) -> str:
+        """What was started in the background, in Markdown."""
+        ...
+
+    async def end_job(self, id: str) -> str: ...
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]]) -> str | None: ...
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from north_lsp.commands.approvals import APPROVALS
 from north_lsp.commands.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.display import money, one_line
 
@@ -97,4 +98,5 @@ COMMANDS = (
     Command("queue", "What waits to be sent", _queue),
     Command("redo", "Make the last undone changes again", _redo, "[n]"),
     Command("undo", "Take the last changes back", _undo, "[n]"),
+    *APPROVALS,
 )

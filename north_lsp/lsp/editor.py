@@ -1,12 +1,31 @@
 """The Editor port for clients that speak nothing but LSP: message requests, progress and the client's log."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, Documents, EditDecision, EditReview
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.editor import (
+    NOBODY,
+    Choice,
+    CommandDecision,
+    CommandReview,
+    Documents,
+    EditDecision,
+    EditReview,
+    unasked_command,
+)
 from north_lsp.agent.events import AnswerDelta, CallEnded, CallReady, CallRunning, Event, Notice, Retrying, UserSaid
 from north_lsp.display import one_line, visible
+from north_lsp.lsp.initialize import LspClient
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.diff import unified
@@ -14,22 +33,26 @@ from north_lsp.workspace.proposal import FileChange
 
 _ERROR, _WARNING, _INFO, _LOG = 1, 2, 3, 4
 _LEVELS = {"error": _ERROR, "warning": _WARNING, "info": _INFO}
-_EDIT_ACTIONS = {"Accept": "accept", "Always accept in this project": "always", "Reject": "reject"}
+# What refuses comes first: some editors take the first action when the question is just confirmed.
+_EDIT_ACTIONS = {"Reject": "reject", "Accept": "accept", "Always accept in this project": "always"}
 _COMMAND_ACTIONS = {
+    "Deny": "deny",
     "Run": "run",
     "Always run this command": "always",
     "Always run commands like this": "rule",
     "Run all commands": "all",
-    "Deny": "deny",
 }
+_SHORT = 200
+_SHOW_SECONDS = 2.0
 _REMEMBERED = ("always", "rule", "all")
 
 
 class PlainEditor:
     """One session's surface for a client without the chat. `token` is the progress of the command that runs, if any."""
 
-    def __init__(self, peer: Peer, documents: Documents) -> None:
+    def __init__(self, peer: Peer, documents: Documents, client: LspClient) -> None:
         self._peer = peer
+        self._client = client
         self._documents = documents
         self._answer: list[str] = []
         self.token: str | int | None = None
@@ -70,6 +93,8 @@ class PlainEditor:
             await self._peer.notify("$/progress", {"token": self.token, "value": value})
 
     async def review_edit(self, review: EditReview) -> EditDecision:
+        if not self._client.has_ui:
+            return EditDecision("reject", NOBODY)
         diffs = "\n".join(unified(change) for change in review.proposal.files)
         parts = [review.title, *review.warnings, *review.proposal.notices, diffs]
         match await self._ask("\n\n".join(parts), _EDIT_ACTIONS, review.may_remember):
@@ -79,8 +104,11 @@ class PlainEditor:
                 return EditDecision("reject")
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
+        if not self._client.has_ui:
+            return unasked_command(review)
         command = review.command
-        parts = [f"Run this command in {command.cwd}?", command.command]
+        lines = "\n".join(f"    {line}" for line in command.command.split("\n"))  # none passes for a word of North's
+        parts = [f"Run this command in {command.cwd}?", lines]
         parts += [command.description] if command.description else []
         limit = "in the background" if command.background else f"at most {command.timeout:g} s"
         parts.append(f"Unattended, {limit}.")
@@ -92,23 +120,51 @@ class PlainEditor:
             parts.append(f'"Always run commands like this" would allow {review.rule}.')
         else:
             actions = {title: kind for title, kind in actions.items() if kind != "rule"}
-        match await self._ask("\n\n".join(parts), actions, review.may_remember):
-            case "run" | "always" | "rule" | "all" as kind:
-                return CommandDecision(kind)
-            case _:
-                return CommandDecision("deny")
+        level = _WARNING if review.warnings else _INFO
+        async with self._beside(command.command) as shown:
+            parts += [f"The whole command can be read in {shown.name}, which is open beside this."] if shown else []
+            match await self._ask("\n\n".join(parts), actions, review.may_remember, level):
+                case "run" | "always" | "rule" | "all" as kind:
+                    return CommandDecision(kind)
+                case _:
+                    return CommandDecision("deny")
+
+    @asynccontextmanager
+    async def _beside(self, command: str) -> AsyncIterator[Path | None]:
+        """A long command in a read-only document while it is asked about: a question may show only its first line.
+        Gives None for a short one, and where the client shows no documents."""
+        is_long = "\n" in command.strip() or len(command) > _SHORT
+        if not is_long or not self._client.shows_documents:
+            yield None
+            return
+        folder = tempfile.mkdtemp(prefix="north-review-")
+        path = Path(folder) / "command.sh"
+        try:
+            _write_read_only(path, visible(command))
+            params = {"uri": path.as_uri(), "external": False, "takeFocus": False}
+            shown = False
+            with contextlib.suppress(RpcError), anyio.move_on_after(_SHOW_SECONDS):
+                answer = await self._peer.request("window/showDocument", params, cancellable=True)
+                shown = isinstance(answer, dict) and answer.get("success") is True
+            yield path if shown else None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
     async def choose(self, choice: Choice) -> str | None:
-        return await self._ask(choice.question, {name: id for id, name in choice.options}, may_remember=True)
+        if not self._client.has_ui:
+            return None
+        refuses_first = [choice.options[-1], *choice.options[:-1]]
+        return await self._ask(choice.question, {name: id for id, name in refuses_first}, may_remember=True)
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
         return None
 
-    async def _ask(self, message: str, actions: dict[str, str], may_remember: bool) -> str | None:
+    async def _ask(self, message: str, actions: dict[str, str], may_remember: bool, level: int = _INFO) -> str | None:
         """The action chosen among those offered; None for a closed question."""
         offered = {title: kind for title, kind in actions.items() if may_remember or kind not in _REMEMBERED}
         params: dict[str, Any] = {
-            "type": _INFO,
+            "type": level,
             "message": visible(message),
             "actions": [{"title": title} for title in offered],
         }
@@ -129,3 +185,8 @@ class PlainEditor:
 
     async def apply(self, changes: Sequence[FileChange]) -> None:
         await self._documents.apply(changes)
+
+
+def _write_read_only(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "w", encoding="utf-8") as file:
+        file.write(text + "\n")

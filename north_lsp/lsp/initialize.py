@@ -31,6 +31,8 @@ class LspClient:
     progress: bool
     process_id: int | None
     mode: str | None
+    shows_documents: bool = False
+    has_ui: bool = True
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def read_client(params: Params) -> LspClient:
         _announced(params, "window", "workDoneProgress"),
         process_id if isinstance(process_id, int) and 0 < process_id < 2**31 else None,
         mode if isinstance(mode, str) else None,
+        _announced(params, "window", "showDocument", "support"),
+        options.get("hasUI") is not False,
     )
 
 

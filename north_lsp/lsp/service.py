@@ -58,7 +58,7 @@ class LspService:
         self._on_shutdown = on_shutdown
         self._environment = environment
         self._client = client
-        self._editor = PlainEditor(peer, documents)
+        self._editor = PlainEditor(peer, documents, client)
         self._folders = list(client.folders) or ([folder] if folder is not None else [])
         self._mode = defaults.mode
         self._factory = SessionFactory(environment, defaults, log, lambda _: self._editor)
@@ -183,8 +183,12 @@ class LspService:
     async def _new(self, given: dict[str, Any], params: Params, call: Call) -> object:
         self._stop()
         async with self._asking:
-            await self.close("exit")
-            return {"conversationId": self._start().id}
+            before = self._session
+            session = self._start()
+            if before is not None:
+                session.take_over_shell(before)
+                await before.close("exit")
+            return {"conversationId": session.id}
 
     async def _set_mode(self, given: dict[str, Any], params: Params, call: Call) -> object:
         try:

@@ -51,6 +51,11 @@ def standing(spelled: str) -> Judged:
     return Judged("free")
 
 
+def only_reads(spelled: str) -> bool:
+    """Whether a program is known to do nothing with the paths of its operands but read them."""
+    return program_name(spelled) in _table()["readers"]["programs"]
+
+
 def excluded(simple: Simple) -> str | None:
     """Why no rule covers this command's flags or operands; None if they are harmless."""
     name = program_name(simple.program)

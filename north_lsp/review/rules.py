@@ -4,13 +4,13 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from north_lsp.errors import ToolError
 from north_lsp.review.parsing import NotSimple, Simple, Word, parse
-from north_lsp.review.programs import excluded, program_name, standing, writes_repository
+from north_lsp.review.programs import excluded, only_reads, program_name, standing, writes_repository
 from north_lsp.review.repository import what_git_would_run
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.protected import write_reason
@@ -20,6 +20,8 @@ Args = Literal["any", "paths", "none"]
 _BUILTINS = frozenset({"cd", "echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep"})
 _MAX_RULES = 1000
 _MAX_PLACES = 8
+_MAX_ENTRIES = 5000
+_GLOB = re.compile(r"[*?\[\]]")
 _DIGITS = re.compile(r"-\d+\Z")
 
 
@@ -138,6 +140,8 @@ def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
     """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
     words = simple.words
     size = len(rule.words)
+    reads = only_reads(simple.program)
+    roots = roots if reads else replace(roots, extra=())
     if len(words) < size or any(
         word.text != wanted or word.is_glob for word, wanted in zip(words[:size], rule.words, strict=True)
     ):
@@ -151,7 +155,7 @@ def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
                 return False
             if rule.args == "paths" and not _value_is_inside(word, roots, cwd):
                 return False
-        elif rule.args == "none" or (rule.args == "paths" and not _is_inside(word, roots, cwd)):
+        elif rule.args == "none" or (rule.args == "paths" and not _is_inside(word, roots, cwd, globs=reads)):
             return False
     return True
 
@@ -173,16 +177,36 @@ def _value_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
     return all(_is_inside(Word(name[at:], name[at:]), roots, cwd) for at in range(2, len(name)))
 
 
-def _is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
+def _is_inside(word: Word, roots: Roots, cwd: Path, *, globs: bool = False) -> bool:
+    if globs and word.is_glob:
+        return _glob_is_inside(word, roots, cwd)
     if word.is_glob or word.starts_open or not word.text:
         return False
     pieces = [word.text] if "=" not in word.text else [word.text, word.text.partition("=")[2]]
     for piece in pieces:
         try:
             path = piece if os.path.isabs(piece) else os.path.join(cwd, piece)
-            roots.resolve(path)
+            roots.resolve_readable(path)
         except ToolError:
             return False
+    return True
+
+
+def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
+    """For a pattern of names in one folder: whether all that it could fit lies inside, links included."""
+    folder, _, name = word.text.rpartition("/")
+    if _GLOB.search(folder) or name.startswith(".") or word.text.startswith(("~", "-", "/")):
+        return False
+    try:
+        resolved = roots.resolve(os.path.join(cwd, folder))
+        with os.scandir(resolved.path) as entries:
+            for count, entry in enumerate(entries):
+                if count >= _MAX_ENTRIES:
+                    return False
+                if entry.is_symlink():
+                    roots.resolve(entry.path)
+    except (ToolError, OSError):
+        return False
     return True
 
 
@@ -261,8 +285,11 @@ def propose(command: str, place: Place) -> Rule | None:
         dict.fromkeys(word.text for word in rest if word.text.startswith("-") and word.text not in ("-", "--"))
     )
     others = [word for word in rest if not word.text.startswith("-")]
-    inside = all(_is_inside(word, place.roots, place.cwd) for word in others)
-    args: Args = "none" if not others else "paths" if inside else "any"
+    reads = only_reads(simple.program)
+    roots = place.roots if reads else replace(place.roots, extra=())
+    if not all(_is_inside(word, roots, place.cwd, globs=reads) for word in others):
+        return None  # a rule for any words would be wide: the exact text is what fits
+    args: Args = "paths" if others else "none"
     rule = Rule(tuple(words), flags, args)
     return rule if covered(command, [rule], lambda _: False, place) is None and len(rule.words[0]) > 0 else None
 

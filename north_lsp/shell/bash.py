@@ -12,6 +12,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -19,7 +20,7 @@ import sys
 import termios
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ from north_lsp.shell.sandbox import InForce
 from north_lsp.shell.tree import MARK, children_of, end_now, is_asleep, send
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
-_START_SECONDS = 10.0
+_START_SECONDS = 5.0
 _INTERRUPT_SECONDS = 2.0
 _ASK_SECONDS = 0.3
 _PROBE_SECONDS = 1.0
@@ -52,11 +53,13 @@ _READ = 65_536
 _READS_AT_ONCE = 32
 _MAX_REPORT = 4 << 20
 _ROWS, _COLUMNS = 40, 120
+_SCRIPT = ".north-command"
 
 _CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
 _RESET = (
     r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
     r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"
+    rf"; \builtin unset {MARK} 2>/dev/null || \builtin exit"  # a shell that no command can be marked in is of no use
 )
 
 
@@ -70,11 +73,22 @@ class Ended:
     left_running: tuple[int, ...]
 
 
+class StartFailed(ToolError):
+    """A shell that is there, but does not do what a persistent one has to."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__("UNAVAILABLE", problem)
+
+
 class Bash:
     """One shell process. Commands come one after the other; the caller sees to that."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", master: int, stdin: int, control: int, folder: Path) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", master: int, stdin: int, control: int, folder: Path, path: str
+    ) -> None:
         self._process = process
+        self._background: anyio.abc.TaskGroup | None = None
+        self.path = path
         self._master = master
         self._stdin = stdin
         self._control = control
@@ -111,9 +125,42 @@ class Bash:
     ) -> "Bash":
         """A shell that has answered. `folder` is the shell's own; without `terminal` commands print into a pipe;
         `startup` are lines that it reads first. Raises ToolError."""
-        made: list[Bash] = []
+        argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         output = os.openpty if terminal else os.pipe
-        spawn = partial(cls._spawn, bash, dict(environ), cwd, folder, sandbox, output)
+        spawn = partial(cls._spawn, argv, dict(environ), cwd, folder, sandbox, output)
+        shell = await cls._spawned(spawn, background)
+        await shell._started(partial(shell._begin, startup))
+        return shell
+
+    @classmethod
+    async def once(
+        cls,
+        bash: str,
+        environ: Mapping[str, str],
+        cwd: Path,
+        folder: Path,
+        sandbox: Mapping[str, Any] | None,
+        background: anyio.abc.TaskGroup,
+        command: str,
+    ) -> "Bash":
+        """A shell that reads one command and ends with it, for where none can be kept; `run_once` waits for it. Raises
+        ToolError."""
+        script = shlex.quote(str(folder / _SCRIPT)) if sandbox is None else f'"$TMPDIR"/{_SCRIPT}'
+        lines = f"exec {TTY_FD}>&- {CONTROL_FD}>&- </dev/null; \\builtin . {script}"
+        argv = [bash, "--noprofile", "--norc", "-c", lines]
+        _write_script(folder, command)
+        shell = await cls._spawned(
+            partial(cls._spawn, argv, dict(environ), cwd, folder, sandbox, os.pipe), background, reads=False
+        )
+        await shell._started(shell._entered)
+        return shell
+
+    @classmethod
+    async def _spawned(
+        cls, spawn: "Callable[[], Bash]", background: anyio.abc.TaskGroup, *, reads: bool = True
+    ) -> "Bash":
+        """Without `reads` the pump waits for `run_once`, so that no output is lost."""
+        made: list[Bash] = []
         try:
             await anyio.to_thread.run_sync(lambda: made.append(spawn()))
         except BaseException:  # cancelled while it was made: the thread has made it all the same
@@ -121,22 +168,27 @@ class Bash:
                 shell.kill()
             raise
         (shell,) = made
-        background.start_soon(shell._pump)
+        shell._background = background
+        if reads:
+            background.start_soon(shell._pump)
+        return shell
+
+    async def _started(self, begin: Callable[[], Awaitable[None]]) -> None:
+        """Raises StartFailed."""
         try:
             with anyio.fail_after(_START_SECONDS):
-                await shell._begin(startup)
+                await begin()
         except TimeoutError:
-            shell.kill()
-            raise ToolError("UNAVAILABLE", f"{bash} did not answer within {_START_SECONDS:g} s") from None
+            self.kill()
+            raise StartFailed(f"{self.path} did not answer within {_START_SECONDS:g} s") from None
         except BaseException:
-            shell.kill()
+            self.kill()
             raise
-        return shell
 
     @classmethod
     def _spawn(
         cls,
-        bash: str,
+        argv: list[str],
         environ: dict[str, str],
         cwd: Path,
         folder: Path,
@@ -152,7 +204,6 @@ class Bash:
         ours, theirs = (master, stdin_write, control_read), (tty, stdin_read, control_write)
         if os.isatty(tty):
             _plain_terminal(tty)
-        argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         config: dict[str, Any] = {"tty": tty, "stdin": stdin_read, "control": control_write, "argv": argv}
         config["sandbox"] = None if sandbox is None else {**sandbox, "cwd": str(cwd)}
         try:
@@ -169,31 +220,35 @@ class Bash:
         except OSError as error:
             for fd in (*ours, *theirs):
                 os.close(fd)
-            raise ToolError("UNAVAILABLE", f"{bash} could not be started: {error.strerror}") from None
+            raise StartFailed(f"{argv[0]} could not be started: {error.strerror}") from None
         for fd in theirs:
             os.close(fd)
         for fd in ours:
             os.set_blocking(fd, False)
-        return cls(process, *ours, folder)
+        return cls(process, *ours, folder, argv[0])
 
-    async def _begin(self, startup: str) -> None:
+    async def _entered(self) -> None:
+        """The launcher has done its part."""
         first = await self._next_record()
         if first.startswith("X ") or not first.startswith("P "):
             reason = first[2:] or "it ended at once"
-            raise ToolError("UNAVAILABLE", f"the shell could not be started: {reason}")
+            raise StartFailed(f"the shell {self.path} could not be started: {reason}")
         in_force = json.loads(first[2:])
         if in_force is not None:
             self.in_force = InForce(**in_force)
             self._inside = Path(self.in_force.temp)
+
+    async def _begin(self, startup: str) -> None:
+        await self._entered()
         self._nonce = uuid.uuid4().hex
         read = ""
         if startup:
-            await self._write_script(startup)
+            _write_script(self._folder, startup)
             quiet = f"</dev/null >/dev/null 2>&1 {TTY_FD}>&- {CONTROL_FD}>&-"
             read = f"\\builtin . {shlex.quote(self.script)} {quiet}\n{_CLEAN}; {_RESET}\n"
         await self._tell(f"{_CLEAN}; {_RESET}\n{read}{self._reporting(self._nonce)}")
         if await self._reported(self._nonce) is None:
-            raise ToolError("UNAVAILABLE", "the shell ended as it started")
+            raise StartFailed(f"the shell {self.path} ended as it started")
         self.first = self.report
 
     @property
@@ -275,7 +330,7 @@ class Bash:
         self._on_bytes = on_bytes
         timed_out = False
         try:
-            await self._write_script(command)
+            _write_script(self._folder, command)
             await self._tell(f"{setup}\n{self._calling(nonce, marked, stdin)}\n{self._reporting(nonce)}")
             self.hurried = False
             with anyio.move_on_after(seconds) as limit:
@@ -303,6 +358,26 @@ class Bash:
         if gone:
             self.kill()
         return Ended(code, timed_out, gone, left)
+
+    async def run_once(self, seconds: float, feed: Callable[[bytes], None]) -> Ended:
+        """Wait for the command of a shell made by `once`, and take its output. On cancellation it goes on: call
+        `stop`."""
+        assert self._background is not None
+        self._on_bytes = feed
+        self._background.start_soon(self._pump)
+        try:
+            with anyio.move_on_after(seconds) as limit:
+                self._limit = limit
+                await self._process_end()
+            self._limit = None
+            if limit.cancelled_caught:
+                await self.stop(set())
+            with anyio.move_on_after(_MARK_SECONDS):
+                while not self._drained:
+                    await anyio.sleep(_POLL_SECONDS)
+        finally:
+            self._on_bytes = None
+        return Ended(self._process.poll(), limit.cancelled_caught, True, ())
 
     async def stop(self, before: set[int]) -> int | None:
         """Interrupt, wait, and kill what a command started; `before` are the processes that were there already. Gives
@@ -346,7 +421,7 @@ class Bash:
     @property
     def script(self) -> str:
         """The file that a command is read from, as the shell names it in its messages."""
-        return str(self._inside / ".north-command")
+        return str(self._inside / _SCRIPT)
 
     def inside(self, name: str) -> str:
         """A file of the shell's own folder, as the shell sees it."""
@@ -369,23 +444,6 @@ class Bash:
 
     def processes(self) -> set[int]:
         return set(children_of(self.pid))
-
-    async def _write_script(self, command: str) -> None:
-        script = self._folder / ".north-command"
-        data = command.encode("utf-8", "surrogateescape") + b"\n"
-
-        def write() -> None:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                script.unlink()
-            fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-
-        try:
-            write()  # a few kilobytes into a folder of our own: faster than asking a thread to
-        except OSError as error:
-            raise ToolError("IO_ERROR", f"the command cannot be handed to the shell: {error.strerror}") from None
 
     def _calling(self, nonce: str, marked: str, stdin: str) -> str:
         script = shlex.quote(self.script)
@@ -513,6 +571,25 @@ class Bash:
         ended = self._last_output = time.monotonic()
         while time.monotonic() - self._last_output < _IDLE_SECONDS and time.monotonic() - ended < _DRAIN_SECONDS:
             await anyio.sleep(_POLL_SECONDS)
+
+
+def _write_script(folder: Path, command: str) -> None:
+    """Into a folder of our own: a few kilobytes are written faster than a thread is asked to. Raises ToolError."""
+    script = folder / _SCRIPT
+    data = command.encode("utf-8", "surrogateescape") + b"\n"
+    try:
+        if not folder.is_dir() or folder.is_symlink():  # an earlier command did that
+            folder.unlink(missing_ok=True)
+            folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
+        if script.is_dir() and not script.is_symlink():
+            shutil.rmtree(script)
+        script.unlink(missing_ok=True)
+        fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise ToolError("IO_ERROR", f"the command cannot be handed to the shell: {error.strerror}") from None
 
 
 def _number(text: str) -> int | None:

@@ -43,7 +43,11 @@ class Keeper:
         for oldest in quiet[: max(0, len(self._known) + 1 - MAX_OPEN)]:
             self._known.remove(oldest)
             await oldest.close_idle(f"the shell was closed, since {MAX_OPEN} others were in use")
-        self._known.append(new)
+        self.know(new)
+
+    def know(self, new: Keeps) -> None:
+        """Look after the shells of `new` from now on."""
+        self._known = [*(one for one in self._known if one is not new), new]
         if not self._watching:
             self._watching = True
             self._background.start_soon(self._watch)

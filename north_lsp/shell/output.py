@@ -103,7 +103,9 @@ class OutputSink:
                 raw, self._held = raw[:start], raw[start:]
             elif raw.endswith("\r"):
                 raw, self._held = raw[:-1], "\r"
-        text = _last_states(without_escapes(raw).replace("\r\n", "\n"))
+        text = without_escapes(raw)
+        if "\r" in text:
+            text = _last_states(text.replace("\r\n", "\n"))
         if not text:
             return
         if self._spill is None and len(self._head) + self._tail_size + len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
@@ -132,6 +134,4 @@ class OutputSink:
 
 def _last_states(text: str) -> str:
     """Progress bars overwrite their line with a carriage return: only the last state of a line is kept."""
-    if "\r" not in text:
-        return text
     return "\n".join(line[line.rfind("\r") + 1 :] for line in text.split("\n"))

@@ -10,6 +10,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import stat
 import tempfile
 import time
 import uuid
@@ -17,14 +18,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
-from north_lsp.shell.bash import Bash, Ended
+from north_lsp.shell.bash import Bash, Ended, StartFailed
 from north_lsp.shell.environment import UNATTENDED, changes_meaning
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
@@ -33,7 +34,7 @@ from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support
 from north_lsp.shell.snapshot import user_snapshot
-from north_lsp.shell.tree import end_now, end_tree, find_tree
+from north_lsp.shell.tree import MARK, end_now, end_tree, find_tree
 
 Place = Literal["session", "clean", "outside", "own"]
 
@@ -47,7 +48,8 @@ class Ran:
     """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
     processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
     held the command, None outside; `lost` says why the shell was a new one, if earlier commands had left something in
-    the old one; `enough` that it was stopped, since the lines that were wanted were there."""
+    the old one; `enough` that it was stopped, since the lines that were wanted were there; `alone` why it had a bash of
+    its own, of which nothing stays."""
 
     exit_code: int | None
     output: Captured
@@ -60,6 +62,7 @@ class Ran:
     sandbox: InForce | None = None
     lost: str | None = None
     enough: bool = False
+    alone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,14 @@ class ShellState:
 @dataclass
 class _Live:
     """A shell with what was last put into it. `exports` are the variables that North carried over; `used` says that an
-    earlier command may have left something in it."""
+    earlier command may have left something in it, `once` that it ends with its one command; `renamed` are variables of
+    the session that it was taken over by, to be set yet."""
 
     bash: Bash
     used: bool = False
+    once: bool = False
     exports: dict[str, str | None] = field(default_factory=dict)
+    renamed: dict[str, str | None] = field(default_factory=dict)
 
 
 class CommandRunner:
@@ -105,6 +111,7 @@ class CommandRunner:
         self._options = options or ShellOptions()
         self._keeper = keeper or Keeper(background)
         self._lost: str | None = None
+        self._alone: str | None = None  # why no shell can be kept here
         self._last_used = 0.0
         self.jobs = Jobs(self._launch_job, background)
         self._cwd: Path | None = None
@@ -196,12 +203,17 @@ class CommandRunner:
             where = self._cwd = start or self._start or Path.home()
         if not self._options.persistent:
             await self._close_shells(lambda live: True)
-        live = await self._shell(place, where)
+        if self._folder is not None and not _is_folder(self._folder):
+            if self._live:
+                self._lost = "the shell's own folder is gone, so that it was replaced"
+            await self._close_shells(lambda live: True)
+            self._folder = None
+        mark = uuid.uuid4().hex
+        live = await self._shell_or_once(place, where, command, mark)
         lost, self._lost = self._lost, None
         self._last_used = time.monotonic()
-        mark = uuid.uuid4().hex
         self._marks.add(mark)
-        before = live.bash.processes()
+        before = set() if live.once else live.bash.processes()
         was_used, live.used = live.used, True
         failed: ToolError | None = None
         ended = Ended(None, False, True, ())
@@ -211,9 +223,12 @@ class CommandRunner:
                 if enough is not None:
                     tasks.start_soon(_stop_after, live.bash, sink, enough)
                 try:
-                    ended = await live.bash.run(
-                        self._prefixed(command), self._setup(live, where), seconds, sink.feed, mark
-                    )
+                    if live.once:
+                        ended = await live.bash.run_once(seconds, sink.feed)
+                    else:
+                        ended = await live.bash.run(
+                            self._prefixed(command), self._setup(live, where), seconds, sink.feed, mark
+                        )
                 except ToolError as error:
                     failed = error
                 tasks.cancel_scope.cancel()
@@ -257,6 +272,7 @@ class CommandRunner:
             live.bash.in_force,
             lost,
             ended.timed_out and live.bash.hurried,
+            self._alone if live.once else None,
         )
 
     def _prefixed(self, command: str) -> str:
@@ -293,11 +309,18 @@ class CommandRunner:
             await _end(live.bash)
 
     def take_over(self, other: "CommandRunner") -> None:
-        """Go on with the shells, the directory and the jobs of a session that ends."""
-        for name in ("_live", "_folder", "_marks", "_cwd", "_carried", "_lost", "_last_used"):
+        """Go on with the shells, the directory and the jobs of a session that ends and runs no command; its shells get
+        this session's own variables. Shells that other settings made are left to it."""
+        if (self._options, self._sandbox is None) != (other._options, other._sandbox is None):
+            return
+        for name in ("_live", "_folder", "_marks", "_cwd", "_carried", "_lost", "_alone", "_last_used", "_stopping"):
             setattr(self, name, getattr(other, name))
         other._live, other._folder, other._marks = {}, None, set()
+        for live in self._live.values():
+            live.renamed = {name: value for name, value in self._environ.items() if other._environ.get(name) != value}
         self.jobs.take_over(other.jobs)
+        if self._live:
+            self._keeper.know(self)
 
     async def end_all(self, grace: float) -> None:
         """End the shells, the jobs and whatever earlier commands left running. The runner can be used again
@@ -319,6 +342,19 @@ class CommandRunner:
 
     # -- inside -----------------------------------------------------------------------------------------
 
+    async def _shell_or_once(self, place: Place, cwd: Path, command: str, mark: str) -> _Live:
+        """Where no shell can be kept, one for this command alone. Raises ToolError."""
+        if self._alone is None:
+            try:
+                return await self._shell(place, cwd)
+            except StartFailed as error:
+                self._alone = error.message
+        bash, folder, described = await self._place_of(place, outside=place in ("outside", "own"))
+        environ = {**self._environ, MARK: mark}
+        made = await Bash.once(bash, environ, cwd, folder, described, self._background, self._prefixed(command))
+        self._live[place] = live = _Live(made, once=True)
+        return live
+
     async def _shell(self, place: Place, cwd: Path) -> _Live:
         live = self._live.get(place)
         while live is not None and live.bash in self._stopping:
@@ -336,6 +372,16 @@ class CommandRunner:
 
     async def _launch(self, name: str, cwd: Path, *, outside: bool, snapshot: bool = False) -> Bash:
         """A new shell; `name` is that of its folder. Raises ToolError."""
+        bash, folder, described = await self._place_of(name, outside=outside)
+        startup = await anyio.to_thread.run_sync(user_snapshot, bash, self._environ) if snapshot else ""
+        start = partial(Bash.start, bash, self._environ, cwd, folder, described, self._background, startup=startup)
+        if self._options.terminal and not self._environ.get("NORTH_NO_PTY"):
+            with contextlib.suppress(StartFailed):
+                return await start(terminal=True)
+        return await start(terminal=False)
+
+    async def _place_of(self, name: str, *, outside: bool) -> tuple[str, Path, dict[str, Any] | None]:
+        """The bash to start, its folder, and its sandbox if it is to have one. Raises ToolError."""
         bash = self._bash()
         described = None
         if self._folder is None:
@@ -350,11 +396,7 @@ class CommandRunner:
                     "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
                 )
             described = await anyio.to_thread.run_sync(self._sandbox.described, folder)
-        startup = await anyio.to_thread.run_sync(user_snapshot, bash, self._environ) if snapshot else ""
-        terminal = self._options.terminal and not self._environ.get("NORTH_NO_PTY")
-        return await Bash.start(
-            bash, self._environ, cwd, folder, described, self._background, terminal=terminal, startup=startup
-        )
+        return bash, folder, described
 
     def _bash(self) -> str:
         """Raises ToolError."""
@@ -380,6 +422,8 @@ class CommandRunner:
         lines = []
         if live.bash.cwd() != where:
             lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
+        lines += _exporting(live.renamed, {})
+        live.renamed = {}
         if live is not self._live.get("session"):
             names = live.exports.keys() | self._carried.keys()
             wanted = {name: self._carried.get(name, self._environ.get(name)) for name in names}
@@ -404,7 +448,7 @@ class CommandRunner:
                 if code is None:
                     if self._live.get(place) is live:
                         del self._live[place]
-                    if place != "clean":
+                    if place != "clean" and not live.once:
                         self._lost = "the shell did not answer after the cancel and was replaced"
                     live.bash.close()
                     await end_tree(partial(find_tree, None, mark), 0.0)
@@ -440,6 +484,13 @@ def _exporting(wanted: Mapping[str, str | None], has: Mapping[str, str | None]) 
 
 def _private_folder() -> Path:
     return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:

@@ -83,15 +83,18 @@ def probe() -> InForce | str:
 @dataclass(frozen=True)
 class Sandbox:
     """A workspace's sandbox: commands write below `roots` and in their own temporary folder; `protected` says of a path
-    relative to a root whether it stays read-only."""
+    relative to a root whether it stays read-only; `readable` are further folders that they may read."""
 
     roots: tuple[Path, ...]
     environ: Mapping[str, str]
     protected: Callable[[str], bool]
+    readable: tuple[Path, ...] = ()
 
     def hides_temp(self) -> bool:
         """Whether `/tmp` can be the shell's own folder: nothing that it needs may lie there."""
-        return not any(_overlaps(path, _SHARED_TEMP) for path in (*self.roots, *map(Path, self._tools())))
+        return not any(
+            _overlaps(path, _SHARED_TEMP) for path in (*self.roots, *self.readable, *map(Path, self._tools()))
+        )
 
     def described(self, temp: Path) -> dict[str, Any]:
         """For the launcher. `temp` is a folder of the shell's own. Looks at the disk: call it on a thread."""
@@ -100,7 +103,7 @@ class Sandbox:
         read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools()]
         return {
             "rules": {
-                "read": [path for path in read if not _opens_too_much(path, home)],
+                "read": [*(path for path in read if not _opens_too_much(path, home)), *map(str, self.readable)],
                 "write": [*map(str, self.roots)],
                 "device": table["device"],
             },

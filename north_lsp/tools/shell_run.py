@@ -48,7 +48,7 @@ class ShellRun(ShellTool):
         check_command(args.command)
         cwd = None
         if args.cwd is not None:
-            resolved = workspace.roots.resolve(args.cwd)
+            resolved = workspace.roots.resolve_readable(args.cwd)
             if not resolved.path.is_dir():
                 state = "is not a folder" if resolved.exists else "does not exist"
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")

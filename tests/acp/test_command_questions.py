@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from north_lsp.acp.initialize import Client
+from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.initialize import Client, read_client
 from north_lsp.acp.questions import command_decision, command_permission
-from north_lsp.agent.editor import CommandDecision, CommandReview
+from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditReview
 from north_lsp.tools.base import Command
+from north_lsp.workspace.proposal import EditProposal
 
 
 def question(client: Client, **more: Any) -> dict[str, Any]:
@@ -32,6 +34,20 @@ def test_everything_that_matters_is_in_the_question() -> None:
     for part in ("npm run dev", "In /r, at most 60 s, unattended", "to see it", "deletes a whole folder tree"):
         assert part in text
     assert "in the background" in json.dumps(question(Client(), background=True)["toolCall"])
+
+
+async def test_where_nobody_can_be_asked_nothing_waits_and_the_reason_is_told() -> None:
+    client = read_client({"clientCapabilities": {"_meta": {"north": {"hasUI": False}}}})
+    nothing: Any = None
+    editor = AcpEditor(nothing, "s", client, nothing, nothing, nothing)
+    command = Command("git push --force", Path("/r"), 60, None)
+    decision = await editor.review_command(CommandReview("c", command, "t", True, ("rewrites history",)))
+    assert decision.kind == "deny"
+    assert decision.comment is not None
+    assert "nobody can be asked here" in decision.comment
+    assert "this command rewrites history" in decision.comment
+    assert await editor.choose(Choice("i", "q", (("yes", "y"), ("no", "n")))) is None
+    assert (await editor.review_edit(EditReview(EditProposal("p", "c", (), "e"), "t", True))).kind == "reject"
 
 
 @pytest.mark.parametrize(

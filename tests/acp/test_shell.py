@@ -219,6 +219,19 @@ async def test_the_user_s_own_commands_run_unasked_and_are_recorded(world: World
         assert "!echo own words" in replayed
 
 
+async def test_a_new_conversation_goes_on_in_the_shell_of_the_one_before(world: World, server: ModelServer) -> None:
+    async with session(world, "run") as (client, _, id):
+        await prompt(client, id, "!cd json; kept=1")
+        params = {"cwd": str(world.project), "mcpServers": [], "_meta": {"north": {"shellOf": id}}}
+        new = (await client.request("session/new", params))["sessionId"]
+        await prompt(client, new, '!basename "$PWD"; echo $kept')
+        await prompt(client, id, '!echo "[$kept]"')
+        outputs = [
+            json.loads(line)["message"]["output"] for line in world.log_entries() if '"role":"bashExecution"' in line
+        ]
+        assert sorted(outputs) == ["", "[]", "json\n1"]
+
+
 async def test_the_user_s_own_command_can_be_cancelled(world: World, server: ModelServer) -> None:
     async with session(world, "deny") as (client, _, id):
         blocks = [{"type": "text", "text": "!sh -c 'echo $$ > pid; exec sleep 60'"}]

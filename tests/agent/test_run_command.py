@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from north_lsp.agent.state import TurnState
 from north_lsp.agent.status import Status
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog import load_catalog
+from north_lsp.review.rules import Rule
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
@@ -294,3 +295,17 @@ async def test_progress_tells_the_time(tmp_path: Path) -> None:
         await one.call(command="echo here; sleep 1.3", timeout=30)
         texts = [event.output or "" for event in one.editor.shown if isinstance(event, CallRunning)]
         assert any(re.fullmatch(r"here\n\[\d+ s of at most 30 s\]", text) for text in texts), texts
+
+
+async def test_a_command_may_run_in_a_folder_that_the_settings_open_but_is_asked_about(tmp_path: Path) -> None:
+    async with shell(tmp_path) as one:
+        docs = tmp_path.resolve() / "docs"
+        docs.mkdir()
+        assert "outside the workspace" in await one.text(command="pwd", cwd=str(docs))
+        workspace = one.state.workspace
+        one.state = replace(one.state, workspace=replace(workspace, roots=replace(workspace.roots, extra=(docs,))))
+        one.state.approvals.allow_rule(Rule(("pwd",), (), "none").to_json())
+        assert await one.text(command="pwd") == str(one.world.root)
+        assert one.editor.reviews == []
+        assert await one.text(command="pwd", cwd=str(docs)) == str(docs)
+        assert one.editor.reviews[0].reasons == ("the shell is outside the workspace",)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -1091,7 +1092,10 @@ def test_settings_can_add_to_what_always_asks(tmp_path: Path) -> None:
         ("git log --oneline -n5", Rule(("git", "log"), ("--oneline", "-n5"), "none")),
         ("git diff -- sub", Rule(("git", "diff"), (), "paths")),
         ("ls -la sub", Rule(("ls",), ("-la",), "paths")),
-        ("cat /etc/passwd", Rule(("cat",), (), "any")),
+        ("cat /etc/passwd", None),
+        ("cat sub/* *.md", Rule(("cat",), (), "paths")),
+        ("cat ../*", None),
+        ("git log *.py", None),
         ("ls", Rule(("ls",), (), "none")),
         ("rm x", None),
         ("ls | wc", None),
@@ -1110,3 +1114,48 @@ def test_the_narrowest_rule_is_proposed_and_covers_the_command(tmp_path: Path, c
 def test_the_suite_s_generous_rules_do_cover_something(tmp_path: Path) -> None:
     assert asks("ls -la", GENEROUS, make_place(tmp_path)) is None
     assert os.path.isdir(tmp_path / "sub")
+
+
+def test_patterns_are_paths_for_programs_that_only_read(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    (tmp_path / "sub/a.txt").write_text("a")
+    rules = [Rule((program,), ("-l",), "paths") for program in ("wc", "cp", "mytool")]
+    for command in ("wc -l *.txt", "wc sub/*", "wc sub/a.???", "wc ./[ab]*", "wc 'sub'/*"):
+        assert asks(command, rules, place) is None, command
+    for command in (
+        "wc .*",
+        "wc */*",
+        "wc ../*",
+        "wc /etc/*",
+        "wc ~/*",
+        "wc s*b/../../*",
+        "wc sub/.*",
+        "cp *.txt sub",
+        "mytool *",
+    ):
+        assert asks(command, rules, place) is not None, command
+    (tmp_path / "sub/link").symlink_to("/etc")
+    assert asks("wc sub/*", rules, place) is not None
+    assert asks("wc *.txt", rules, place) is None
+
+
+def test_what_only_reads_may_read_the_folders_that_the_settings_open(tmp_path: Path) -> None:
+    root, docs = tmp_path.resolve() / "root", tmp_path.resolve() / "docs"
+    docs.mkdir()
+    (docs / "out").symlink_to("/etc")
+    place = make_place(root)
+    opened = replace(place, roots=replace(place.roots, extra=(docs,)))
+    rules = [
+        Rule((program,), ("-*",), "paths") for program in ("cat", "cp", "grep", "mytool", "sort", "uniq", "xxd", "git")
+    ]
+    reading = (f"cat {docs}/a.md", f"grep -rn word {docs}", "cat ../docs/a.md", f"sort {docs}/a.md")
+    for command in reading:
+        assert asks(command, rules, opened) is None, command
+        assert asks(command, rules, place) is not None, command
+    for command in (
+        f"cp a {docs}/b", f"mytool {docs}/a", f"uniq a {docs}/b", f"sort -o {docs}/a a", f"cat {docs}/out/passwd",
+        f"cat {docs}/..", f"xxd a {docs}/b", f"cat {tmp_path}/docs-evil", f"git diff --output={docs}/x", f"cd {docs}",
+        f"cat a > {docs}/b",
+    ):  # fmt: skip
+        assert asks(command, rules, opened) is not None, command
+    assert propose(f"cat {docs}/a.md", opened) == Rule(("cat",), (), "paths")

@@ -13,7 +13,7 @@ from north_lsp.shell.keeping import Keeper
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.snapshot import user_snapshot
-from tests.shell.test_runner import is_gone, run
+from tests.shell.test_runner import gone, is_gone, run
 
 ENVIRON = command_environment(os.environ, frozenset())
 
@@ -62,15 +62,30 @@ async def test_a_shell_that_nobody_uses_is_closed_but_not_one_with_work_in_it(tm
 async def test_another_session_goes_on_where_the_shell_is(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with anyio.create_task_group() as background:
-        old, new = (CommandRunner(ENVIRON, background, tmp_path) for _ in range(2))
+        old, new = (CommandRunner({**ENVIRON, "NORTH_SESSION_ID": id}, background, tmp_path) for id in ("old", "new"))
         await run(old, "cd sub; kept=1; export WORD=w")
         job = await old.jobs.begin("echo on; sleep 60", "session", tmp_path)
         new.take_over(old)
         await old.end_all(0.1)
-        assert (await run(new, "pwd; echo $kept $WORD")).output.text == f"{tmp_path}/sub\n1 w\n"
+        ran = await run(new, "pwd; echo $kept $WORD $NORTH_SESSION_ID")
+        assert ran.output.text == f"{tmp_path}/sub\n1 w new\n"
+        assert (await run(new, "echo $WORD $NORTH_SESSION_ID", place="clean")).output.text == "w new\n"
+        assert new.state(tmp_path).changes == ()
         assert new.jobs.find(job.id).running
         await new.end_all(0.1)
         assert not job.running
+        background.cancel_scope.cancel()
+
+
+async def test_shells_that_other_settings_made_are_not_taken_over(tmp_path: Path) -> None:
+    async with anyio.create_task_group() as background:
+        old = CommandRunner(ENVIRON, background, tmp_path)
+        new = CommandRunner(ENVIRON, background, tmp_path, options=ShellOptions(prefix="env"))
+        await run(old, "kept=1")
+        new.take_over(old)
+        assert old.is_open()
+        assert not new.is_open()
+        await old.end_all(0.1)
         background.cancel_scope.cancel()
 
 
@@ -154,5 +169,68 @@ async def test_a_command_that_has_printed_enough_lines_is_not_waited_for(
         ran = await shell.run("seq 10", None, 60, ignore, enough=5)
         assert not ran.enough
         assert ran.exit_code == 0
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()
+
+
+def no_persistent_bash(folder: Path) -> str:
+    """A bash that runs commands, but none that it would read one after the other."""
+    path = folder / "stubborn-bash"
+    path.write_text('#!/bin/bash\nfor word; do [ "$word" = -i ] && exit 3; done\nexec /bin/bash "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+async def test_where_no_shell_can_be_kept_each_command_has_one_of_its_own(tmp_path: Path) -> None:
+    options = ShellOptions(path=no_persistent_bash(tmp_path), prefix="env WORD=own")
+    async with anyio.create_task_group() as background:
+        shell = CommandRunner(ENVIRON, background, tmp_path, options=options)
+        ran = await run(shell, "bash -c 'echo $WORD; echo err >&2; cat; printf end; exit 3'")
+        assert (ran.output.text, ran.exit_code) == ("own\nerr\nend", 3)
+        assert ran.alone is not None
+        assert "stubborn-bash ended as it started" in ran.alone
+        assert not ran.shell_ended
+        assert ran.lost is None
+        ran = await run(shell, "sh -c 'cd /; echo x > /dev/fd/61'", place="clean")
+        assert ran.exit_code != 0
+        assert ran.cwd == tmp_path
+        assert shell.state(tmp_path).changes == ()
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()
+
+
+async def test_a_command_with_a_shell_of_its_own_is_limited_cancelled_and_leaves_nothing(tmp_path: Path) -> None:
+    options = ShellOptions(path=no_persistent_bash(tmp_path))
+    async with anyio.create_task_group() as background:
+        shell = CommandRunner(ENVIRON, background, tmp_path, options=options)
+        before = len(os.listdir("/proc/self/fd"))
+        ran = await run(shell, "echo begun; trap '' INT TERM; (setsid sleep 60 &) ; sleep 60", seconds=0.3)
+        assert ran.timed_out
+        assert ran.output.text.startswith("begun\n")
+        assert ran.left_running == ()
+        ran = await run(shell, "sleep 60 >/dev/null 2>&1 & echo started")
+        assert ran.output.text == "started\n"
+        assert len(ran.left_running) == 1
+        with anyio.move_on_after(0.3):
+            await run(shell, "exec sleep 60")
+        assert (await run(shell, "echo on")).output.text == "on\n"
+        await shell.end_all(0.1)
+        await gone(ran.left_running[0])
+        assert len(os.listdir("/proc/self/fd")) <= before
+        background.cancel_scope.cancel()
+
+
+async def test_a_shell_that_cannot_have_a_terminal_prints_into_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with anyio.create_task_group() as background:
+        bash = tmp_path / "no-terminal"
+        bash.write_text('#!/bin/bash\n[ -t 1 ] && exit 3\nexec /bin/bash "$@"\n')
+        bash.chmod(0o755)
+        shell = CommandRunner(ENVIRON, background, tmp_path, options=ShellOptions(path=str(bash)))
+        await run(shell, "kept=1")
+        ran = await run(shell, "test -t 1 || echo pipe $kept")
+        assert ran.output.text == "pipe 1\n"
+        assert ran.alone is None
         await shell.end_all(0.1)
         background.cancel_scope.cancel()

@@ -14,7 +14,7 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
 from north_lsp.shell.runner import CommandRunner, Place, Ran
-from north_lsp.shell.tree import MARK, find_tree, is_asleep
+from north_lsp.shell.tree import MARK, children_of, find_tree, is_asleep
 
 
 @asynccontextmanager
@@ -438,14 +438,24 @@ async def test_a_process_that_does_not_belong_to_the_command_is_left_alone(tmp_p
         await other.aclose()
 
 
-async def test_a_flood_is_bounded(tmp_path: Path) -> None:
+def memory() -> int:
+    """Resident memory in kB."""
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+async def test_a_flood_of_500_mb_is_bounded(tmp_path: Path) -> None:
     async with runner(tmp_path) as shell:
-        ran = await run(shell, "head -c 60000000 /dev/zero | tr '\\0' 'x'; echo; echo end")
+        await run(shell, "true")
+        before = memory()
+        ran = await run(shell, "head -c 500000000 /dev/zero; echo; echo end", seconds=60)
         assert ran.exit_code == 0
         assert ran.output.truncated
         assert len(ran.output.text) < 60_000
-        assert ran.output.text.endswith("end\n")
-        assert ran.output.total_bytes == 60_000_005
+        assert ran.output.text.endswith("\nend\n")
+        assert ran.output.total_bytes == 500_000_005
+        assert memory() - before < 30_000
+        assert (await run(shell, "echo alive")).output.text == "alive\n"
 
 
 async def test_a_growing_tree_of_processes_is_ended(tmp_path: Path) -> None:
@@ -472,16 +482,22 @@ async def test_output_arrives_while_the_command_runs(tmp_path: Path) -> None:
 
 
 async def test_a_thousand_commands_leave_nothing(tmp_path: Path) -> None:
-    def descriptors() -> int:
-        return len(os.listdir("/proc/self/fd"))
+    def held() -> tuple[int, int]:
+        """Descriptors and processes."""
+        return len(os.listdir("/proc/self/fd")), len(children_of(os.getpid()))
 
     async with runner(tmp_path) as shell:
         first = await run(shell, "set -- /proc/$$/fd/*; echo $#; echo $$")
-        before, shells = descriptors(), first.output.text
+        for _ in range(20):
+            await run(shell, "/bin/true")
+        before, used = held(), memory()
+        folder = len(list(tmp_path.rglob("*")))
         for number in range(1000):
             assert (await run(shell, f"echo {number}")).output.text == f"{number}\n"
-        assert descriptors() <= before
-        assert (await run(shell, "set -- /proc/$$/fd/*; echo $#; echo $$")).output.text == shells
+        assert held() <= before
+        assert memory() - used < 4096
+        assert len(list(tmp_path.rglob("*"))) == folder
+        assert (await run(shell, "set -- /proc/$$/fd/*; echo $#; echo $$")).output.text == first.output.text
         assert not shell.state(tmp_path).changes
 
 

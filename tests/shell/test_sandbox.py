@@ -15,7 +15,7 @@ from north_lsp.shell.environment import command_environment
 from north_lsp.shell.launcher import landlock_version
 from north_lsp.shell.runner import CommandRunner, Place, Ran
 from north_lsp.shell.sandbox import InForce, Sandbox, probe, support
-from north_lsp.storage.settings import Settings
+from north_lsp.storage.settings import ReadSettings, Settings
 
 
 def make_project(base: Path) -> Path:
@@ -168,6 +168,28 @@ async def test_protected_names_stay_as_they_are(tmp_path: Path, command: str) ->
 
 
 CONNECT = "python3 -c \"import socket; s = socket.create_connection(('{host}', {port}), 2); print('connected')\""
+
+
+async def test_the_folders_that_the_settings_open_are_read_and_not_written(tmp_path: Path) -> None:
+    root, docs = make_project(tmp_path), tmp_path.resolve() / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("words")
+    async with anyio.create_task_group() as background:
+        environ = command_environment(os.environ | {"HOME": str(tmp_path.resolve() / "home")}, frozenset())
+        settings = Settings(sandbox="workspace", reading=ReadSettings((str(docs),)))
+        shell = CommandRunner(environ, background, root, sandbox_of(settings, (root,), environ))
+        assert (await run(shell, f"cat {docs}/a.md")).output.text == "words"
+        for command in (
+            f"echo x >> {docs}/a.md",
+            f"touch {docs}/b",
+            f"rm {docs}/a.md",
+            f"chmod 777 {docs}",
+            f"cat {docs}/../secret",
+        ):
+            assert (await run(shell, command)).exit_code != 0, command
+        assert os.listdir(docs) == ["a.md"]
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()
 
 
 async def test_neither_this_machine_nor_the_net_can_be_reached(tmp_path: Path) -> None:
