@@ -7,7 +7,7 @@ from typing import Protocol, assert_never
 import anyio.to_thread
 
 from north_lsp.agent.checkpoints import Checkpoint
-from north_lsp.agent.overview import totals
+from north_lsp.agent.overview import Totals, totals
 from north_lsp.agent.undoing import Conflicts, FileOutcome, Plan, Undoing
 from north_lsp.errors import ToolError
 from north_lsp.workspace.git import run_git
@@ -106,6 +106,22 @@ async def differences(session: Session, since: str | None = None) -> str:
     sums = totals(session.undoing.all())
     head = f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n" if since is None and rows else ""
     return head + "".join(text for _, text in rows)
+
+
+def statistics(session: Session) -> str:
+    """What the changes that hold come to, of the conversation and of the last turn that changed something."""
+    every = session.undoing.all()
+    rows = [f"- this conversation: {_sum(totals(every))}"]
+    last = next((one.turn for one in reversed(every) if one.turn is not None), None)
+    if last is not None:
+        rows.append(f"- the last turn with changes: {_sum(totals(every, last))}")
+    return "\n".join(rows)
+
+
+def _sum(sums: Totals) -> str:
+    counts = {"created": sums.created, "changed": sums.changed, "deleted": sums.deleted, "moved": sums.moved}
+    files = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"+{sums.lines_added}/-{sums.lines_removed} lines, files: {files}" if files else "nothing"
 
 
 async def differences_from_git(root: Path) -> str:

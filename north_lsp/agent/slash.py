@@ -9,7 +9,7 @@ from north_lsp.agent.events import AnswerDelta, CommandInfo, UserSaid
 from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.permissions import described, what_it_allows
 from north_lsp.agent.prompt import Part, Words
-from north_lsp.agent.undoing import Plan
+from north_lsp.agent.slash_changes import ChangesHost
 from north_lsp.agent.usage import spent_by_model
 from north_lsp.commands.base import CommandError, Costs, Host, Spent
 from north_lsp.commands.parsing import Found, Invocation, find_commands
@@ -87,13 +87,13 @@ def slash_events(entry: Mapping[str, Any]) -> list[UserSaid | AnswerDelta]:
     return [UserSaid(id, str(entry.get("input", ""))), AnswerDelta(id, f"{entry.get('output', '')}\n\n")]
 
 
-class SessionHost:
+class SessionHost(ChangesHost):
     """A session as commands see it."""
 
     def __init__(
         self, session: "Session", conversation: Conversation, editor: Editor, catalog: Catalog, costs: "CostKeeper"
     ) -> None:
-        self._session = session
+        super().__init__(session)
         self._conversation = conversation
         self._editor = editor
         self._catalog = catalog
@@ -142,26 +142,6 @@ class SessionHost:
             output = int(row.get("outputTokens") or 0)
             rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
         return Costs(spent_by_model(self._conversation.active_path()), rows, sorted(totals["byDay"].items()))
-
-    async def undo(self, steps: int) -> str:
-        undoing = self._session.undoing
-        return await self._take_back(undoing.last(steps), "Undo", "Nothing to undo.")
-
-    async def redo(self, steps: int) -> str:
-        undoing = self._session.undoing
-        return await self._take_back(undoing.last_undone(steps), "Redo", "Nothing to redo.")
-
-    async def _take_back(self, found: Sequence[Any], title: str, nothing: str) -> str:
-        if not found:
-            return nothing
-        try:
-            plan: Plan = await self._session.take_back(await self._session.undoing.prepare(found), title)
-        except (ToolError, ValueError) as error:
-            raise CommandError(str(error)) from None
-        rows = [
-            f"- `{file.relative}`: {file.outcome}{f' ({file.detail})' if file.detail else ''}" for file in plan.files
-        ]
-        return "\n".join([f"{title}:", "", *rows]) if rows else nothing
 
     def queued(self) -> Sequence[tuple[str, str]]:
         return [(word.kind, word.text) for word in self._session.queue.waiting]

@@ -130,6 +130,10 @@ class Undoing:
                 return one
         raise ToolError("NOT_FOUND", f"there is no checkpoint {checkpoint[:64]!r} in this conversation")
 
+    async def file(self, spelled: str) -> Path:
+        """The path of a file in the workspace. Raises ToolError."""
+        return (await anyio.to_thread.run_sync(self._workspace.roots.resolve, spelled)).path
+
     def _holding(self, level: int, steps: int | None, path: Path | None) -> list[Checkpoint]:
         every = self._checkpoints.all()
         known, holds = {one.id: one for one in every}, live(every)
@@ -180,9 +184,7 @@ class Undoing:
 
     async def revert(self, spelled: str | None, steps: int) -> Sequence[FileChange]:
         """The last changes, all or of one file, taken back as a proposal of the model's. Raises ToolError."""
-        path = None
-        if spelled is not None:
-            path = (await anyio.to_thread.run_sync(self._workspace.roots.resolve, spelled)).path
+        path = None if spelled is None else await self.file(spelled)
         found = self.last(steps, path)
         if not found:
             what = f"of {spelled} " if spelled else ""

@@ -3,28 +3,12 @@
 from collections.abc import Sequence
 
 from north_lsp.commands.approvals import APPROVALS
-from north_lsp.commands.base import Command, CommandError, Host, Reply, Spent
+from north_lsp.commands.base import Command, Host, Reply, Spent
+from north_lsp.commands.changes import CHANGES
 from north_lsp.display import money, one_line
 
-_MOST_STEPS = 1000
 _DAYS = 7
 _CONTINUE = "Continue exactly where you stopped."
-
-
-def _steps(words: Sequence[str], name: str) -> int:
-    if not words:
-        return 1
-    if len(words) > 1 or not words[0].isdecimal() or not 1 <= int(words[0][:5]) <= _MOST_STEPS:
-        raise CommandError(f"/{name} takes a number from 1 to {_MOST_STEPS}")
-    return int(words[0])
-
-
-async def _undo(host: Host, words: Sequence[str]) -> Reply:
-    return Reply(await host.undo(_steps(words, "undo")))
-
-
-async def _redo(host: Host, words: Sequence[str]) -> Reply:
-    return Reply(await host.redo(_steps(words, "redo")))
 
 
 async def _mode(host: Host, words: Sequence[str]) -> Reply:
@@ -96,7 +80,6 @@ COMMANDS = (
     Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),
     Command("queue", "What waits to be sent", _queue),
-    Command("redo", "Make the last undone changes again", _redo, "[n]"),
-    Command("undo", "Take the last changes back", _undo, "[n]"),
     *APPROVALS,
+    *CHANGES,
 )
