@@ -21,10 +21,12 @@ from north_lsp.shell.tree import MARK, children_of, find_tree, is_asleep
 async def runner(folder: Path, environ: Mapping[str, str] = os.environ) -> AsyncIterator[CommandRunner]:
     async with anyio.create_task_group() as background:
         runner = CommandRunner(command_environment(environ, frozenset()), background, folder)
-        yield runner
-        with anyio.fail_after(10):
-            await runner.end_all(0.2)
-        background.cancel_scope.cancel()
+        try:
+            yield runner
+        finally:
+            with anyio.CancelScope(shield=True), anyio.fail_after(10):
+                await runner.end_all(0.2)
+            background.cancel_scope.cancel()
 
 
 async def run(
