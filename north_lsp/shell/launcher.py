@@ -42,7 +42,7 @@ _ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
             "init_module": 175, "delete_module": 176, "kexec_load": 246, "add_key": 248, "request_key": 249,
             "keyctl": 250, "unshare": 272, "perf_event_open": 298, "open_by_handle_at": 304, "setns": 308,
             "process_vm_readv": 310, "process_vm_writev": 311, "finit_module": 313, "kexec_file_load": 320,
-            "bpf": 321, "userfaultfd": 323,
+            "bpf": 321, "userfaultfd": 323, "prlimit64": 302,
         },
     ),
     "aarch64": (
@@ -52,7 +52,7 @@ _ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
             "init_module": 105, "delete_module": 106, "kexec_load": 104, "add_key": 217, "request_key": 218,
             "keyctl": 219, "unshare": 97, "perf_event_open": 241, "open_by_handle_at": 265, "setns": 268,
             "process_vm_readv": 270, "process_vm_writev": 271, "finit_module": 273, "kexec_file_load": 294,
-            "bpf": 280, "userfaultfd": 282,
+            "bpf": 280, "userfaultfd": 282, "prlimit64": 261,
         },
     ),
 }  # fmt: skip
@@ -188,6 +188,8 @@ def restrict_calls(families: list[int]) -> None:
     program += [(equal, 0, 1, _CLONE3), (ret, 0, 0, 0x00050000 | _ENOSYS)]  # libraries fall back to clone
     program += [(equal, 0, 4, numbers["clone"]), (load, 0, 0, 16), (any_bit, 0, 1, _ANY_NAMESPACE & ~0x80)]
     program += [(ret, 0, 0, refuse), (ret, 0, 0, allow)]
+    program += [(equal, 0, 4, numbers["prlimit64"]), (load, 0, 0, 16)]  # limits of its own only, by the pid 0
+    program += [(equal, 0, 1, 0), (ret, 0, 0, allow), (ret, 0, 0, refuse)]
     program += [(equal, 0, 5, numbers["ioctl"]), (load, 0, 0, 24), (equal, 1, 0, 0x5412), (equal, 0, 1, 0x541C)]
     program += [(ret, 0, 0, refuse), (ret, 0, 0, allow)]  # TIOCSTI and TIOCLINUX type into a terminal
     sockets = [(load, 0, 0, 16)]

@@ -57,27 +57,31 @@ class World:
         root = self.folder / "project"
         return Place(root, Roots((root,)), False, {"PATH": f"{self.folder}/bin"}, lambda cwd, writes: None)
 
-    def run(self, text: str) -> list[tuple[str, ...]]:
-        """What bash ran, with the arguments; and files that appeared count as a command, too."""
-        log = self.folder / "log"
-        log.write_bytes(b"")
-        environ = {"PATH": f"{self.folder}/bin", "STUB_LOG": str(log), "LC_ALL": "C.UTF-8"}
-        script = self.folder / "script"
-        script.write_text(text + "\nwait\n", "utf-8", "surrogateescape", newline="")
-        subprocess.run(
-            ["/bin/bash", "--noprofile", "--norc", str(script)],
-            cwd=self.folder / "project", env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, timeout=20, check=False,
-        )  # fmt: skip
-        fields, ran = log.read_text("utf-8").split("\0")[:-1], list[tuple[str, ...]]()
-        while fields:
-            size = int(fields[0]) + 2
-            ran.append(tuple(fields[1:size]))
-            del fields[:size]
-        made = sorted(os.listdir(self.folder / "project"))
-        for name in made:
-            (self.folder / "project" / name).unlink()
-        return [*ran, *(("made", name) for name in made)]
+    def run(self, *texts: str) -> list[list[tuple[str, ...]]]:
+        """What bash ran for each text, with the arguments; and files that appeared count as a command, too. One bash
+        reads them all, each in a process of its own and as North's shell does: with `.`."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            base = Path(name)
+            for number, text in enumerate(texts):
+                (base / str(number)).mkdir()
+                (base / f"{number}.sh").write_text(text + "\nwait\n", "utf-8", "surrogateescape", newline="")
+                (base / f"{number}.log").touch()
+            each = 'for n; do (STUB_LOG=$PWD/$n.log; export STUB_LOG; cd $n; . "../$n.sh"); done'
+            subprocess.run(
+                ["/bin/bash", "--noprofile", "--norc", "-c", each, "bash", *map(str, range(len(texts)))],
+                cwd=base, env={"PATH": f"{self.folder}/bin", "LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20, check=False,
+            )  # fmt: skip
+            return [_seen_by(base, number) for number in range(len(texts))]
+
+
+def _seen_by(base: Path, number: int) -> list[tuple[str, ...]]:
+    fields, ran = (base / f"{number}.log").read_text("utf-8").split("\0")[:-1], list[tuple[str, ...]]()
+    while fields:
+        size = int(fields[0]) + 2
+        ran.append(tuple(fields[1:size]))
+        del fields[:size]
+    return [*ran, *(("made", name) for name in sorted(os.listdir(base / str(number))))]
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +96,15 @@ def world() -> Iterator[World]:
         yield World(folder)
 
 
-def check(world: World, text: str) -> bool:
-    """Whether the text passes; then bash may run only what was seen."""
-    if covered(text, RULES, lambda part: False, world.place) is not None:
-        return False
-    seen = [tuple(word.text for word in simple.words) for simple in parse(text)]
-    for ran in world.run(text):
-        assert ran in seen, (text, ran, seen)
-        assert ran[0] in ("ok", "good", "echo", "true"), (text, ran)
-    return True
+def check(world: World, *texts: str) -> int:
+    """How many of the texts pass; then bash may run only what was seen."""
+    passing = [text for text in texts if covered(text, RULES, lambda part: False, world.place) is None]
+    for text, ran in zip(passing, world.run(*passing) if passing else [], strict=True):
+        seen = [tuple(word.text for word in simple.words) for simple in parse(text)]
+        for one in ran:
+            assert one in seen, (text, one, seen)
+            assert one[0] in ("ok", "good", "echo", "true"), (text, one)
+    return len(passing)
 
 
 @settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -163,29 +167,39 @@ lines = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(plain)
-def test_plain_words_reach_the_program_as_they_were_seen(world: World, text: str) -> None:
-    try:
-        commands = parse(text)
-    except NotSimple:
-        return
-    seen = [
-        tuple(word.text for word in simple.words) for simple in commands if not any(w.is_glob for w in simple.words)
-    ]
-    for ran in world.run(text):
-        assert ran in seen, (text, ran, seen)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(plain, min_size=10, max_size=10))
+def test_plain_words_reach_the_program_as_they_were_seen(world: World, texts: list[str]) -> None:
+    parsed = []
+    for text in texts:
+        try:
+            parsed.append((text, parse(text)))
+        except NotSimple:
+            continue
+    for (text, commands), ran in zip(parsed, world.run(*(text for text, _ in parsed)), strict=True):
+        seen = [tuple(word.text for word in one.words) for one in commands if not any(w.is_glob for w in one.words)]
+        for one in ran:
+            assert one in seen, (text, one, seen)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines)
-def test_lists_run_only_what_was_seen(world: World, text: str) -> None:
-    check(world, text)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(lines, min_size=10, max_size=10))
+def test_lists_run_only_what_was_seen(world: World, texts: list[str]) -> None:
+    check(world, *texts)
+
+
+def test_the_oracle_sees_what_bash_runs(world: World) -> None:
+    """So that the tests above can fail."""
+    ran = world.run("ok 'a b' $(bad)", "good sub; echo > made", "exit 3; bad", "bad2 |& a", "if", "ok")
+    assert sorted(ran[0]) == [("bad",), ("ok", "a b")]
+    assert ran[1:3] == [[("good", "sub"), ("made", "made")], []]
+    assert sorted(ran[3]) == [("a",), ("bad2",)]
+    assert ran[4:] == [[], [("ok",)]]
 
 
 def test_such_lines_do_pass(world: World) -> None:
     for text in ("ok a 'b c' \"d\" && good sub -a | ok; true", "ok\nok # x\n! ok >/dev/null 2>&1", "ok {} a{b}c \\; $"):
-        assert check(world, text)
+        assert check(world, text) == 1
 
 
 @settings(max_examples=300, deadline=None)

@@ -243,6 +243,62 @@ async def test_other_processes_are_out_of_reach(tmp_path: Path) -> None:
         assert (await run(shell, f"kill -0 {other} || kill -9 {os.getppid()}")).exit_code != 0
 
 
+PYTHON = 'python3 -c "import ctypes, os, resource, socket, time; c = ctypes.CDLL(None); {}"'
+TRICKS = [
+    *("unshare -Urmpf true", "unshare -r true", "chroot . /bin/true", "mknod dev b 8 0", "mount --bind / sub"),
+    *("mount -t proc proc sub", "ls /proc/1/root/", "cat /proc/{ppid}/maps", "cat /proc/{ppid}/root{base}/secret"),
+    *("echo x > /proc/{ppid}/comm", "echo 0 > /proc/{ppid}/oom_score_adj", "echo 1 > /proc/sys/vm/drop_caches"),
+    *(
+        "renice 5 -p {ppid}",
+        "cat /dev/mem",
+        "dmesg",
+        "ls ~",
+        "ls /root",
+        "ls {base}",
+        "git config --global user.name x",
+    ),
+    *("git init ../other", "cp a ../secret", "ln -sf /etc/passwd .git/config", "rm -rf .git/objects", "mv .north sub/"),
+    *("mv package.json sub/", "ln -f a package.json", "cp a package.json", "touch package.json", "chmod 777 .git"),
+    "true < /dev/tcp/127.0.0.1/{port}",
+    PYTHON.format("resource.prlimit({ppid}, resource.RLIMIT_NOFILE, (19, 20))"),
+    PYTHON.format("os.setpriority(0, {ppid}, 5)"),
+    PYTHON.format("raise SystemExit(c.syscall(428, -100, b'/', 1) < 0)"),
+    PYTHON.format("raise SystemExit(c.syscall(435, 0, 0) < 0)"),
+    PYTHON.format("raise SystemExit(c.umount2(b'.git', 2) < 0)"),
+    PYTHON.format("raise SystemExit(c.pivot_root(b'.', b'.') < 0)"),
+    PYTHON.format("raise SystemExit(c.chroot(b'.') < 0)"),
+    PYTHON.format("raise SystemExit(c.sethostname(b'x', 1) < 0)"),
+    PYTHON.format("raise SystemExit(c.setuid(12345) < 0)"),
+    PYTHON.format("raise SystemExit(c.ioctl(1, ctypes.c_ulong(0x100005412), b'x') < 0)"),
+    PYTHON.format("raise SystemExit(c.renameat2(-100, b'a', -100, b'../secret', 2) < 0)"),
+    PYTHON.format("time.clock_settime(0, time.time())"),
+    PYTHON.format("open('/dev/shm/x', 'w')"),
+    PYTHON.format("os.setxattr('../secret', 'user.x', b'1')"),
+    PYTHON.format("os.chown('../secret', 1, 1)"),
+    PYTHON.format("print(open('secret', opener=lambda p, f: os.open(p, f, dir_fd=os.open('..', os.O_PATH))).read())"),
+    PYTHON.format("os.symlink('../secret', 'l'); os.rename('l', 'm'); print(open('m').read())"),
+    PYTHON.format("socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)"),
+]
+
+
+async def test_no_trick_leads_out(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        async with shut_in(tmp_path) as shell:
+            (base / "project/a").write_text("a")
+            before = sorted(os.listdir(base))
+            for trick in TRICKS:
+                ran = await run(shell, trick.format(base=base, ppid=os.getpid(), port=server.getsockname()[1]))
+                assert ran.exit_code != 0, (trick, ran.output.text)
+                assert "hidden words" not in ran.output.text, trick
+                if ran.shell_ended:
+                    await run(shell, "true")
+            assert (base / "secret").read_text() == "hidden words"
+            assert (base / "project/package.json").read_text() == "{}"
+            assert set(os.listdir(base)) - set(before) <= {"home"}
+            assert (await run(shell, "ulimit -n 100; ulimit -n")).output.text == "100\n"
+
+
 async def test_rules_run_in_the_same_sandbox_and_only_the_user_lets_out(tmp_path: Path) -> None:
     async with shut_in(tmp_path) as shell:
         assert (await run(shell, "cat ../secret", "clean")).exit_code != 0
