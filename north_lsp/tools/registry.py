@@ -31,6 +31,10 @@ class Registry:
                 raise ValueError(f"two tools are called {tool.name}")
             self._tools[tool.name] = tool
 
+    def offering(self, *names: str) -> "Registry":
+        """The same tools, of which these are not hidden."""
+        return Registry(self._tools.values(), self.hidden - {*names}) if self.hidden & {*names} else self
+
     def find(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
