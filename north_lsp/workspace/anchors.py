@@ -10,7 +10,7 @@ from north_lsp.workspace.text import Newline, dominant_newline, split_lines, to_
 _MAX_CANDIDATES = 20
 _PREVIEW_CHARACTERS = 200
 LOOSE = "the anchor was found with white space disregarded"
-_HINT = "read the place again (`read_file` with `aroundMatch`) and take the anchor as it stands there"
+_HINT = "repeat the call with a piece of a line as the file has it (`read_file` with `aroundMatch` shows more)"
 
 
 @dataclass(frozen=True, slots=True)
