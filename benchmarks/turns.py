@@ -63,6 +63,19 @@ def read(number: int) -> bytes:
     return _stream(start, delta, _event("content_block_stop", index=0), reason="tool_use")
 
 
+def create(*pieces: str) -> bytes:
+    """An answer that writes a file."""
+    block = {"type": "tool_use", "id": "toolu_create", "name": "edit_create_file", "input": {}}
+    text = json.dumps({"path": "new.txt", "content": "\0"})
+    texts = [text.partition("\\u0000")[0], *pieces, '"}']
+    deltas = (
+        _event("content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": piece})
+        for piece in texts
+    )
+    start = _event("content_block_start", index=0, content_block=block)
+    return _stream(start, *deltas, _event("content_block_stop", index=0), reason="tool_use")
+
+
 class Model:
     """Answers requests in the order of `answers`, on kept connections; `bodies` are what was sent."""
 
@@ -105,6 +118,18 @@ class Client(Server):
         super().__init__("acp", folder, {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": url})
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         self.initialized = self.elapsed()
+
+    def _read(self) -> dict[str, Any]:
+        """The next message; what North asks is refused."""
+        message = super()._read()
+        if "id" in message and "method" in message:
+            result = {"outcome": {"outcome": "selected", "optionId": "reject"}}
+            assert self.process.stdin is not None
+            self.process.stdin.write(
+                json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode() + b"\n"
+            )
+            self.process.stdin.flush()
+        return message
 
     def new_session(self, folder: Path) -> str:
         return str(self.call("session/new", {"cwd": str(folder), "mcpServers": []})["sessionId"])
@@ -167,6 +192,8 @@ def measure(folder: Path) -> dict[str, float]:
         rows["turn warm, ms"] = min(server.prompt(session) for _ in range(5))
         model.answers = iter([say(*("word " for _ in range(CHUNKS)))])
         rows["5,000-chunk stream, ms"] = server.prompt(server.new_session(project))
+        model.answers = iter([create(*("word\\n " for _ in range(CHUNKS))), say("Done.")])
+        rows["5,000-chunk edit, ms"] = server.prompt(server.new_session(project))
         start = len(model.bodies)
         model.answers = iter([*(read(number) for number in range(TOOL_ROUNDS)), say("Done.")])
         rows["40 tool rounds, ms"] = server.prompt(server.new_session(project), "Read it all")
@@ -187,6 +214,7 @@ AIMS = {
     "first turn cold, ms": 60,
     "turn warm, ms": 15,
     "5,000-chunk stream, ms": 150,
+    "5,000-chunk edit, ms": 300,
     "40 tool rounds, ms": 500,
     "memory, MB (PSS)": 80,
     "first request, KB": 30,

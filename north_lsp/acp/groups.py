@@ -7,6 +7,7 @@ from north_lsp.agent.events import (
     AnswerDelta,
     CallEnded,
     CallNamed,
+    CallPreviewed,
     CallProposes,
     CallReady,
     CallRunning,
@@ -46,7 +47,7 @@ class ReadGroups:
             yield update if group is None else _with_group(update, group)
 
 
-_Calls = CallNamed | CallTitled | CallReady | CallProposes | CallRunning | CallEnded
+_Calls = CallNamed | CallTitled | CallPreviewed | CallReady | CallProposes | CallRunning | CallEnded
 
 
 def _with_group(update: dict[str, Any], group: str) -> dict[str, Any]:

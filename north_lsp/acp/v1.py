@@ -10,6 +10,7 @@ from north_lsp.agent.events import (
     ApprovalsChanged,
     CallEnded,
     CallNamed,
+    CallPreviewed,
     CallProposes,
     CallReady,
     CallRunning,
@@ -40,6 +41,7 @@ from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import Catalog, Model
 from north_lsp.providers.thinking import Level
 from north_lsp.tools.base import Location, Mode
+from north_lsp.workspace.preview import Preview
 from north_lsp.workspace.proposal import FileChange
 
 Update = dict[str, Any]
@@ -90,6 +92,11 @@ def _diff(change: FileChange) -> list[dict[str, Any]]:
     return [{**row, "_meta": {"north": meta}}, content(visible(words))]
 
 
+def _previewed(one: Preview) -> dict[str, Any]:
+    meta = {"north": {"preview": True, "line": one.line}}
+    return {"type": "diff", "path": str(one.path), "oldText": one.old, "newText": one.new, "_meta": meta}
+
+
 def _place(path: Path, line: int | None) -> dict[str, Any]:
     return {"path": str(path)} | ({"line": line} if line is not None else {})
 
@@ -129,6 +136,9 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [{"sessionUpdate": "tool_call", **named}]
         case CallTitled(call_id, title):
             return [_call(call_id, title=title)]
+        case CallPreviewed(call_id, shown, note):
+            words = [content(note)] if note else []
+            return [_call(call_id, content=[*(_previewed(one) for one in shown), *words])]
         case CallReady(call_id, title, arguments, places):
             located = {"locations": _locations(places)} if places else {}
             return [_call(call_id, title=title, rawInput=dict(arguments), **located)]

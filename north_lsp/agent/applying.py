@@ -1,8 +1,9 @@
 """Applying an accepted proposal: to the editor's open texts and to the disk, or to neither."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -14,6 +15,7 @@ from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.apply import write
 from north_lsp.workspace.diff import with_texts
+from north_lsp.workspace.folders import remove_empty
 from north_lsp.workspace.merge import merge
 from north_lsp.workspace.proposal import EditProposal, FileChange
 
@@ -50,8 +52,23 @@ async def apply_proposal(
                 checkpoints.settle(entry, "failed")
                 raise
             checkpoints.settle(entry, "applied")
+            if any(change.undoes for change in fresh.files):
+                made = {folder for one in checkpoints.all() for folder in one.folders}
+                await anyio.to_thread.run_sync(_remove_folders, fresh.files, made, workspace)
             return fresh
     raise AssertionError("the last attempt returns or raises")
+
+
+def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Workspace) -> None:
+    """An undo takes the folders away that were made for its files, if nothing else is in them."""
+    gone = [change.path for change in files if change.undoes and change.action in ("delete", "rename")]
+    for path in gone:
+        for folder in path.parents:
+            root = workspace.roots.root_of(folder)
+            if folder not in made or root is None or folder == root:
+                break
+            if not remove_empty(root, folder.relative_to(root).parts):
+                break
 
 
 async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:

@@ -20,6 +20,7 @@ from north_lsp.agent.estimates import estimated_usage
 from north_lsp.agent.events import AnswerDelta, CallNamed, CallReady, CallTitled, FellBack, Notice, RetryEnded, Retrying
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.images import has_images, with_images
+from north_lsp.agent.previews import GrowingCall, Previews
 from north_lsp.agent.retry import GiveUp, Retries, Wait
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import block_to_log
@@ -42,6 +43,7 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.storage.entries import new_entry_id
+from north_lsp.tools.base import WriteTool
 
 _PARTIAL_SECONDS = 2.0
 _CANCELLED_MARK = "[Cancelled]"
@@ -73,6 +75,7 @@ class _Streamed:
     delivered: bool = False
     broke_in_file: bool = False
     calls: dict[int, StreamingCall] = field(default_factory=dict)
+    growing: dict[int, GrowingCall] = field(default_factory=dict)
     cut_short: bool = False  # by North: a call that cannot succeed was still coming
 
     def message(self) -> AssistantMessage:
@@ -94,6 +97,7 @@ class Asking:
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
         self._request: ModelRequest | None = None
+        self._previews = Previews(state.editor.show, state.on_failure)
         self._estimated = False  # what the last answer used
         self._recovered = False  # from a call that the vendor took for one without a result
         self._attempt = 0  # of asking again
@@ -219,13 +223,15 @@ class Asking:
         self._request = request
         streamed = _Streamed(state.conversation.reserve_id(), now, now)
         merger = DeltaMerger(streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
-        self._files.begin(streamed.entry_id)
+        self._previews = Previews(state.editor.show, state.on_failure)
+        self._files.begin(streamed.entry_id, self._previews)
         state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         end: Done | Failed | None = None
         ids = UniqueIds(state.conversation.active_path())
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
+                tasks.start_soon(self._previews.run)
                 async with aclosing(self._provider.stream(request)) as events:
                     async for event in events:
                         renamed = ids.rename(event)
@@ -307,9 +313,12 @@ class Asking:
                 await self._state.editor.show(CallNamed(id, one_line(name), kind, title))
                 blocks[index] = call
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
+                if isinstance(tool, WriteTool) and self._state.mode == "agent":
+                    streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._state.workspace)
             case BlockEnd(index, block):
                 blocks[index] = block
                 if isinstance(block, ToolCall):
+                    await self._previews.stop()
                     await merger.flush()
                     title = self._calls.title(block)
                     places = self._calls.places(block)
@@ -318,6 +327,8 @@ class Asking:
                 arriving = streamed.calls.get(index)
                 if arriving is not None and arriving.take(json):
                     await self._look_ahead(arriving, index, streamed, merger)
+                if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
+                    self._previews.note(growing)
         now = time.monotonic()
         if now - streamed.saved_at >= _PARTIAL_SECONDS:
             streamed.saved_at = now
@@ -344,6 +355,7 @@ class Asking:
         self._calls.foresee(call.id, error)
         streamed.blocks[index] = replace(known, problem=None)
         streamed.cut_short = True
+        await self._previews.stop()
         await merger.flush()
         await state.editor.show(CallReady(call.id, title, dict(known.arguments)))
 

@@ -52,7 +52,8 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`turn` is the entry of the user's prompt that it belongs to, `at` the time as the log has it."""
+    """`turn` is the entry of the user's prompt that it belongs to, `at` the time as the log has it. `folders` are those
+    that were made for the files."""
 
     id: str
     entry_id: str
@@ -62,6 +63,7 @@ class Checkpoint:
     title: str
     status: Status
     files: tuple[FileRecord, ...]
+    folders: tuple[Path, ...] = ()
 
     @property
     def is_point(self) -> bool:
@@ -80,7 +82,8 @@ class Checkpoints:
     async def record(self, call_id: str | None, title: str, files: Sequence[FileChange]) -> str:
         """Note what is about to be written, with the contents before; returns the entry. Raises ToolError IO_ERROR."""
         rows, contents = await anyio.to_thread.run_sync(_rows, files)
-        return await self._store(call_id, title, rows, contents, "pending")
+        made = await anyio.to_thread.run_sync(_missing_folders, files)
+        return await self._store(call_id, title, rows, contents, "pending", made)
 
     async def record_images(self, call_id: str | None, title: str, roots: Roots, images: Sequence[FileImage]) -> str:
         """Note what has been changed already. Raises ToolError IO_ERROR."""
@@ -122,7 +125,13 @@ class Checkpoints:
         return found
 
     async def _store(
-        self, call_id: str | None, title: str, rows: list[dict[str, Any]], contents: dict[str, bytes], status: Status
+        self,
+        call_id: str | None,
+        title: str,
+        rows: list[dict[str, Any]],
+        contents: dict[str, bytes],
+        status: Status,
+        folders: Sequence[str] = (),
     ) -> str:
         try:
             await anyio.to_thread.run_sync(self._blobs.keep, contents)
@@ -132,7 +141,9 @@ class Checkpoints:
                 f"North cannot keep what is needed to undo this ({error.strerror}), so nothing was written",
                 "tell the user: North's data folder cannot be written",
             ) from error
-        calls = {"toolCallId": call_id} if call_id else {}
+        calls: dict[str, Any] = {"toolCallId": call_id} if call_id else {}
+        if folders:
+            calls["folders"] = list(folders)
         entry = self._conversation.append(
             "checkpoint", checkpointId=new_entry_id(()), title=title, files=rows, status=status, **calls
         )
@@ -229,6 +240,16 @@ def _row(
     return row | ({"irrecoverable": True} if lost else {})
 
 
+def _missing_folders(files: Sequence[FileChange]) -> list[str]:
+    """The folders that will have to be made, the outer ones first."""
+    missing: dict[str, None] = {}
+    for change in files:
+        if change.action in ("create", "rename"):
+            above = [folder for folder in change.target.parents if not os.path.lexists(folder)]
+            missing |= dict.fromkeys(map(str, reversed(above)))
+    return list(missing)
+
+
 def mode_of(path: Path) -> int | None:
     """The permission bits of what stands there; None for nothing."""
     with suppress(OSError):
@@ -251,6 +272,7 @@ def _read(entry: Mapping[str, Any], turn: str | None) -> Checkpoint | None:
             str(entry.get("title", "")),
             cast(Status, status) if status in get_args(Status) else "applied",
             files,
+            tuple(Path(str(folder)) for folder in entry.get("folders", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -1,5 +1,6 @@
 """An edit that cannot apply, found while its call still streams: the rest of it need not be waited for."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,23 +21,60 @@ _PLACEHOLDER = "\ue000\n"  # stands for a text that has not come yet
 _FINAL = frozenset({"NOT_FOUND", "NO_MATCH"})
 _LATER = {"AMBIGUOUS": ("occurrence", "expectedOccurrences"), "STALE": ("snapshot",)}
 _MAX_TEXT = 16 * 1024
+_INSIDE, _OUTSIDE = re.compile(r'["\\]'), re.compile(r'["\]},]')
+
+
+@dataclass
+class _Scan:
+    """Finds, at little cost, where a value may end in JSON that arrives in pieces."""
+
+    in_string: bool = False
+    is_escaped: bool = False
+
+    def take(self, more: str) -> bool:
+        """Whether anything may have become complete."""
+        at, ended = 0, False
+        while at < len(more):
+            if self.is_escaped:
+                self.is_escaped, at = False, at + 1
+                continue
+            found = (_INSIDE if self.in_string else _OUTSIDE).search(more, at)
+            if found is None:
+                break
+            at = found.end()
+            match found[0]:
+                case '"':
+                    ended = ended or self.in_string
+                    self.in_string = not self.in_string
+                case "\\":
+                    self.is_escaped = True
+                case _:
+                    ended = True
+        return ended
 
 
 @dataclass
 class StreamingCall:
-    """A call whose arguments are arriving. `text` is their JSON so far."""
+    """A call whose arguments are arriving: `parts` are their JSON so far, of `size` characters."""
 
     id: str
     tool: Tool | None
-    text: str = ""
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
     title: str = ""
     checked: bool = False
     partial: Partial = field(default_factory=lambda: read_partial(""))
+    scan: _Scan = field(default_factory=_Scan)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
 
     def take(self, more: str) -> bool:
         """Add a piece; whether more arguments are complete than before."""
-        self.text += more
-        if len(self.text) > _MAX_TEXT or self.partial.ended:
+        self.parts.append(more)
+        self.size += len(more)
+        if self.size > _MAX_TEXT or self.partial.ended or not self.scan.take(more):
             return False
         before, self.partial = self.partial.complete, read_partial(self.text)
         return self.partial.complete != before

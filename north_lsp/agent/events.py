@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from north_lsp.tools.base import Kind, Location, Mode
+from north_lsp.workspace.preview import Preview
 from north_lsp.workspace.proposal import FileChange
 
 
@@ -47,6 +48,15 @@ class CallTitled:
 
     call_id: str
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPreviewed:
+    """What an edit is going to change, as far as it has arrived; nothing is decided and nothing is kept of it."""
+
+    call_id: str
+    places: tuple[Preview, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +259,7 @@ Event = (
     | CallTitled
     | CallReady
     | CallProposes
+    | CallPreviewed
     | CallRunning
     | CallEnded
     | ModeChanged

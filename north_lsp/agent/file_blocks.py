@@ -15,6 +15,7 @@ from north_lsp.agent.calls import Calls
 from north_lsp.agent.edits import review_edit
 from north_lsp.agent.events import CallEnded, CallNamed, CallReady, CallRunning
 from north_lsp.agent.leaks import leak_in, may_leak
+from north_lsp.agent.previews import GrowingFile, Previews
 from north_lsp.agent.prompts import render
 from north_lsp.agent.results import Result, failed
 from north_lsp.agent.state import TurnState
@@ -34,7 +35,6 @@ _WINDOW = 30
 _MAX_CONTINUATIONS = 3
 _MAX_BLOCKS = 50
 _MAX_BYTES = 5 * 1024 * 1024
-_LINES_A_REPORT = 20
 
 
 @dataclass
@@ -49,7 +49,7 @@ class _Block:
     more: list[str] = field(default_factory=list)  # of the message that is arriving
     lines: int = 0
     size: int = 0  # in bytes, of what has arrived
-    next_report: int = 0  # in lines
+    growing: GrowingFile | None = None
     continuations: int = 0
     appends: bool = False
     staging: Path | None = None
@@ -85,6 +85,7 @@ class FileBlocks:
         self._current: _Block | None = None
         self._open: _Block | None = None  # broke off, and may be continued
         self._finished: list[_Block] = []
+        self._previews: Previews | None = None
 
     @property
     def in_block(self) -> bool:
@@ -96,8 +97,9 @@ class FileBlocks:
         """Files have arrived that are not reviewed yet."""
         return bool(self._finished) or self._open is not None or self._current is not None
 
-    def begin(self, entry_id: str) -> None:
+    def begin(self, entry_id: str, previews: Previews) -> None:
         """A new answer begins, or the same one again."""
+        self._previews = previews
         self._parser = BlockParser()
         self._entry_id = entry_id
         self._count = 0
@@ -124,6 +126,8 @@ class FileBlocks:
                 await self._text(block, text)
             case BlockEnd(complete) if block is not None:
                 self._current = None
+                if self._previews is not None:
+                    await self._previews.stop()
                 if block.refusal is not None:
                     self._finished.append(block)
                     return "</NORTH_FILE>\n" if complete else ""
@@ -152,7 +156,21 @@ class FileBlocks:
         show = self._state.editor.show
         await show(CallNamed(block.id, FILE_BLOCK, "edit", block.title))
         await show(CallReady(block.id, block.title, {"path": block.path}))
+        await show(CallRunning(block.id))
+        block.growing = self._growing(block, block.resolved)
         return ""
+
+    def _growing(self, block: _Block, resolved: Resolved) -> GrowingFile:
+        async def read_old() -> str | None:
+            try:
+                return (await text_of(resolved.path, self._state.workspace))[0].text
+            except ToolError:
+                return None
+
+        def so_far() -> str:
+            return block.text + "".join(list(block.more))
+
+        return GrowingFile(block.id, resolved.path, so_far, read_old, appends=block.appends)
 
     async def _resolve(self, start: BlockStart) -> Resolved:
         """Raises ToolError for a file that cannot be written."""
@@ -187,9 +205,8 @@ class FileBlocks:
         if block.file is not None and not block.continuations:
             block.file.write(data)
             block.file.flush()
-        if block.lines >= block.next_report:
-            block.next_report = block.lines + max(_LINES_A_REPORT, block.lines // 5)
-            await self._state.editor.show(CallRunning(block.id, f"{block.lines} lines"))
+        if self._previews is not None and block.growing is not None:
+            self._previews.note(block.growing)
 
     # -- after the answer --------------------------------------------------------------------------------------------
 

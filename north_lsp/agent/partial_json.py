@@ -131,7 +131,10 @@ def _string(text: str, at: int) -> tuple[str, int, bool]:
     raw = text[at + 1 : end]
     for cut in range(len(raw), max(len(raw) - 6, -1), -1):  # an escape that is not complete is at most 6 characters
         try:
-            return str(json.loads(f'"{raw[:cut]}"', strict=False)), end + 1 if closed else len(text), closed
+            value = str(json.loads(f'"{raw[:cut]}"', strict=False))
+            if not closed and "\ud800" <= value[-1:] <= "\udbff":  # the other half of the character has not come
+                value = value[:-1]
+            return value, end + 1 if closed else len(text), closed
         except ValueError:
             if closed:
                 break

@@ -469,6 +469,8 @@ class Session:
 
     async def _tools(self) -> "Registry":
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
+        if self.model.wants_patches:
+            tools = tools.offering("edit_patch")
         return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._conversation)
 
     def _system(self) -> str:

@@ -164,7 +164,8 @@ class Undoing:
                     continue
                 for path in dict.fromkeys((file.path, file.target)):
                     if path not in states:
-                        states[path] = await self._state(path)
+                        shown = file.relative if path == file.path else file.new_relative
+                        states[path] = await self._state_or_conflict(path, shown or file.relative)
                 await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
                 taken.append(one.id)
         changes = await anyio.to_thread.run_sync(_changes, states)
@@ -277,6 +278,16 @@ class Undoing:
         forms = (text.form, text.text, text.form)
         return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
+    async def _state_or_conflict(self, path: Path, relative: str) -> _State:
+        """As `_state`; what is no file any more, or leads elsewhere, is left as it is and does not keep others from
+        being restored."""
+        try:
+            return await self._state(path)
+        except ToolError as error:
+            state = _State(relative, None, TextForm(), None, TextForm())
+            self._leave(state, "conflict", error.message)
+            return state
+
     def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
         here, there = states[file.path], states[file.target]
         if here.blocked or there.blocked:
@@ -297,7 +308,7 @@ class Undoing:
             self._leave(here, "conflict", f"another file stands at {here.relative} now")
             return
         if there.text is None and conflicts != "overwrite":
-            self._leave(there, "conflict", f"{there.relative} was deleted since")
+            self._leave(there, "conflict", f"{there.relative} was deleted or moved since")
             return
         here.text, here.form, here.binary = there.text, there.form, there.binary
         here.mode = there.first_mode if there.first_mode is not None else file.before_mode

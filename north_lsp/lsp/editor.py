@@ -23,7 +23,17 @@ from north_lsp.agent.editor import (
     EditReview,
     unasked_command,
 )
-from north_lsp.agent.events import AnswerDelta, CallEnded, CallReady, CallRunning, Event, Notice, Retrying, UserSaid
+from north_lsp.agent.events import (
+    AnswerDelta,
+    CallEnded,
+    CallPreviewed,
+    CallReady,
+    CallRunning,
+    Event,
+    Notice,
+    Retrying,
+    UserSaid,
+)
 from north_lsp.display import one_line, visible
 from north_lsp.lsp.initialize import LspClient
 from north_lsp.rpc.messages import RpcError
@@ -70,6 +80,8 @@ class PlainEditor:
             case CallReady(_, title):
                 self._answer.append("\n\n")
                 await self._progress(title)
+            case CallPreviewed(_, _, note) if note:
+                await self._progress(note)
             case CallRunning(_, output) if output:
                 await self._progress(output.rsplit("\n", 1)[-1])
             case CallEnded(_, title, ok, text):

@@ -152,6 +152,11 @@ class Model:
         return f"{self.provider.id}/{self.id}"
 
     @property
+    def wants_patches(self) -> bool:
+        """Whether it is offered patches as a way to edit, beside the others."""
+        return bool({**self.provider.compat, **self.compat}.get("edit_patch", False))
+
+    @property
     def reasoning(self) -> Reasoning:
         """How much a request may think."""
         if self.thinking is None:
@@ -375,6 +380,7 @@ def catalog() -> Catalog:
             row.get("fast"),
             row.get("keyless", False),
             row.get("discovery"),
+            compat=row.get("compat", {}),
         )
         for id, row in data["providers"].items()
     }

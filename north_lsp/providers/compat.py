@@ -35,6 +35,7 @@ class Compat:
     open_router_routing: Mapping[str, object] = field(default_factory=dict)
     vercel_gateway_routing: Mapping[str, object] = field(default_factory=dict)
     extra_body: Mapping[str, object] = field(default_factory=dict)
+    edit_patch: bool = False  # of the model, on any API: read by `Model.wants_patches`
 
 
 def host_of(address: str) -> str:

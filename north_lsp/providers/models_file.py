@@ -391,7 +391,7 @@ class _Reader:
             "supportsStore", "supportsDeveloperRole", "supportsUsageInStreaming", "supportsToolChoice",
             "disableReasoningOnForcedToolChoice", "supportsReasoningEffort", "requiresReasoningContentForToolCalls",
             "requiresAssistantContentForToolCalls", "requiresToolResultName", "requiresAssistantAfterToolResult",
-            "requiresThinkingAsText", "requiresMistralToolIds", "supportsStrictMode",
+            "requiresThinkingAsText", "requiresMistralToolIds", "supportsStrictMode", "editPatch",
         )  # fmt: skip
         choices = {
             "maxTokensField": ("max_tokens", "max_completion_tokens"),

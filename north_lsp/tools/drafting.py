@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace, WriteTool
-from north_lsp.tools.texts import resolve_open, text_of
+from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
 from north_lsp.workspace.paths import Resolved, ensure_regular
@@ -81,7 +81,7 @@ class Draft:
         """
         file = await self._file(spelled)
         if file.text is None:
-            raise ToolError("NOT_FOUND", f"{file.relative} does not exist", "create it with edit_create_file")
+            raise await missing_file(file.resolved, self.workspace, "create it with edit_create_file")
         if file.binary:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text")
         self._guard_generated(file)
@@ -205,7 +205,7 @@ class Draft:
     async def _whole(self, spelled: str, what: str) -> DraftFile:
         file = await self._file(spelled, binary=True)
         if file.text is None:
-            raise ToolError("NOT_FOUND", f"{file.relative} does not exist")
+            raise await missing_file(file.resolved, self.workspace, "find_files shows what there is")
         if await anyio.to_thread.run_sync(_is_link, spelled, self.workspace):
             raise ToolError(
                 "CONFLICT",

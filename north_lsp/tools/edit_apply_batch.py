@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, EditTool
@@ -15,6 +15,14 @@ _MAX_EDITS = 50
 class BatchItem(Arguments):
     tool: str = Field(description="The name of an edit tool.")
     args: dict[str, Any] = Field(description="Its arguments.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, value: Any) -> Any:
+        """Arguments that stand beside the tool's name are meant as its arguments."""
+        if isinstance(value, dict) and "args" not in value and "tool" in value:
+            return {"tool": value["tool"], "args": {name: one for name, one in value.items() if name != "tool"}}
+        return value
 
 
 class EditApplyBatchArgs(Arguments):
@@ -56,4 +64,4 @@ class EditApplyBatch(EditTool):
         try:
             return tool, tool.args.model_validate(item.args)
         except ValidationError as error:
-            raise invalid(error) from None
+            raise invalid(error, tool.args, item.args) from None

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, DraftFile, EditTool
-from north_lsp.tools.pasted import strip_pasted
+from north_lsp.tools.pasted import strip_numbers, strip_pasted
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.anchors import Found, choose, find_anchors, replace_lines
 from north_lsp.workspace.text import split_lines
@@ -111,7 +111,10 @@ def replaced_between(
 
 
 def _find(file: DraftFile, lines: list[str], anchor: str, occurrence: int | None, name: str = "anchor") -> Found:
-    found = choose(find_anchors(lines, anchor), occurrence, lines, anchor, name)
+    places = find_anchors(lines, anchor)
+    if not places and (bare := strip_numbers(anchor)):
+        places = find_anchors(lines, bare)
+    found = choose(places, occurrence, lines, anchor, name)
     _note_loose(file, found)
     return found
 

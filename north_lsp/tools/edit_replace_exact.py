@@ -9,7 +9,7 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, DraftFile, EditTool
-from north_lsp.tools.pasted import strip_pasted
+from north_lsp.tools.pasted import strip_numbers, strip_pasted
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.anchors import replace_lines
 from north_lsp.workspace.match import find_occurrences, replace_exact
@@ -41,8 +41,10 @@ def _replaced(file: DraftFile, text: str, args: EditReplaceExactArgs, *, toleran
     old, new = args.old, args.new
     if not find_occurrences(text, old):
         bare, was_pasted = strip_pasted(old)
+        if not (was_pasted and bare and find_occurrences(text, bare)):
+            bare, was_pasted = strip_numbers(old) or "", True
         if was_pasted and bare and find_occurrences(text, bare):
-            old, new = bare, strip_pasted(new)[0]
+            old, new = bare, strip_numbers(new) or strip_pasted(new)[0]
             file.note("line numbers or header lines that were copied along were left out")
     try:
         return replace_exact(text, old, new, args.expectedOccurrences)

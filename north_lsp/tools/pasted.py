@@ -3,7 +3,19 @@
 import re
 
 _HEADER = re.compile(r"\[[^\[\]\n]+#[0-9a-f]{4,}\]\r?\n")
+_PRINTED = re.compile(r" *(\d+)(?:→|\t|[|:])")
 _NUMBERED = re.compile(r"\s*(\d+)(→|:)")
+
+
+def strip_numbers(text: str) -> str | None:
+    """A text that was not found, without line numbers as any tool prints them; None if not all lines have some."""
+    lines = text.split("\n")
+    marks = [_PRINTED.match(line) for line in lines]
+    found = [mark for mark, line in zip(marks, lines, strict=True) if mark is not None or line.strip()]
+    numbers = [int(mark[1]) for mark in found if mark is not None]
+    if not numbers or len(numbers) != len(found) or not _in_sequence(numbers):
+        return None
+    return "\n".join(line[mark.end() :] if mark else line for mark, line in zip(marks, lines, strict=True))
 
 
 def strip_pasted(text: str) -> tuple[str, bool]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
 from north_lsp.tools.base import Mode, Tool
@@ -30,6 +31,10 @@ class Registry:
             if tool.name in self._tools:
                 raise ValueError(f"two tools are called {tool.name}")
             self._tools[tool.name] = tool
+
+    def offering(self, *names: str) -> "Registry":
+        """The same tools, of which these are not hidden."""
+        return Registry(self._tools.values(), self.hidden - {*names}) if self.hidden & {*names} else self
 
     def find(self, name: str) -> Tool | None:
         return self._tools.get(name)
@@ -76,7 +81,7 @@ class Registry:
         try:
             return tool, tool.args.model_validate(arguments)
         except ValidationError as error:
-            raise invalid(error) from None
+            raise invalid(error, tool.args, arguments) from None
 
 
 def _description(tool: Tool) -> str:
@@ -103,9 +108,14 @@ def _schema(model: type[BaseModel]) -> Mapping[str, object]:
     return schema
 
 
-def invalid(error: ValidationError) -> ToolError:
-    """What is wrong with the first argument that does not fit."""
+def invalid(error: ValidationError, args: type[BaseModel], given: Mapping[str, object]) -> ToolError:
+    """What is wrong with the first argument that does not fit; for one that is missing, what there are."""
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "arguments"
     received = "nothing" if first["type"] == "missing" else repr(first.get("input"))[:200]
-    return ToolError("INVALID_INPUT", f"{field}: {first['msg']} (received {received})", details={"field": field})
+    names = [info.alias or name for name, info in args.model_fields.items()]
+    unknown = [one_line(name, 40) for name in given if name not in names][:10]
+    hint = (
+        f"there is no argument called {', '.join(unknown)}; the arguments are {', '.join(names)}" if unknown else None
+    )
+    return ToolError("INVALID_INPUT", f"{field}: {first['msg']} (received {received})", hint, {"field": field})

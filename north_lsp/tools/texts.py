@@ -10,7 +10,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import TextForm
-from north_lsp.workspace.suggest import suggest
+from north_lsp.workspace.suggest import Suggestions, suggest
 from north_lsp.workspace.text import Text, as_text, encode, read_text, to_newlines
 
 Source = Literal["editor", "disk"]
@@ -53,17 +53,28 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
             outer = await resolve_readable(spelled[:at], workspace) if at else resolved
             if outer.exists:
                 return outer, None
-    missing = resolved.path.relative_to(resolved.root).as_posix()
-    tree = workspace.trees.tree(resolved.root)
-    listing = await anyio.to_thread.run_sync(tree.listing)
-    found = await anyio.to_thread.run_sync(suggest, missing, listing.files)
+    found = await _suggested(resolved, workspace)
     if found.certain is not None:
         meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
+    raise await missing_file(resolved, workspace, "find_files shows what there is")
+
+
+async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str) -> ToolError:
+    """The error for a file that does not exist, with similar paths that do; `otherwise` is the hint without any."""
+    missing = resolved.path.relative_to(resolved.root).as_posix()
+    tree = workspace.trees.tree(resolved.root)
+    found = await _suggested(resolved, workspace)
     paths = found.paths or tuple(await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5)))
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
-    hint = f"similar: {', '.join(similar)}" if similar else "find_files shows what there is"
-    raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
+    hint = f"similar: {', '.join(similar)}" if similar else otherwise
+    return ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
+
+
+async def _suggested(resolved: Resolved, workspace: Workspace) -> Suggestions:
+    missing = resolved.path.relative_to(resolved.root).as_posix()
+    listing = await anyio.to_thread.run_sync(workspace.trees.tree(resolved.root).listing)
+    return await anyio.to_thread.run_sync(suggest, missing, listing.files)
 
 
 async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:

@@ -10,7 +10,7 @@ from north_lsp.workspace.text import Newline, dominant_newline, split_lines, to_
 _MAX_CANDIDATES = 20
 _PREVIEW_CHARACTERS = 200
 LOOSE = "the anchor was found with white space disregarded"
-_HINT = "read the place again (`read_file` with `aroundMatch`) and take the anchor as it stands there"
+_HINT = "repeat the call with a piece of a line as the file has it (`read_file` with `aroundMatch` shows more)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ def find_anchors(lines: list[str], anchor: str, since: int = 0) -> list[Found]:
     if not anchor.strip():
         raise ToolError("INVALID_INPUT", "the anchor is empty", "give a piece of the line that is meant")
     size = len(wanted)
+    if size == 1 and "\r" not in wanted[0]:  # what is most often asked for; line ends cannot be part of it
+        exact = [Found(at, at + 1) for at in range(since, len(lines)) if wanted[0] in lines[at]]
+        if exact:
+            return exact
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
     exact = [Found(at, at + size) for at in range(since, len(plain) - size + 1) if _stands(plain, at, wanted)]
     if exact:

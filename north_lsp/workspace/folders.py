@@ -71,3 +71,14 @@ def _remove(name: str, parent: int) -> None:
 
 def _stale(path: Path, happened: str) -> ToolError:
     return ToolError("STALE", f"{path} {happened}; nothing was written", "resolve and read the path again")
+
+
+def remove_empty(root: Path, folders: tuple[str, ...]) -> bool:
+    """Remove a folder below `root` that is empty, without following any link; whether it was."""
+    try:
+        with ExitStack() as always:
+            parent = enter(root, folders[:-1], always, None)
+            os.rmdir(folders[-1], dir_fd=parent.descriptor)
+    except (ToolError, OSError):
+        return False
+    return True

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.storage.files import private_directory, sync_directory
-from north_lsp.workspace.folders import enter
+from north_lsp.workspace.folders import enter, remove_empty
 from north_lsp.workspace.text import OPEN_FLAGS
 
 _OPEN, _DONE = ".json", ".done"
@@ -258,9 +258,7 @@ def _clean(step: Step) -> None:
 
 def _remove_folders(plan: Plan) -> None:
     for root, folders in sorted(plan.made, key=lambda row: -len(row[1])):
-        with ExitStack() as always, suppress(ToolError, OSError):
-            parent = enter(Path(root), folders[:-1], always, None)
-            os.rmdir(folders[-1], dir_fd=parent.descriptor)
+        remove_empty(Path(root), folders)
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:

@@ -10,6 +10,7 @@ from north_lsp.workspace.text import Newline, dominant_newline, split_lines, to_
 
 _MAX_CANDIDATES = 20
 _PREVIEW_CHARACTERS = 200
+_MIN_DONE = 8  # characters of a new text that are not found by accident
 
 Span = tuple[int, int]
 
@@ -34,7 +35,13 @@ def replace_exact(text: str, old: str, new: str, expected: int) -> str:
     spans = _spans(text, old)
     if not spans:
         message, details = diagnose(text, old)
-        hint = "read the place again (`read_file` with `aroundMatch`) and take the text as it stands there"
+        if len(new.strip()) >= _MIN_DONE and (done := _spans(text, new)):
+            details["alreadyAt"] = line = text.count("\n", 0, done[0][0]) + 1
+            message += f"\nwhat should take its place stands at line {line} already: the edit may have been made before"
+        hint = (
+            "repeat the call with the text as the file has it (`read_file` with `aroundMatch` shows more), or edit by "
+            "an anchor"
+        )
         raise ToolError("NO_MATCH", message, hint, details)
     overlap = any(end > start for (_, end), (start, _) in pairwise(spans))
     if len(spans) != expected or overlap:
@@ -103,7 +110,7 @@ def _ambiguous(text: str, spans: Sequence[Span], expected: int, overlap: bool) -
     how = ", overlapping each other" if overlap else ""
     return ToolError(
         "AMBIGUOUS",
-        f"the text occurs {len(spans)} times{how}, expected were {expected} ({places}{more})",
+        f"the text occurs {len(spans)} times{how}, {expected} expected ({places}{more})",
         "take in lines around it until it is unique, or set expectedOccurrences",
         {"count": len(spans), "expected": expected, "candidates": candidates},
     )

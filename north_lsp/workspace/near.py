@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
+from north_lsp.workspace.mistakes import find_mistake
 from north_lsp.workspace.text import split_lines, to_newlines
 
 MAX_LINES = 20_000
@@ -48,8 +49,9 @@ class _Search:
 def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
     """A message that shows the real lines, and the same as data.
 
-    Details: `whitespace` (list of what differs), `near` (at most three of NearMatch's fields), `partial` (lines of the
-    needle that do stand in the file: `from`, `to`, `startLine`, `endLine`; or None).
+    Details: `mistakes` (what is wrong but for white space), `whitespace` (list of what differs), `near` (at most three
+    of NearMatch's fields), `partial` (lines of the needle that do stand in the file: `from`, `to`, `startLine`,
+    `endLine`; or None).
     """
     lines = [line.removesuffix("\n") for line in split_lines(to_newlines(text, "\n"))]
     wanted = [line.removesuffix("\n") for line in split_lines(to_newlines(needle, "\n"))]
@@ -57,27 +59,49 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
         message = (
             f"the text was not found; the file has more than {MAX_LINES} lines, so no similar places were looked for"
         )
-        return message, {"whitespace": [], "near": [], "partial": None}
+        return message, {"mistakes": [], "whitespace": [], "near": [], "partial": None}
     deadline = time.monotonic() + MAX_SECONDS
     search = _Search(lines, wanted, lambda: time.monotonic() > deadline)
     whitespace = _whitespace(search)
-    near = _near(search)
+    mistake = None if whitespace else find_mistake(to_newlines(text, "\n"), to_newlines(needle, "\n"))
+    near = [] if mistake is not None and mistake.lines is not None else _near(search)
     partial = _partial(search)
     parts = ["the text was not found", *whitespace]
+    if mistake is not None:
+        parts.append(mistake.what)
+    if mistake is not None and mistake.lines is not None:
+        first, last = mistake.lines
+        parts.append(f"what seems to be meant is {_range(first, last)}:\n{_shown(lines, first, last)}")
     parts += [
-        f"similar ({one.similarity:.0%}) at lines {one.startLine}-{one.endLine}, {one.difference}:\n{one.text}"
+        f"similar ({one.similarity:.0%}) at {_range(one.startLine, one.endLine)}, {one.difference}:\n{one.text}"
         for one in near
     ]
-    if partial is not None and not near:
-        shown = "\n".join(
-            line[:_MAX_SHOWN_CHARACTERS] for line in lines[partial["startLine"] - 1 : partial["endLine"]][:5]
-        )
+    if partial is not None and len(parts) == 1 + (mistake is not None):
+        first = max(partial["startLine"] - partial["from"] + 1, 1)
+        last = min(first + len(wanted) - 1, len(lines))
         parts.append(
-            f"only its lines {partial['from']}-{partial['to']} stand in the file, "
-            f"at {partial['startLine']}-{partial['endLine']}:\n{shown}"
+            f"only its {_range(partial['from'], partial['to'])} stand in the file, as "
+            f"{_range(partial['startLine'], partial['endLine'])}; {_range(first, last)} there:\n"
+            f"{_shown(lines, first, last)}"
         )
-    details = {"whitespace": whitespace, "near": [asdict(match) for match in near], "partial": partial}
+    details = {
+        "mistakes": [mistake.what] if mistake is not None else [],
+        "whitespace": whitespace,
+        "near": [asdict(match) for match in near],
+        "partial": partial,
+    }
     return "\n".join(parts), details
+
+
+def _range(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _shown(lines: list[str], first: int, last: int) -> str:
+    """Lines of the file, as they are but for their length."""
+    shown = [line[:_MAX_SHOWN_CHARACTERS] for line in lines[first - 1 : last][:_MAX_SHOWN_LINES]]
+    more = last - first + 1 - len(shown)
+    return "\n".join([*shown, f"… ({more} more lines)"] if more > 0 else shown)
 
 
 def _whitespace(search: _Search) -> list[str]:
@@ -98,7 +122,7 @@ def _whitespace(search: _Search) -> list[str]:
         ):
             found = _white_differences(window, search.wanted)
             if found:
-                return [f"{what} (lines {start + 1}-{start + len(window)})" for what in found]
+                return [f"{what} ({_range(start + 1, start + len(window))})" for what in found]
     return []
 
 
@@ -214,11 +238,9 @@ def _pairs(line: str) -> frozenset[str]:
 
 def _near_match(search: _Search, start: int, similarity: float) -> NearMatch:
     window = search.window(start)
-    shown = [line[:_MAX_SHOWN_CHARACTERS] for line in window[:_MAX_SHOWN_LINES]]
-    if len(window) > len(shown):
-        shown.append(f"… ({len(window) - len(shown)} more lines)")
+    shown = _shown(window, 1, len(window))
     difference = _first_difference(search, start)
-    return NearMatch(start + 1, start + len(window), round(similarity, 3), "\n".join(shown), difference)
+    return NearMatch(start + 1, start + len(window), round(similarity, 3), shown, difference)
 
 
 def _first_difference(search: _Search, start: int) -> str:

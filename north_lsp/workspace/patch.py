@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace.near import diagnose
 from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 
 _MAX_SHIFT = 200
 _SHOWN_LINES = 12
+_ANEW = "read the place again and make the patch anew; nothing was applied"
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
@@ -183,14 +185,24 @@ def _same_but_blanks(here: list[str], wanted: tuple[str, ...]) -> bool:
 
 
 def _does_not_fit(shown: str, number: int, hunk: PatchHunk, lines: list[str], since: int, shift: int) -> ToolError:
+    text = "".join(lines)
+    for context in hunk.context:
+        if not any(context.strip() in line for line in lines[since:]):
+            message, details = diagnose(text, context.strip())
+            message = f"hunk {number} of {shown}: its line `@@ {context}` stands nowhere: {message}"
+            return ToolError("NO_MATCH", message, _ANEW, details | {"hunk": number, "expected": [context]})
     start = max(_first(hunk) + shift if hunk.line is not None else since, 0)
+    said, details = diagnose(text, "".join(hunk.before))
+    near = details["near"]
+    if isinstance(near, list) and near:
+        start = near[0]["startLine"] - 1
     found = lines[start : start + max(len(hunk.before), 1)][:_SHOWN_LINES]
     expected = list(hunk.before)[:_SHOWN_LINES]
     return ToolError(
         "NO_MATCH",
         f"hunk {number} of {shown} does not apply; expected:\n{''.join(expected)}\nfound at line {start + 1}:\n"
-        f"{''.join(found)}",
-        "read the place again and make the patch anew; nothing was applied",
+        f"{''.join(found)}" + "".join(f"\n{line}" for line in said.split("\n")[1:2] if not line.startswith("similar")),
+        _ANEW,
         {"hunk": number, "expected": expected, "found": found, "line": start + 1},
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
@@ -69,6 +70,8 @@ def _judge(resolved_relative: str, spelled: str) -> tuple[WriteRule, str | None]
     if spelled[:5].lower() == "file:":
         spelled = unquote(spelled[5:])
     paths = {_components(resolved_relative), _components(spelled)}
+    if not any(map(_first_of_any().fullmatch, chain.from_iterable(paths))):
+        return "free", None
     for name in _names():  # the strict ones come first
         if any(name.covers(path) for path in paths):
             return name.rule, name.reason
@@ -100,6 +103,12 @@ def _names() -> tuple[_Name, ...]:
         for row in table[rule]
         for pattern in row["patterns"]
     )
+
+
+@cache
+def _first_of_any() -> re.Pattern[str]:
+    """Whatever begins a name of the list: most paths have nothing of that kind, and are told apart at little cost."""
+    return re.compile("|".join(dict.fromkeys(name.components[0].pattern for name in _names())))
 
 
 def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:

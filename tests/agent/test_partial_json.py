@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from north_lsp.agent.edit_guard import StreamingCall
 from north_lsp.agent.partial_json import read_partial
 
 VALUES = st.recursive(
@@ -58,3 +59,14 @@ def test_what_is_complete_in_a_prefix_stays(value: dict[str, Any], size: int, as
 def test_any_text_can_be_read(text: str) -> None:
     read_partial(text)
     read_partial("{" + text)
+
+
+@given(OBJECTS, st.integers(1, 7))
+def test_a_call_knows_what_is_complete_without_reading_everything_again(value: dict[str, Any], size: int) -> None:
+    text = json.dumps(value)
+    call = StreamingCall("c", None)
+    for end in range(size, len(text) + size, size):
+        call.take(text[end - size : end])
+        assert call.partial.complete <= read_partial(text[:end]).complete
+    assert call.text == text
+    assert call.partial.complete == read_partial(text).complete

@@ -1,5 +1,6 @@
 """Undo and redo: of steps, turns and files, with later changes kept, or said to be in the way."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,88 @@ async def test_diffs_of_a_checkpoint_then_and_now(world: World) -> None:
     ((_, now),) = await world.undoing.diffs(id, now=True)
     assert ("+third\n" in then, "+more\n" in then) == (True, False)
     assert ("+third\n" in now, "+more\n" in now) == (True, True)
+
+
+# -- folders, and what is no file any more ---------------------------------------------------------------------------
+
+
+def folders(world: World) -> set[str]:
+    return {path.relative_to(world.root).as_posix() for path in world.root.rglob("*") if path.is_dir()}
+
+
+@pytest.mark.parametrize("kind", ["create", "move", "restored by the model"])
+async def test_folders_that_were_made_go_with_the_files(world: World, kind: str) -> None:
+    (world.root / "mine").mkdir()
+    if kind == "move":
+        await world.edit("edit_move_file", **{"from": "a.txt", "to": "mine/new/deep/c.txt"})
+    else:
+        await world.edit("edit_create_file", path="mine/new/deep/c.txt", content="x\n")
+    assert folders(world) == {"mine", "mine/new", "mine/new/deep"}
+    if kind == "restored by the model":
+        await world.edit("undo_edit")
+    else:
+        await world.undo()
+    assert folders(world) == {"mine"}
+    await world.redo()
+    assert (world.root / "mine/new/deep/c.txt").is_file()
+    resumed = Undoing(
+        Checkpoints(world.conversation, Blobs(world.locations.blobs), world.locations.journals("0")),
+        world.workspace,
+        world.editor,
+    )
+    await resumed.apply(await resumed.prepare(resumed.last(1)), "Undo")
+    assert folders(world) == {"mine"}
+
+
+async def test_folders_with_anything_in_them_stay(world: World, tmp_path: Path) -> None:
+    await world.edit("edit_create_file", path="new/deep/c.txt", content="x\n")
+    world.write("new/users.txt", "mine\n")
+    await world.undo()
+    assert folders(world) == {"new"}
+    outside = tmp_path / "outside"
+    (outside / "empty").mkdir(parents=True)
+    await world.edit("edit_create_file", path="other/empty/c.txt", content="x\n")
+    (world.root / "other/empty/c.txt").unlink()
+    (world.root / "other/empty").rmdir()
+    (world.root / "other").rmdir()
+    (world.root / "other").symlink_to(outside)
+    await world.undo()
+    assert (outside / "empty").is_dir()
+
+
+@pytest.mark.parametrize("what", ["a folder", "a link out", "a fifo"])
+async def test_what_is_no_file_any_more_keeps_no_other_from_being_restored(
+    world: World, tmp_path: Path, what: str
+) -> None:
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": name, "old": "line 3\n", "new": "third\n"}}
+        for name in ("a.txt", "b.txt")
+    ]
+    await world.edit("edit_apply_batch", edits=edits)
+    outside = tmp_path / "outside.txt"
+    outside.write_text("not mine\n")
+    path = world.root / "a.txt"
+    path.unlink()
+    match what:
+        case "a folder":
+            path.mkdir()
+        case "a link out":
+            path.symlink_to(outside)
+        case _:
+            os.mkfifo(path)
+    assert await world.undo() == {"a.txt": "conflict", "b.txt": "restored"}
+    assert world.read("b.txt").decode() == TEXT
+    assert outside.read_text() == "not mine\n"
+
+
+async def test_two_files_that_changed_places_change_back(world: World) -> None:
+    world.write("b.txt", "other\n")
+    moves = [("a.txt", "t.txt"), ("b.txt", "a.txt"), ("t.txt", "b.txt")]
+    edits = [{"tool": "edit_move_file", "args": {"from": one, "to": other}} for one, other in moves]
+    await world.edit("edit_apply_batch", edits=edits)
+    swapped = world.files()
+    assert swapped == {"a.txt": b"other\n", "b.txt": TEXT.encode()}
+    await world.undo()
+    assert world.files() == {"a.txt": TEXT.encode(), "b.txt": b"other\n"}
+    await world.redo()
+    assert world.files() == swapped

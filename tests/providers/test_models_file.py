@@ -328,3 +328,10 @@ def test_the_examples_of_the_documentation(tmp_path: Path, text: str) -> None:
 
 def test_there_are_examples() -> None:
     assert len(_examples()) >= 5
+
+
+def test_patches_are_offered_to_models_that_want_them(tmp_path: Path) -> None:
+    text = "providers: {anthropic: {modelOverrides: {claude-haiku-4-5-20251001: {compat: {editPatch: true}}}}}"
+    known = load(tmp_path, text)
+    wanting = {alias for alias in ("haiku-4-5", "sonnet-4-5", "gpt-5.1") if known.find(alias).wants_patches}
+    assert wanting == {"haiku-4-5", "gpt-5.1"}

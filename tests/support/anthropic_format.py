@@ -80,7 +80,8 @@ def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
     yield _event("message_stop")
 
 
-def _block(part: Say | Think | Call, index: int, is_cut: bool) -> Iterator[bytes]:
+def _block(part: Say | Think | Call, index: int, is_cut: bool) -> Iterator[Piece]:
+    held: Gate | None = None
     match part:
         case Say(text, number):
             start: dict[str, Any] = {"type": "text", "text": ""}
@@ -89,12 +90,14 @@ def _block(part: Say | Think | Call, index: int, is_cut: bool) -> Iterator[bytes
             start = {"type": "thinking", "thinking": "", "signature": ""}
             deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(text, 3)]
             deltas.append({"type": "signature_delta", "signature": signature})
-        case Call(name, arguments, id):
+        case Call(name, arguments, id, held):
             start = {"type": "tool_use", "id": id, "name": name, "input": {}}
             texts = ["", *pieces(json.dumps(arguments), 4)]
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in texts]
     yield _event("content_block_start", index=index, content_block=start)
     for delta in deltas[: len(deltas) // 2 + 1] if is_cut else deltas:
+        if held is not None and delta is deltas[-1]:
+            yield held
         yield _event("content_block_delta", index=index, delta=delta)
     if not is_cut:
         yield _event("content_block_stop", index=index)

@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -75,7 +76,18 @@ def changes(root: Path, before: Files, after: Files) -> list[FileChange]:
 
 
 def look(root: Path) -> Files:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    found: Files = {}
+    waiting = [("", os.fspath(root))]
+    while waiting:
+        above, folder = waiting.pop()
+        for entry in os.scandir(folder):
+            name = f"{above}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append((f"{name}/", entry.path))
+            elif entry.is_file():
+                with open(entry.path, "rb") as file:
+                    found[name] = file.read()
+    return found
 
 
 def put(root: Path, files: Files) -> None:
@@ -84,15 +96,31 @@ def put(root: Path, files: Files) -> None:
         (root / name).write_bytes(data)
 
 
-def child(work: Callable[[], Any], kill_after: float | None = None) -> int:
-    """Run in a child and kill it after so many seconds; returns the signal that ended it."""
+def child(work: Callable[[], Any], kill_after: float | None = None, *, once_noted: bool = False) -> int:
+    """Run in a child and kill it after so many seconds, counted from its journal on if `once_noted`; returns the signal
+    that ended it."""
+    ear, mouth = os.pipe()
     pid = os.fork()
     if pid == 0:
+        os.close(ear)
+        begin = journal.Journal.begin
+
+        def telling(folder: Path, plan: journal.Plan) -> journal.Journal:
+            begun = begin(folder, plan)
+            os.close(mouth)
+            return begun
+
         try:
+            if once_noted:
+                setattr(journal.Journal, "begin", telling)  # noqa: B010 - tells when it gets serious
             work()
         except BaseException:  # noqa: BLE001 - a child ends here whatever happens
             os._exit(1)
         os._exit(0)
+    os.close(mouth)
+    if once_noted:
+        os.read(ear, 1)
+    os.close(ear)
     if kill_after is not None:
         time.sleep(kill_after)
         os.kill(pid, signal.SIGKILL)
@@ -122,17 +150,18 @@ def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
     roots = Roots.of(root)
     now, other = old, new
     gc.freeze()  # children would copy what the collector touches
+    ways = {True: changes(root, old, new), False: changes(root, new, old)}
     started = time.perf_counter()
-    assert child(lambda: apply(changes(root, now, other), roots, journals)) == 0
+    assert child(partial(apply, ways[True], roots, journals)) == 0
     duration = time.perf_counter() - started
     now, other = other, now
     check(root, journals, now)
     killed = recoveries = forward = halfway = rounds = 0
-    ways = {True: changes(root, old, new), False: changes(root, new, old)}
     while killed < count:
         rounds += 1
         wanted = ways[now is old]
-        hit = child(partial(apply, wanted, roots, journals), chance.uniform(0, duration * 1.05))
+        late = chance.random() < 0.9  # before its journal nothing can go wrong: seldom
+        hit = child(partial(apply, wanted, roots, journals), chance.uniform(0, duration * 1.05), once_noted=late)
         killed += hit == signal.SIGKILL
         duration *= 1.02 if hit == signal.SIGKILL else 0.85  # a kill that comes too late shows nothing
         halfway += look(root) not in (now, other)
@@ -170,15 +199,16 @@ def at_calls(folder: Path) -> dict[str, int]:
     new["d0/f0.txt"] = b"#"
     kills = recoveries = 0
     number, alive = 0, False
+    root, journals = folder / "repo", folder / "journals"
+    put(root, old)
+    roots, wanted = Roots.of(root), changes(root, old, new)
+    gc.freeze()
     while not alive:
         number += 1
-        root, journals = folder / f"r{number}", folder / f"j{number}"
-        put(root, old)
-        roots = Roots.of(root)
 
-        def dying(root: Path = root, journals: Path = journals, roots: Roots = roots, number: int = number) -> None:
+        def dying(number: int = number) -> None:
             killing(number)
-            apply(changes(root, old, new), roots, journals)
+            apply(wanted, roots, journals)
 
         alive = child(dying) == 0
         kills += not alive
@@ -187,7 +217,7 @@ def at_calls(folder: Path) -> dict[str, int]:
             while True:
                 again += 1
 
-                def recovering(journals: Path = journals, again: int = again) -> None:
+                def recovering(again: int = again) -> None:
                     killing(again)
                     recover_all(journals)
 
@@ -198,6 +228,9 @@ def at_calls(folder: Path) -> dict[str, int]:
             recover_all(journals)
             left = check(root, journals, old, new)
             assert left == new or not (root / "made").exists(), "a folder is left"
+            if left == new and not alive:
+                shutil.rmtree(root)
+                put(root, old)
         else:
             assert look(root) == old
     assert look(root) == new

@@ -23,11 +23,12 @@ class Think:
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call; its arguments stream in a few pieces of JSON."""
+    """A tool call; its arguments stream in a few pieces of JSON, the last of them behind the gate `held`."""
 
     name: str
     arguments: dict[str, Any]
     id: str
+    held: "Gate | None" = None
 
 
 @dataclass(frozen=True)

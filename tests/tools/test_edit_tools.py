@@ -57,7 +57,7 @@ async def test_a_text_that_is_not_there_is_diagnosed(world: World) -> None:
     assert "indented by tabs" in error.message
     error = await fails(world, "edit_replace_exact", path="b.py", old="def greet(nane):", new="x")
     assert "similar" in error.message
-    assert "lines 1-1" in error.message
+    assert "similar (94%) at line 1, line 1 differs at position 13" in error.message
     assert "differs at position" in error.message
     assert "'m' vs 'n'" in error.message
     assert error.details["near"]
@@ -573,3 +573,53 @@ def test_texts_are_forgotten_before_they_are_too_many() -> None:
 async def test_a_name_of_a_folder_is_no_file(world: World, path: str) -> None:
     assert (await fails(world, "edit_create_file", path=path, content="x")).code == "INVALID_INPUT"
     assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": path})).code == "INVALID_INPUT"
+
+
+# -- what a model needs to do better ---------------------------------------------------------------------------------
+
+
+async def test_numbers_from_other_tools_are_left_out_of_what_is_looked_for(world: World) -> None:
+    world.write("n.txt", "one\ntwo\nthree\n")
+    for old in ("     1\tone\n     2\ttwo", "1|one\n2|two", "2\ttwo"):
+        (change,) = await world.prepare("edit_replace_exact", path="n.txt", old=old, new="x")
+        assert "copied along" in change.notices[0]
+    (change,) = await world.prepare("edit_after_anchor", path="n.txt", anchor="2→two", content="x")
+    assert change.new_text == "one\ntwo\nx\nthree\n"
+
+
+async def test_a_file_that_does_not_exist_is_told_with_similar_ones(world: World) -> None:
+    world.write("package/module.py", "x = 1\n")
+    for tool, arguments in (
+        ("edit_replace_exact", {"path": "src/module.py", "old": "x", "new": "y"}),
+        ("edit_delete_file", {"path": "module.py"}),
+        ("edit_move_file", {"from": "module.py", "to": "m.py"}),
+    ):
+        with pytest.raises(ToolError) as caught:
+            await world.prepare(tool, **arguments)
+        assert (caught.value.code, caught.value.hint) == ("NOT_FOUND", "similar: package/module.py")
+
+
+async def test_arguments_with_other_names_are_told_with_the_right_ones(world: World) -> None:
+    with pytest.raises(ToolError) as caught:
+        await world.prepare("edit_replace_exact", file_path="a.txt", old_string="x", new_string="y")
+    assert "no argument called file_path, old_string, new_string; the arguments are path, old, new" in str(
+        caught.value.hint
+    )
+
+
+async def test_a_batch_takes_arguments_that_stand_beside_the_tool(world: World) -> None:
+    world.write("b.txt", "one\n")
+    flat = {"tool": "edit_replace_exact", "path": "b.txt", "old": "one", "new": "two"}
+    (change,) = await world.prepare("edit_apply_batch", edits=[flat])
+    assert change.new_text == "two\n"
+
+
+async def test_a_patch_that_does_not_fit_shows_the_place_that_comes_closest(world: World) -> None:
+    world.write("p.txt", "".join(f"row {number}\n" for number in range(1, 80)) + "def load(name):\n    pass\n")
+    patch = "*** Begin Patch\n*** Update File: p.txt\n@@\n-def laod(name):\n+def get(name):\n*** End Patch\n"
+    with pytest.raises(ToolError) as caught:
+        await world.prepare("edit_patch", patch=patch)
+    assert "found at line 80:\ndef load(name):\n" in caught.value.message
+    with pytest.raises(ToolError) as caught:
+        await world.prepare("edit_patch", patch=patch.replace("@@\n", "@@ class Laoder\n"))
+    assert "its line `@@ class Laoder` stands nowhere" in caught.value.message

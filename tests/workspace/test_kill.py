@@ -29,7 +29,7 @@ def run(*arguments: str) -> dict[str, Any]:
 def test_a_batch_killed_at_any_instant_is_applied_whole_or_not_at_all() -> None:
     done = run("instants", "220", "7")
     assert done["killed"] >= 200
-    assert done["halfway"] > 0
+    assert done["halfway"] > 20
     assert done["applied"] > 0
 
 

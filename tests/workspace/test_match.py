@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.match import find_occurrences, replace_exact
+from north_lsp.workspace.mistakes import find_mistake
 
 _PIECES = st.text(st.sampled_from("ab \t\r\n\x0cé"), max_size=40)
 
@@ -154,3 +155,60 @@ def test_diagnosis_takes_bounded_time(text: str, old: str) -> None:
     start = time.perf_counter()
     failed(text, old)
     assert time.perf_counter() - start < 2
+
+
+LOADER = """class Loader:
+    def load(self, name):
+        path = os.path.join(self.root, name)
+
+        return "it's a path" if path else None
+
+    def clear(self):
+        self.cache = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "says", "meant"),
+    [
+        ("    return \u201cit\u2019s a path\u201d", "quotes or dashes", "line 5"),
+        ("it\u2019s", "quotes or dashes", "line 5"),
+        ("Def Clear(Self):", "upper and lower case", "line 7"),
+        ("path = os.path.join(self.root, name)\\n\\n        return", "escaped once too often", "lines 3-5"),
+        ('return \\"it', "escaped once too often", "line 5"),
+        ("7|    def clear(self):\n8|        self.cache = {}\n", "line numbers", "lines 7-8"),
+        ("```python\n    def clear(self):\n```", "marks of a code block", "line 7"),
+        ("-    def clear(self):\n-        self.cache = {}\n", "signs of a diff", "lines 7-8"),
+        ("-    def clear(self):\n+    def purge(self):\n         self.cache = {}\n", "signs of a diff", "lines 7-8"),
+        ("it&#x27;s a path", "HTML entities", "line 5"),
+        ("\n\n\n    def clear(self):", "around the text", "line 7"),
+        ("name)\n        return", "empty lines within", "lines 3-5"),
+        ("class Loader:\n\n    def load(self, name):\n", "empty lines within", "lines 1-2"),
+        ("    def load(self, name):\n        # ... existing code ...\n    def clear(self):\n", "left out", "lines 2-7"),
+        ("class Loader:\n    ...\n        self.cache = {}\n", "left out", "lines 1-8"),
+    ],
+)
+def test_what_models_get_wrong_is_named_with_the_lines_that_are_meant(old: str, says: str, meant: str) -> None:
+    error = failed(LOADER, old)
+    first, _, last = meant.partition(" ")[2].partition("-")
+    real = "\n".join(LOADER.split("\n")[int(first) - 1 : int(last or first)])
+    assert says in error.message
+    assert f"what seems to be meant is {meant}:\n{real}" in error.message
+    # What is shown is enough to succeed with.
+    assert replace_exact(LOADER, real, "new", 1)
+
+
+def test_an_edit_that_was_made_before_is_recognised() -> None:
+    with pytest.raises(ToolError) as caught:
+        replace_exact(LOADER, "    def purge(self):\n", "    def clear(self):\n", 1)
+    assert "stands at line 7 already" in caught.value.message
+    assert caught.value.details["alreadyAt"] == 7
+
+
+@given(_PIECES, _PIECES)
+def test_no_text_makes_a_message_that_is_not_true(text: str, needle: str) -> None:
+    assume(needle)
+    found = find_mistake(text.replace("\r\n", "\n"), needle.replace("\r\n", "\n"))
+    if found is not None and found.lines is not None:
+        first, last = found.lines
+        assert 1 <= first <= last <= text.count("\n") + 1

@@ -1,7 +1,9 @@
+import re
 from pathlib import Path
 
 import pytest
 
+from north_lsp.workspace import protected
 from north_lsp.workspace.protected import write_reason, write_rule, write_rule_on_disk
 
 
@@ -97,3 +99,10 @@ def test_what_lies_above_the_root_protects_nothing_in_it(tmp_path: Path) -> None
     root = tmp_path / ".claude" / "worktrees" / "one"
     assert write_rule_on_disk(root / "a.py", root, spelled=f"{root}/a.py") == "free"
     assert write_rule_on_disk(root / "a.py", root, spelled=f"{root}/.vscode/a.py") == "ask"
+
+
+def test_every_name_of_the_list_is_found_by_its_beginning() -> None:
+    for name in protected._names():
+        sample = [re.sub(r"\[(.)[^\]]*\]", r"\1", one.pattern) for one in name.components]
+        shown = [re.sub(r"\\(.)", r"\1", one[len("(?s:") : -len(r")\Z")]).replace(".*", "x") for one in sample]
+        assert protected.write_rule("/".join(shown), "x") != "free", name

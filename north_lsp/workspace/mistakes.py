@@ -1,0 +1,112 @@
+"""What models get wrong when they repeat a text that they have read: tried one by one against the file. Pure."""
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_LOOK_ALIKE = str.maketrans(
+    {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "−": "-", "‑": "-"}
+)
+_NUMBER = re.compile(r"\s*\d+[\t→|:]")
+_SPACED_NUMBER = re.compile(r"\s*\d+[\t→|:] ?")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_ESCAPE = re.compile(r"\\([nrt\"'\\])")
+_ESCAPES = {"n": "\n", "r": "", "t": "\t"}
+_LEFT_OUT = re.compile(r"\s*(?:#|//|--|/\*|<!--|;|%)?\s*(?:\.{3}|…|\[\.{3}\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong, and the lines of the file (1-based, inclusive) that are meant; None if that is not known."""
+
+    what: str
+    lines: tuple[int, int] | None
+
+
+def find_mistake(text: str, needle: str) -> Mistake | None:
+    """Why `needle` does not stand in `text` (both with `\\n`), if it does once that one thing is put right."""
+    for what, mended in _mended(needle):
+        at = text.find(mended) if mended.strip() and mended != needle else -1
+        if at >= 0:
+            return Mistake(what, _lines(text, at, mended))
+    for what, plain in _same_length(text, needle):
+        at = plain(text).find(plain(needle))
+        if at >= 0:
+            return Mistake(what, _lines(text, at, needle))
+    return _blank_lines(text, needle) or _left_out(text, needle)
+
+
+def _lines(text: str, at: int, needle: str) -> tuple[int, int]:
+    first = text.count("\n", 0, at) + 1
+    return first, first + needle.rstrip("\n").count("\n")
+
+
+def _mended(needle: str) -> Iterator[tuple[str, str]]:
+    lines = needle.split("\n")
+    full = [line for line in lines if line.strip()]
+    if full and all(_NUMBER.match(line) for line in full):
+        for mark in (_NUMBER, _SPACED_NUMBER):
+            bare = "\n".join(mark.sub("", line, count=1) for line in lines)
+            yield "the text has line numbers, which are no part of the file", bare
+    if any(_FENCE.match(line) for line in lines):
+        bare = "\n".join(line for line in lines if not _FENCE.match(line))
+        yield "the text has the marks of a code block, which are no part of the file", bare.strip("\n")
+    if full and all(line[0] in " +-" for line in full) and any(line[0] != " " for line in full):
+        kept = [line[1:] for line in lines if not line.startswith("+")]
+        yield "the text has the signs of a diff, which are no part of the file", "\n".join(kept)
+        yield "the text has the signs of a diff, which are no part of the file", "\n".join(line[1:] for line in lines)
+    if _ESCAPE.search(needle):
+        plain = _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), needle)
+        yield 'the text is escaped once too often (`\\n`, `\\t`, `\\"` as two characters)', plain
+    if "&" in needle:
+        yield "the text has HTML entities where the file has the characters themselves", html.unescape(needle)
+    if any(ord(character) < 128 and character in "<>&\"'" for character in needle):
+        yield "the file has HTML entities where the text has the characters", html.escape(needle, quote=False)
+    yield "there are empty lines or blanks around the text that the file does not have", needle.strip("\n")
+    yield "there are empty lines or blanks around the text that the file does not have", needle.strip()
+
+
+def _same_length(text: str, needle: str) -> Iterator[tuple[str, Callable[[str], str]]]:
+    """Comparisons in which every character stays where it is."""
+    yield "quotes or dashes are of another kind (curly or straight)", lambda side: side.translate(_LOOK_ALIKE)
+    if all(len(side.lower()) == len(side) for side in (text, needle)):
+        yield "upper and lower case differ", str.lower
+
+
+def _blank_lines(text: str, needle: str) -> Mistake | None:
+    """The same lines, but for empty ones between them."""
+    wanted = [line for line in needle.split("\n") if line.strip()]
+    full = [(at, line) for at, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if len(wanted) < 2:
+        return None
+    for start in range(len(full) - len(wanted) + 1):
+        if not full[start][1].endswith(wanted[0]):
+            continue
+        window = full[start : start + len(wanted)]
+        if not window[-1][1].startswith(wanted[-1]):
+            continue
+        if all(line == want for (_, line), want in zip(window[1:-1], wanted[1:-1], strict=True)):
+            return Mistake("empty lines within the text differ", (window[0][0], window[-1][0]))
+    return None
+
+
+def _left_out(text: str, needle: str) -> Mistake | None:
+    """A line that stands for others: `# ... existing code ...`."""
+    lines = needle.strip("\n").split("\n")
+    there = {line.strip() for line in text.split("\n")}
+    at = next((at for at, line in enumerate(lines) if _LEFT_OUT.match(line) and line.strip() not in there), None)
+    if at is None or len(lines) < 2:
+        return None
+    what = (
+        f"its line {at + 1} ({lines[at].strip()[:60]}) stands for lines that were left out; every line has to be there."
+        " To replace a long block, name its first and last line with edit_replace_block"
+    )
+    before, after = "\n".join(lines[:at]), "\n".join(lines[at + 1 :])
+    start = text.find(before) if before.strip() else -1
+    if start < 0 or not after.strip():
+        return Mistake(what, None)
+    end = text.find(after.rstrip("\n"), start + len(before))
+    if end < 0:
+        return Mistake(what, None)
+    return Mistake(what, (_lines(text, start, before)[0], _lines(text, end, after)[1]))
