@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 USAGE = 2
 _INTERRUPTED = 130
 _MODES = ("ask", "agent")
-_NEED_A_MODEL = ("acp", "lsp", "demo", "doctor")
+_NEED_A_MODEL = ("demo", "doctor")
 _LEVELS = ("debug", "info", "warn", "error")
 
 

@@ -34,7 +34,7 @@ from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
-from north_lsp.options import Options, UsageError
+from north_lsp.options import Options
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog import Extras, load_catalog
 from north_lsp.providers.choosing import Allowed, Choice, prepared
@@ -106,6 +106,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             fallbacks = Fallbacks(
                 settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
             )
+            notes += fallbacks.problems
             for problem in (*fallbacks.problems, *settings.shell.problems):
                 diagnostics.event("config_error", message=problem)
             discoverer = Discoverer(
@@ -140,11 +141,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 return Allowed.by(models, folder)
 
             def choose(folder: Path | None) -> Choice:
-                try:
-                    return options.choose_model(saved.selector, known, allowed(folder))
-                except UsageError as error:  # it could be used when North started
-                    model = known.default(options.environ)
-                    return Choice(model, (f"{error}; {model.title} answers instead",))
+                return options.model_to_serve(saved.selector, known, allowed(folder))
 
             mode = options.mode or settings.mode_default
             defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)

@@ -293,9 +293,6 @@ class AcpAgent:
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:
-            if failed.failure.kind == "auth":
-                data = {"kind": "auth", "status": failed.failure.status, "retryable": False}
-                raise RpcError(AUTH_REQUIRED, failed.failure.message, data) from None
             return {"stopReason": "end_turn", **_with_error(given_back(session.take_given_back()), failed.failure)}
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None

@@ -194,7 +194,7 @@ class Asking:
         if streamed.delivered:
             await self._keep_broken(end, streamed)
         before, (self._model, self._provider) = self._model, found
-        self._state.conversation.append("model_change", model=self._model.selector, reason="retry")
+        self._state.conversation.append("model_change", model=self._model.selector, reason="retry", temporary=True)
         self._state.diagnostics.event("retry_fallback_applied", before=before.selector, after=self._model.selector)
         text = f"{before.title} failed ({end.message}); {self._model.title} answers instead"
         await self._state.editor.show(Notice("warning", text))

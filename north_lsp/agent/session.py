@@ -532,7 +532,10 @@ class Session:
     async def _look_after_models(self) -> None:
         """Take in what was edited meanwhile."""
         await self._environment.upkeep.refresh()
-        self.model = self._environment.catalog.current(self.model)
+        before, self.model = self.model, self._environment.catalog.current(self.model)
+        if self.model.selector != before.selector:  # what was asked for is there now
+            self._conversation.append("model_change", model=self.model.selector, reason="restore")
+            await self._editor.show(ModelChanged(self.model.selector))
         await self._show_notices(self.take_notices())
 
     async def _show_notices(self, texts: Iterable[str]) -> None:

@@ -126,7 +126,8 @@ class ProviderInfo:
 class Model:
     """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
     that is another one; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
-    selector of a model with a larger window, if models.yml names one."""
+    selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
+    no model, but a name that was asked for and that nothing has (`unknown.py`)."""
 
     provider: ProviderInfo
     id: str
@@ -146,6 +147,7 @@ class Model:
     transform: Transform = NO_TRANSFORM
     source: Literal["shipped", "models.yml", "discovered"] = "shipped"
     answer_tokens: int = _ANSWER_TOKENS
+    problem: str = ""
 
     @property
     def selector(self) -> str:
@@ -231,7 +233,13 @@ class Catalog:
         return self._discovered(model)
 
     def current(self, model: "Model") -> "Model":
-        """The model as the catalogue has it now, with the same level; the model itself, if it is not there any more."""
+        """The model as the catalogue has it now, with the same level; the model itself, if it is not there any more.
+        What stood for a name may have come to be a model."""
+        if model.problem:
+            from north_lsp.providers.unknown import asked_for
+
+            found = asked_for(self, model.id)
+            return found.with_level(found.level or model.level)
         now = self.get(model.selector)
         return model if now is None else now.with_level(model.level)
 
@@ -439,6 +447,10 @@ def make_provider(
 ) -> Provider:
     """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
     MissingCredential."""
+    if model.problem:
+        from north_lsp.providers.unknown import UnknownProvider
+
+        return UnknownProvider(model.problem)
     if model.provider.api == "north-test":
         from north_lsp.providers.scripted import ScriptedProvider
 

@@ -178,6 +178,22 @@ async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
     assert await finish(process) == 1
 
 
+async def test_a_model_that_is_unknown_is_said_in_the_answer(offline: World) -> None:
+    process = await start(offline, NORTH_MODEL="sonet-4-5")
+    client = raw(process)
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
+    for id, text, says in (
+        (2, "hello", "there is no model 'sonet-4-5'; the closest are sonnet-4-5"),
+        (3, "/model offline", "The model is Offline"),
+        (4, "list the files", "`json/`"),
+    ):
+        answer = await client.call(id, "workspace/executeCommand", command="north.ask", arguments=[text])
+        assert says in answer["result"]["text"]
+    await client.send(method="exit")
+    assert await finish(process) == 1
+
+
 async def test_exit_without_shutdown_is_an_error(offline: World) -> None:
     process = await start(offline)
     client = raw(process)
