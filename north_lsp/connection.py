@@ -5,7 +5,9 @@ The opening (the answer to `initialize`) is already done when this module is imp
 
 import contextlib
 import functools
+import os
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +23,7 @@ from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.editor import ClientFiles
 from north_lsp.agent.costs import CostKeeper
+from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.modes import MODES, find_mode
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 
 
 _CLOSE_SECONDS = 0.2
+_LAST_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 
 
@@ -133,6 +137,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 fallbacks,
                 upkeep,
                 saved.save,
+                Detached(background),
                 settings,
                 Keeper(background),
             )
@@ -147,12 +152,21 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)
             background.start_soon(_warm_up, defaults, providers, tools, upkeep)
             yield Core(environment, defaults, diagnostics)
+            if environment.detached.count:
+                _end_anyway()
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
                 await providers.aclose()
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+
+
+def _end_anyway() -> None:
+    """A thread that hangs would keep the process for ever."""
+    timer = threading.Timer(_LAST_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _note(diagnostics: Diagnostics, text: str) -> None:

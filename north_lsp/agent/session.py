@@ -15,6 +15,7 @@ from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
+from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
@@ -86,6 +87,7 @@ class Environment:
     fallbacks: Fallbacks
     upkeep: Upkeep
     save_model: Callable[[str], None]
+    detached: Detached
     settings: Settings = field(default_factory=Settings)
     shells: Keeper | None = None
 
@@ -368,6 +370,7 @@ class Session:
             self._environment.costs,
             self._spending,
             self._fall_back,
+            self._environment.detached,
             self._artifacts,
             self._environment.settings,
         )
