@@ -309,12 +309,9 @@ class AcpAgent:
                 await session.set_mode(_mode(read.text(params, "value"), "value"))
             case "model":
                 try:
-                    model = self._environment.catalog.find(read.text(params, "value"))
-                except UnknownModel as error:
+                    await session.set_model(await session.find_model(read.text(params, "value")))
+                except (UnknownModel, ValueError) as error:
                     raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
-                if (reason := session.allowed.reason_against(model)) is not None:
-                    raise invalid_params("value", f"names a model that may not be used here: {reason}")
-                await session.set_model(model)
             case "thought_level":
                 level = as_level(read.text(params, "value"))
                 if level is None:

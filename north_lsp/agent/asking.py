@@ -41,6 +41,7 @@ from north_lsp.providers.base import (
     ToolCall,
     Usage,
 )
+from north_lsp.providers.catalog import MissingCredential
 from north_lsp.storage.entries import new_entry_id
 
 _PARTIAL_SECONDS = 2.0
@@ -93,6 +94,7 @@ class Asking:
         self._files = files
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
+        self._chosen = state.chosen()
         self._request: ModelRequest | None = None
         self._estimated = False  # what the last answer used
         self._recovered = False  # from a call that the vendor took for one without a result
@@ -104,6 +106,7 @@ class Asking:
         """The next answer, stored and shown. Raises ModelFailed."""
         await self._state.spending.check(self._spent())
         while True:
+            await self._follow_choice()
             streamed, end = await self._stream()
             if isinstance(end, Done):
                 end = replace(end, message=self._counted(end.message))
@@ -143,6 +146,21 @@ class Asking:
                     await self._keep_failed(failure, streamed)
                 await self._report_recovery("cancelled by the user")
                 raise ModelFailed(failure)
+
+    async def _follow_choice(self) -> None:
+        """Go on with the model that the user has chosen meanwhile, if it can be used; what stands in the way is told
+        when it is chosen. Only more or less thinking concerns whichever model answers."""
+        before, self._chosen = self._chosen, self._state.chosen()
+        if self._chosen.selector == before.selector:
+            if self._chosen.level != before.level:
+                self._model = self._model.with_level(self._chosen.level)
+            return
+        try:
+            self._provider = await self._state.provider_of(self._chosen)
+        except MissingCredential:
+            return
+        self._model, self._fell_from = self._chosen, ""
+        self._retries.succeeded()
 
     def _spent(self) -> float:
         """What the conversation has cost, in US dollars."""

@@ -64,7 +64,8 @@ class TurnState:
     """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
     user said meanwhile, `costs` counts what requests use and `spending` has its limits, `fallback` gives the model to
     go on with after a failure, and `artifacts` keeps what is too long for the conversation. `detached` takes over what
-    a cancelled turn cannot wait for."""
+    a cancelled turn cannot wait for; `chosen` is the user's choice of now, `provider_of` reaches a model (raises
+    MissingCredential)."""
 
     conversation: Conversation
     model: Model
@@ -88,6 +89,8 @@ class TurnState:
     spending: Spending
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
     detached: Detached
+    chosen: Callable[[], Model]
+    provider_of: Callable[[Model], Awaitable[Provider]]
     artifacts: Artifacts | None = None
     settings: Settings = field(default_factory=Settings)
 

@@ -62,6 +62,15 @@ class Host(Protocol):
         """The name of the model that it is now."""
         ...
 
+    @property
+    def thinking(self) -> tuple[str, Sequence[str]]:
+        """The level, and those that the model has: none for one that does not think."""
+        ...
+
+    async def set_thinking(self, level: str) -> None:
+        """One of the levels, or `on`."""
+        ...
+
     async def costs(self) -> Costs: ...
 
     async def undo(self, steps: int) -> str:

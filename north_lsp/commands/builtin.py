@@ -38,7 +38,21 @@ async def _model(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         rows = [f"- `{selector}`: {name}" for selector, name in host.models]
         return Reply("\n".join([f"The model is `{host.model}`. Others can be chosen with `/model <name>`:", "", *rows]))
-    return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next prompt on.")
+    return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next request on.")
+
+
+async def _thinking(host: Host, words: Sequence[str]) -> Reply:
+    if len(words) > 1:
+        raise CommandError("/thinking takes one level")
+    if words:
+        await host.set_thinking(words[0].lower())
+    level, levels = host.thinking
+    if not levels:
+        kept = f" The level `{level}` is kept for one that does." if level else ""
+        return Reply(f"`{host.model}` does not think.{kept}")
+    if words:
+        return Reply(f"Thinking is `{level}`, from the next request on.")
+    return Reply(f"Thinking is `{level}`. Others: {', '.join(f'`{one}`' for one in levels if one != level)}.")
 
 
 async def _cancel(host: Host, words: Sequence[str]) -> Reply:
@@ -96,5 +110,6 @@ COMMANDS = (
     Command("model", "Show or change the model", _model, "[name]"),
     Command("queue", "What waits to be sent", _queue),
     Command("redo", "Make the last undone changes again", _redo, "[n]"),
+    Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     Command("undo", "Take the last changes back", _undo, "[n]"),
 )
