@@ -141,10 +141,10 @@ def configure(world: World, **settings: object) -> None:
     (world.folder / "config" / "config.json").write_text(json.dumps({"retry.baseDelayMs": 8} | settings))
 
 
-def serve(world: World, api: str, url: str) -> None:
-    """A provider of the user's own, `there/m-1`, that speaks this API at this address."""
-    model = {"id": "m-1", "reasoning": True}
-    there = {"baseUrl": url + APIS[api], "api": api, "apiKey": "sk-test-0123456789", "models": [model]}
+def serve(world: World, api: str, url: str, *ids: str) -> None:
+    """A provider of the user's own, `there/m-1` (or `ids`), that speaks this API at this address."""
+    models = [{"id": id, "reasoning": True} for id in ids or ("m-1",)]
+    there = {"baseUrl": url + APIS[api], "api": api, "apiKey": "sk-test-0123456789", "models": models}
     (world.folder / "config" / "models.json").write_text(json.dumps({"providers": {"there": there}}))
 
 

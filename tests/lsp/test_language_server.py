@@ -254,6 +254,7 @@ async def test_a_closed_output_ends_it(offline: World) -> None:
     await client.call(1, "initialize", capabilities={}, processId=None)
     await client.call(2, "workspace/executeCommand", command="north.cancel")
     process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # the reading end
+    await asyncio.sleep(0)  # which is closed in the loop's next round
     await client.send(id=3, method="workspace/executeCommand", params={"command": "north.cancel"})
     assert await finish(process) == 0
 
