@@ -230,7 +230,7 @@ async def test_a_server_without_key(server: ModelServer) -> None:
 def test_pictures_of_results_are_sent(wire_id: str, within: bool) -> None:
     calls = AssistantMessage((ToolCall("1", "read_file", {}), ToolCall("2", "read_file", {})), model="m-1")
     shown = ToolResult("1", "read_file", "a picture", False, (Image("image/png", "aGVsbG8="),))
-    messages = [UserMessage("q"), calls, shown, ToolResult("2", "read_file", "words", False)]
+    messages: list[Message] = [UserMessage("q"), calls, shown, ToolResult("2", "read_file", "words", False)]
     [*_, results] = request_body(request(*messages), wire_id, False)["contents"]
     picture = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}}
     first = {"name": "read_file", "response": {"output": "a picture"}}
