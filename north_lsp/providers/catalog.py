@@ -93,7 +93,8 @@ NO_TRANSFORM = Transform()
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
     """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
-    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable."""
+    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable; at
+    `anthropic_address` the same models are served in Anthropic's format."""
 
     id: str
     api: str
@@ -110,6 +111,7 @@ class ProviderInfo:
     headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
     compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
     transform: Transform = NO_TRANSFORM
+    anthropic_address: str | None = None
 
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         """Where it is served; Ollama's variables name the host, to which the API's path is added."""
@@ -127,7 +129,8 @@ class Model:
     """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
     that is another one; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
     selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
-    no model, but a name that was asked for and that nothing has (`unknown.py`)."""
+    no model, but a name that was asked for and that nothing has (`unknown.py`), and `address` where it is served, if
+    not at its provider's."""
 
     provider: ProviderInfo
     id: str
@@ -147,6 +150,7 @@ class Model:
     transform: Transform = NO_TRANSFORM
     source: Literal["shipped", "models.yml", "discovered"] = "shipped"
     answer_tokens: int = _ANSWER_TOKENS
+    address: str | None = None
     problem: str = ""
 
     @property
@@ -383,6 +387,7 @@ def catalog() -> Catalog:
             row.get("fast"),
             row.get("keyless", False),
             row.get("discovery"),
+            anthropic_address=row.get("anthropic_address"),
         )
         for id, row in data["providers"].items()
     }
