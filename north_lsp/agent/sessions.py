@@ -123,7 +123,7 @@ class SessionFactory:
         for entry in conversation.active_path():
             if entry["type"] == "mode_change":
                 mode = "ask" if entry.get("mode") == "ask" else "agent"
-            elif entry["type"] == "model_change" and not entry.get("temporary"):
+            elif entry["type"] == "model_change" and not (entry.get("temporary") or entry.get("reason") == "retry"):
                 selector = str(entry.get("model"))
             elif entry["type"] == "thinking_level_change":
                 level = as_level(str(entry.get("thinkingLevel")))

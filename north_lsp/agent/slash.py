@@ -158,6 +158,12 @@ class SessionHost:
             rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
         return Costs(spent_by_model(self._conversation.active_path()), rows, sorted(totals["byDay"].items()))
 
+    async def reset_costs(self) -> None:
+        try:
+            await self._costs.reset()
+        except OSError as error:
+            raise CommandError(f"the costs could not be reset: {error.strerror or error}") from None
+
     async def undo(self, steps: int) -> str:
         undoing = self._session.undoing
         return await self._take_back(undoing.last(steps), "Undo", "Nothing to undo.")

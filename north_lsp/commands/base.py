@@ -73,6 +73,10 @@ class Host(Protocol):
 
     async def costs(self) -> Costs: ...
 
+    async def reset_costs(self) -> None:
+        """Forget what all conversations have used and cost."""
+        ...
+
     async def undo(self, steps: int) -> str:
         """What became of it, in words."""
         ...

@@ -70,11 +70,23 @@ async def _continue(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _costs(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        return await _reset_costs(host, words)
     costs = await host.costs()
     parts = ["**This conversation**", *_table(costs.session), "", "**All time**", *_table(costs.all_time)]
     if costs.days:
         parts += ["", "**Last days**", *(f"- {day}: {money(amount)}" for day, amount in costs.days[-_DAYS:])]
     return Reply("\n".join(parts))
+
+
+async def _reset_costs(host: Host, words: Sequence[str]) -> Reply:
+    if list(words) != ["reset"]:
+        raise CommandError("/costs takes nothing, or `reset`")
+    question = "Forget what the models have used and cost in all conversations?"
+    if await host.choose(question, (("reset", "Forget it"), ("keep", "Keep it"))) != "reset":
+        return Reply("The costs are kept.")
+    await host.reset_costs()
+    return Reply("The costs of all conversations are counted from now on.")
 
 
 def _table(rows: Sequence[Spent]) -> list[str]:
@@ -105,7 +117,7 @@ def _amount(rows: Sequence[Spent]) -> str:
 COMMANDS = (
     Command("cancel", "Stop what is running", _cancel),
     Command("continue", "Go on with an answer that broke off", _continue),
-    Command("costs", "What the models have used and cost", _costs),
+    Command("costs", "What the models have used and cost", _costs, "[reset]"),
     Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),
     Command("queue", "What waits to be sent", _queue),
