@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 USAGE = 2
 _INTERRUPTED = 130
 _MODES = ("ask", "agent")
-_NEED_A_MODEL = ("acp", "lsp", "demo", "doctor")
+_NEED_A_MODEL = ("demo", "doctor")
 _LEVELS = ("debug", "info", "warn", "error")
 
 
@@ -80,7 +80,7 @@ def _options(arguments: "argparse.Namespace") -> Options:
         value = environ.get(name)
         if value and not os.path.isabs(os.path.expanduser(value)):
             raise UsageError(f"{name} has to be an absolute path, not {value!r}")
-    model = arguments.model if arguments.model is not None else environ.get("NORTH_MODEL") or None
+    model = arguments.model if arguments.model is not None else environ.get("NORTH_MODEL", "").strip() or None
     options = Options(environ, path, model, arguments.mode, arguments.log_level)
     if arguments.command in _NEED_A_MODEL:
         options.check_model()

@@ -5,7 +5,9 @@ The opening (the answer to `initialize`) is already done when this module is imp
 
 import contextlib
 import functools
+import os
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +23,7 @@ from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.editor import ClientFiles
 from north_lsp.agent.costs import CostKeeper
+from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.modes import MODES, find_mode
@@ -34,7 +37,7 @@ from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
-from north_lsp.options import Options, UsageError
+from north_lsp.options import Options
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog import Extras, load_catalog
 from north_lsp.providers.choosing import Allowed, Choice, prepared
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 
 
 _CLOSE_SECONDS = 0.2
+_LAST_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 
 
@@ -106,6 +110,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             fallbacks = Fallbacks(
                 settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
             )
+            notes += fallbacks.problems
             for problem in (*fallbacks.problems, *settings.shell.problems):
                 diagnostics.event("config_error", message=problem)
             discoverer = Discoverer(
@@ -132,6 +137,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 fallbacks,
                 upkeep,
                 saved.save,
+                Detached(background),
                 settings,
                 Keeper(background),
             )
@@ -140,22 +146,27 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 return Allowed.by(models, folder)
 
             def choose(folder: Path | None) -> Choice:
-                try:
-                    return options.choose_model(saved.selector, known, allowed(folder))
-                except UsageError as error:  # it could be used when North started
-                    model = known.default(options.environ)
-                    return Choice(model, (f"{error}; {model.title} answers instead",))
+                return options.model_to_serve(saved.selector, known, allowed(folder))
 
             mode = options.mode or settings.mode_default
             defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)
             background.start_soon(_warm_up, defaults, providers, tools, upkeep)
             yield Core(environment, defaults, diagnostics)
+            if environment.detached.count:
+                _end_anyway()
             background.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
                 await providers.aclose()
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+
+
+def _end_anyway() -> None:
+    """A thread that hangs would keep the process for ever."""
+    timer = threading.Timer(_LAST_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _note(diagnostics: Diagnostics, text: str) -> None:

@@ -26,7 +26,7 @@ class Options:
     log_level: str | None = None
 
     def check_model(self) -> None:
-        """Refuse a model that was asked for by name and cannot be used. Raises UsageError."""
+        """Refuse a model that was asked for by name and cannot be used, in a terminal. Raises UsageError."""
         if self.model is not None:
             self.choose_model(None)
 
@@ -59,3 +59,13 @@ class Options:
             return choose(known, self.environ, asked=self.model, saved=saved, allowed=allowed or EVERYTHING)
         except (UnknownModel, MissingCredential) as error:
             raise UsageError(str(error)) from None
+
+    def model_to_serve(self, saved: str | None, known: "Catalog", allowed: "Allowed") -> "Choice":
+        """The same for an editor, where nobody reads what a process says when it ends: an asked-for model that cannot
+        be used is taken, and says so in the chat."""
+        from north_lsp.providers.choosing import Choice
+        from north_lsp.providers.unknown import asked_for
+
+        if self.model is None:
+            return self.choose_model(saved, known, allowed)
+        return Choice(asked_for(known, self.model))

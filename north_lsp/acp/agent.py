@@ -296,9 +296,6 @@ class AcpAgent:
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:
-            if failed.failure.kind == "auth":
-                data = {"kind": "auth", "status": failed.failure.status, "retryable": False}
-                raise RpcError(AUTH_REQUIRED, failed.failure.message, data) from None
             return {"stopReason": "end_turn", **_with_error(given_back(session.take_given_back()), failed.failure)}
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
@@ -315,12 +312,9 @@ class AcpAgent:
                 await session.set_mode(_mode(read.text(params, "value"), "value"))
             case "model":
                 try:
-                    model = self._environment.catalog.find(read.text(params, "value"))
-                except UnknownModel as error:
+                    await session.set_model(await session.find_model(read.text(params, "value")))
+                except (UnknownModel, ValueError) as error:
                     raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
-                if (reason := session.allowed.reason_against(model)) is not None:
-                    raise invalid_params("value", f"names a model that may not be used here: {reason}")
-                await session.set_model(model)
             case "thought_level":
                 level = as_level(read.text(params, "value"))
                 if level is None:

@@ -42,6 +42,7 @@ from north_lsp.providers.base import (
     ToolCall,
     Usage,
 )
+from north_lsp.providers.catalog import MissingCredential
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import WriteTool
 
@@ -96,6 +97,7 @@ class Asking:
         self._files = files
         self._retries = Retries(state.retry)
         self._model, self._provider = state.model, state.provider
+        self._chosen = state.chosen()
         self._request: ModelRequest | None = None
         self._previews = Previews(state.editor.show, state.on_failure)
         self._estimated = False  # what the last answer used
@@ -108,6 +110,7 @@ class Asking:
         """The next answer, stored and shown. Raises ModelFailed."""
         await self._state.spending.check(self._spent())
         while True:
+            await self._follow_choice()
             streamed, end = await self._stream()
             if isinstance(end, Done):
                 end = replace(end, message=self._counted(end.message))
@@ -147,6 +150,21 @@ class Asking:
                     await self._keep_failed(failure, streamed)
                 await self._report_recovery("cancelled by the user")
                 raise ModelFailed(failure)
+
+    async def _follow_choice(self) -> None:
+        """Go on with the model that the user has chosen meanwhile, if it can be used; what stands in the way is told
+        when it is chosen. Only more or less thinking concerns whichever model answers."""
+        before, self._chosen = self._chosen, self._state.chosen()
+        if self._chosen.selector == before.selector:
+            if self._chosen.level != before.level:
+                self._model = self._model.with_level(self._chosen.level)
+            return
+        try:
+            self._provider = await self._state.provider_of(self._chosen)
+        except MissingCredential:
+            return
+        self._model, self._fell_from = self._chosen, ""
+        self._retries.succeeded()
 
     def _spent(self) -> float:
         """What the conversation has cost, in US dollars."""
@@ -198,7 +216,7 @@ class Asking:
         if streamed.delivered:
             await self._keep_broken(end, streamed)
         before, (self._model, self._provider) = self._model, found
-        self._state.conversation.append("model_change", model=self._model.selector, reason="retry")
+        self._state.conversation.append("model_change", model=self._model.selector, reason="retry", temporary=True)
         self._state.diagnostics.event("retry_fallback_applied", before=before.selector, after=self._model.selector)
         text = f"{before.title} failed ({end.message}); {self._model.title} answers instead"
         await self._state.editor.show(Notice("warning", text))

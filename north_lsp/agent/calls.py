@@ -1,10 +1,10 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -26,6 +26,7 @@ from north_lsp.providers.base import Image, ToolCall
 from north_lsp.tools.base import JobTool, Location, Output, ReadTool, ShellTool, WriteTool
 from north_lsp.tools.texts import resolve_open, text_of
 
+_T = TypeVar("_T")
 _MAX_PARALLEL = 8
 _LEAKS_TOLD = 2
 _LEAK_SHOWN = 60
@@ -236,10 +237,10 @@ class Calls:
             match tool:
                 case ReadTool():
                     await self._state.editor.show(CallRunning(call.id))
-                    output = await tool.run(args, self._state.workspace)
+                    output = await self._apart(call, partial(tool.run, args, self._state.workspace))
                     result = await self._output(call, output)
                 case WriteTool():
-                    changes = await tool.prepare(args, self._state.workspace)
+                    changes = await self._apart(call, partial(tool.prepare, args, self._state.workspace))
                     keep = partial(self.keep, call.id)
                     result = await review_edit(self._state, call, self.title(call), changes, keep)
                 case ShellTool():
@@ -251,6 +252,14 @@ class Calls:
                     raise ToolError("UNAVAILABLE", f"{call.name} cannot be run here")
             outcome.ok = not result.is_error
         return result
+
+    async def _apart(self, call: ToolCall, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Something that only reads: when the turn is cancelled, it is not waited for longer than is fair."""
+
+        def note(what: Literal["left", "ended late"]) -> None:
+            self._state.diagnostics.warning("tool_detached", toolName=call.name, callId=call.id, what=what)
+
+        return await self._state.detached.run(work, note)
 
     def _repaired(self, call: ToolCall) -> dict[str, object]:
         arguments, changed = repaired(call.arguments, self._state.tools.schema(call.name))

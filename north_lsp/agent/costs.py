@@ -60,6 +60,13 @@ class CostKeeper:
         self._known = await anyio.to_thread.run_sync(self._costs.read)
         return self._known
 
+    async def reset(self) -> None:
+        """Forget all that was counted. Raises OSError."""
+        await self.settle()
+        async with self._writing:
+            await anyio.to_thread.run_sync(self._costs.reset)
+        await self.totals()
+
     async def today(self) -> float:
         """US dollars, of all conversations, since midnight (UTC)."""
         day = datetime.now(UTC).date().isoformat()

@@ -25,6 +25,9 @@ class Diagnostics:
     def event(self, name: str, **data: object) -> None:
         self.log.event("info", name, **self._bound(data))
 
+    def warning(self, name: str, **data: object) -> None:
+        self.log.event("warn", name, **self._bound(data))
+
     def debug(self, name: str, **data: object) -> None:
         """For what may have contents: the user has to ask for it."""
         self.log.event("debug", name, **self._bound(data))

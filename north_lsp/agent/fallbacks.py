@@ -32,10 +32,10 @@ class Fallbacks:
         self._chains: dict[str, list[Model]] = {}
         self.problems: list[str] = []
         for key, selectors in chains.items():
-            try:
-                self._chains[catalog.find(key).selector] = [catalog.find(selector) for selector in selectors]
-            except UnknownModel as error:
-                self.problems.append(f"retry.fallbackChains: {error}")
+            model = self._known(key, catalog)
+            chain = [self._known(selector, catalog) for selector in selectors]
+            if model is not None:
+                self._chains[model.selector] = [one for one in chain if one is not None]
 
     def instead_of(self, model: Model) -> Model:
         """The model itself, unless it has failed lately and there is another."""
@@ -57,6 +57,14 @@ class Fallbacks:
             except MissingCredential as error:
                 self.problems.append(f"retry.fallbackChains: {error}")
         return None
+
+    def _known(self, selector: str, catalog: Catalog) -> Model | None:
+        """One that is unknown is passed over, and said to be."""
+        try:
+            return catalog.find(selector)
+        except UnknownModel as error:
+            self.problems.append(f"retry.fallbackChains: {error}")
+            return None
 
     def _chain(self, model: Model) -> list[Model]:
         """The chain of a model, or the one that it stands in."""

@@ -15,6 +15,7 @@ from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.context import system_text
 from north_lsp.agent.costs import CostKeeper
+from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
@@ -54,7 +55,7 @@ from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Catalog, Model, secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.thinking import Level
+from north_lsp.providers.thinking import Level, as_level
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
@@ -87,6 +88,7 @@ class Environment:
     fallbacks: Fallbacks
     upkeep: Upkeep
     save_model: Callable[[str], None]
+    detached: Detached
     settings: Settings = field(default_factory=Settings)
     shells: Keeper | None = None
 
@@ -369,6 +371,9 @@ class Session:
             self._environment.costs,
             self._spending,
             self._fall_back,
+            self._environment.detached,
+            lambda: self.model,
+            self._environment.providers.get,
             self._artifacts,
             self._environment.settings,
         )
@@ -492,8 +497,16 @@ class Session:
             self.mode = mode
             await self._editor.show(ModeChanged(mode))
 
+    async def find_model(self, selector: str) -> Model:
+        """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
+        await self._environment.upkeep.refresh()
+        model = self._environment.catalog.find(selector)
+        if (reason := self.allowed.reason_against(model)) is not None:
+            raise ValueError(f"{model.selector} may not be used here: {reason}")
+        return model
+
     async def set_model(self, model: Model) -> None:
-        """For the next prompt on, and for new conversations. A level of the model's own is taken over."""
+        """For the next request on, and for new conversations. A level of the model's own is taken over."""
         level = model.level or self.model.level
         changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
         if changed:
@@ -518,12 +531,18 @@ class Session:
         return told
 
     async def set_thinking_level(self, level: Level | None) -> None:
-        """For the next prompt on; a level that the model does not have is kept for one that has it."""
+        """For the next request on; a level that the model does not have is kept for one that has it."""
         if level != self.model.level and level is not None:
             self._conversation.append("thinking_level_change", thinkingLevel=level)
             self.model = self.model.with_level(level)
             await self._editor.show(ModelChanged(self.model.selector))
         await self._show_notices(clamped(self.model))
+
+    def last_thinking(self) -> Level | None:
+        """The level at which the model thought before thinking was switched off."""
+        entries = reversed(self._conversation.active_path())
+        levels = (as_level(str(one["thinkingLevel"])) for one in entries if one["type"] == "thinking_level_change")
+        return next((level for level in levels if level != "off"), None)
 
     def _cost(self) -> float:
         usage = usage_of(self._conversation.active_path(), self.model.window)
@@ -537,7 +556,10 @@ class Session:
     async def _look_after_models(self) -> None:
         """Take in what was edited meanwhile."""
         await self._environment.upkeep.refresh()
-        self.model = self._environment.catalog.current(self.model)
+        before, self.model = self.model, self._environment.catalog.current(self.model)
+        if self.model.selector != before.selector:  # what was asked for is there now
+            self._conversation.append("model_change", model=self.model.selector, reason="restore")
+            await self._editor.show(ModelChanged(self.model.selector))
         await self._show_notices(self.take_notices())
 
     async def _show_notices(self, texts: Iterable[str]) -> None:

@@ -82,7 +82,20 @@ class SessionFactory:
         tier = self._environment.settings.models.service_tier
         if tier is not None:
             conversation.append("service_tier_change", serviceTier=tier)
-        return self._bind(conversation, roots, choice.notices)
+        return self._bind(conversation, roots, choice.notices, choice.model)
+
+    def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
+        """The model of a stored conversation, or another one and what is to be said of that."""
+        known = self._environment.catalog
+        model = known.recover(selector)
+        if model is not None and known.is_available(model):
+            return model, ()
+        choice = self._choice(roots.main)
+        if choice.model.problem:  # it says so itself
+            return choice.model, choice.notices
+        reason = "is not there any more" if model is None else "cannot be used: its key is missing"
+        told = f"the conversation's model {selector} {reason}; {choice.model.title} answers instead"
+        return choice.model, (told, *choice.notices)
 
     def _choice(self, folder: Path) -> Choice:
         return self._defaults.choose(folder) if self._defaults.choose is not None else Choice(self._defaults.model)
@@ -100,25 +113,23 @@ class SessionFactory:
             conversation.resolve_pending()
         return self._bind(conversation, roots)
 
-    def _bind(self, conversation: Conversation, roots: Roots, notices: tuple[str, ...] = ()) -> Session:
-        """Mode and model of a stored conversation win over the defaults."""
+    def _bind(
+        self, conversation: Conversation, roots: Roots, notices: tuple[str, ...] = (), model: Model | None = None
+    ) -> Session:
+        """Mode and model of a stored conversation win over the defaults; `model` is that of a new one."""
         environment = self._environment
         mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
         level = environment.settings.models.thinking_level
         for entry in conversation.active_path():
             if entry["type"] == "mode_change":
                 mode = "ask" if entry.get("mode") == "ask" else "agent"
-            elif entry["type"] == "model_change":
+            elif entry["type"] == "model_change" and not (entry.get("temporary") or entry.get("reason") == "retry"):
                 selector = str(entry.get("model"))
             elif entry["type"] == "thinking_level_change":
                 level = as_level(str(entry.get("thinkingLevel")))
-        model = environment.catalog.recover(selector)
-        if model is None or not environment.catalog.is_available(model):
-            reason = "is not there any more" if model is None else "cannot be used: its key is missing"
-            choice = self._choice(roots.main)
-            model = choice.model
-            told = f"the conversation's model {selector} {reason}; {model.title} answers instead"
-            notices = (*notices, told, *choice.notices)
+        if model is None:
+            model, told = self._stored_model(selector, roots)
+            notices = (*notices, *told)
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading

@@ -16,7 +16,8 @@ from north_lsp.commands.parsing import Found, Invocation, find_commands
 from north_lsp.commands.registry import Commands
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.catalog import LEVELS, Catalog, UnknownModel
+from north_lsp.providers.thinking import as_level
 from north_lsp.storage.approvals import Permission
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
@@ -121,15 +122,32 @@ class SessionHost(ChangesHost):
 
     @property
     def models(self) -> Sequence[tuple[str, str]]:
-        return [(model.selector, model.title) for model in self._catalog.available()]
+        allowed = self._session.allowed
+        return [(model.selector, model.title) for model in self._catalog.available() if allowed.allows(model)]
 
     async def set_model(self, selector: str) -> str:
         try:
-            model = self._catalog.find(selector)
-        except UnknownModel as error:
+            model = await self._session.find_model(selector)
+        except (UnknownModel, ValueError) as error:
             raise CommandError(str(error)) from None
         await self._session.set_model(model)
         return model.title
+
+    @property
+    def thinking(self) -> tuple[str, Sequence[str]]:
+        model = self._session.model
+        if model.thinking is None:
+            return model.level or "", ()
+        return model.thinking.clamp(model.level or model.thinking.default), model.thinking.levels
+
+    async def set_thinking(self, level: str) -> None:
+        known = as_level(level)
+        if level == "on":
+            thinking = self._session.model.thinking
+            known = self._session.last_thinking() or (thinking.default if thinking is not None else "medium")
+        if known is None:
+            raise CommandError(f"there is no level {one_line(level)!r}: /thinking takes on, {', '.join(LEVELS)}")
+        await self._session.set_thinking_level(known)
 
     async def costs(self) -> Costs:
         totals = await self._costs.totals()
@@ -142,6 +160,12 @@ class SessionHost(ChangesHost):
             output = int(row.get("outputTokens") or 0)
             rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
         return Costs(spent_by_model(self._conversation.active_path()), rows, sorted(totals["byDay"].items()))
+
+    async def reset_costs(self) -> None:
+        try:
+            await self._costs.reset()
+        except OSError as error:
+            raise CommandError(f"the costs could not be reset: {error.strerror or error}") from None
 
     def queued(self) -> Sequence[tuple[str, str]]:
         return [(word.kind, word.text) for word in self._session.queue.waiting]

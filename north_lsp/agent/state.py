@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.costs import CostKeeper
+from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.queue import PromptQueue, Queued
@@ -62,7 +63,9 @@ class ProjectApprovals(CommandApprovals, Protocol):
 class TurnState:
     """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
     user said meanwhile, `costs` counts what requests use and `spending` has its limits, `fallback` gives the model to
-    go on with after a failure, and `artifacts` keeps what is too long for the conversation."""
+    go on with after a failure, and `artifacts` keeps what is too long for the conversation. `detached` takes over what
+    a cancelled turn cannot wait for; `chosen` is the user's choice of now, `provider_of` reaches a model (raises
+    MissingCredential)."""
 
     conversation: Conversation
     model: Model
@@ -85,6 +88,9 @@ class TurnState:
     costs: CostKeeper
     spending: Spending
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
+    detached: Detached
+    chosen: Callable[[], Model]
+    provider_of: Callable[[Model], Awaitable[Provider]]
     artifacts: Artifacts | None = None
     settings: Settings = field(default_factory=Settings)
 

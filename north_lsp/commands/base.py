@@ -62,7 +62,20 @@ class Host(Protocol):
         """The name of the model that it is now."""
         ...
 
+    @property
+    def thinking(self) -> tuple[str, Sequence[str]]:
+        """The level, and those that the model has: none for one that does not think."""
+        ...
+
+    async def set_thinking(self, level: str) -> None:
+        """One of the levels, or `on`."""
+        ...
+
     async def costs(self) -> Costs: ...
+
+    async def reset_costs(self) -> None:
+        """Forget what all conversations have used and cost."""
+        ...
 
     async def undo(self, steps: int, path: str | None, conflicts: str) -> str:
         """The last changes, all or of one file; `conflicts` (skip, overwrite, merge) is what happens to places that

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from north_lsp.commands.approvals import APPROVALS
-from north_lsp.commands.base import Command, Host, Reply, Spent
+from north_lsp.commands.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.commands.changes import CHANGES
 from north_lsp.display import money, one_line
 
@@ -23,7 +23,21 @@ async def _model(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         rows = [f"- `{selector}`: {name}" for selector, name in host.models]
         return Reply("\n".join([f"The model is `{host.model}`. Others can be chosen with `/model <name>`:", "", *rows]))
-    return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next prompt on.")
+    return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next request on.")
+
+
+async def _thinking(host: Host, words: Sequence[str]) -> Reply:
+    if len(words) > 1:
+        raise CommandError("/thinking takes one level")
+    if words:
+        await host.set_thinking(words[0].lower())
+    level, levels = host.thinking
+    if not levels:
+        kept = f" The level `{level}` is kept for one that does." if level else ""
+        return Reply(f"`{host.model}` does not think.{kept}")
+    if words:
+        return Reply(f"Thinking is `{level}`, from the next request on.")
+    return Reply(f"Thinking is `{level}`. Others: {', '.join(f'`{one}`' for one in levels if one != level)}.")
 
 
 async def _cancel(host: Host, words: Sequence[str]) -> Reply:
@@ -41,11 +55,23 @@ async def _continue(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _costs(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        return await _reset_costs(host, words)
     costs = await host.costs()
     parts = ["**This conversation**", *_table(costs.session), "", "**All time**", *_table(costs.all_time)]
     if costs.days:
         parts += ["", "**Last days**", *(f"- {day}: {money(amount)}" for day, amount in costs.days[-_DAYS:])]
     return Reply("\n".join(parts))
+
+
+async def _reset_costs(host: Host, words: Sequence[str]) -> Reply:
+    if list(words) != ["reset"]:
+        raise CommandError("/costs takes nothing, or `reset`")
+    question = "Forget what the models have used and cost in all conversations?"
+    if await host.choose(question, (("reset", "Forget it"), ("keep", "Keep it"))) != "reset":
+        return Reply("The costs are kept.")
+    await host.reset_costs()
+    return Reply("The costs of all conversations are counted from now on.")
 
 
 def _table(rows: Sequence[Spent]) -> list[str]:
@@ -76,10 +102,11 @@ def _amount(rows: Sequence[Spent]) -> str:
 COMMANDS = (
     Command("cancel", "Stop what is running", _cancel),
     Command("continue", "Go on with an answer that broke off", _continue),
-    Command("costs", "What the models have used and cost", _costs),
+    Command("costs", "What the models have used and cost", _costs, "[reset]"),
     Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),
     Command("queue", "What waits to be sent", _queue),
+    Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
 )

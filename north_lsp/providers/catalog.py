@@ -93,7 +93,8 @@ NO_TRANSFORM = Transform()
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
     """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
-    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable."""
+    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable; at
+    `anthropic_address` the same models are served in Anthropic's format."""
 
     id: str
     api: str
@@ -110,6 +111,7 @@ class ProviderInfo:
     headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
     compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
     transform: Transform = NO_TRANSFORM
+    anthropic_address: str | None = None
 
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         """Where it is served; Ollama's variables name the host, to which the API's path is added."""
@@ -126,7 +128,9 @@ class ProviderInfo:
 class Model:
     """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
     that is another one; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
-    selector of a model with a larger window, if models.yml names one."""
+    selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
+    no model, but a name that was asked for and that nothing has (`unknown.py`), and `address` where it is served, if
+    not at its provider's."""
 
     provider: ProviderInfo
     id: str
@@ -146,6 +150,8 @@ class Model:
     transform: Transform = NO_TRANSFORM
     source: Literal["shipped", "models.yml", "discovered"] = "shipped"
     answer_tokens: int = _ANSWER_TOKENS
+    address: str | None = None
+    problem: str = ""
 
     @property
     def selector(self) -> str:
@@ -236,7 +242,13 @@ class Catalog:
         return self._discovered(model)
 
     def current(self, model: "Model") -> "Model":
-        """The model as the catalogue has it now, with the same level; the model itself, if it is not there any more."""
+        """The model as the catalogue has it now, with the same level; the model itself, if it is not there any more.
+        What stood for a name may have come to be a model."""
+        if model.problem:
+            from north_lsp.providers.unknown import asked_for
+
+            found = asked_for(self, model.id)
+            return found.with_level(found.level or model.level)
         now = self.get(model.selector)
         return model if now is None else now.with_level(model.level)
 
@@ -381,6 +393,7 @@ def catalog() -> Catalog:
             row.get("keyless", False),
             row.get("discovery"),
             compat=row.get("compat", {}),
+            anthropic_address=row.get("anthropic_address"),
         )
         for id, row in data["providers"].items()
     }
@@ -445,6 +458,10 @@ def make_provider(
 ) -> Provider:
     """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
     MissingCredential."""
+    if model.problem:
+        from north_lsp.providers.unknown import UnknownProvider
+
+        return UnknownProvider(model.problem)
     if model.provider.api == "north-test":
         from north_lsp.providers.scripted import ScriptedProvider
 

@@ -123,7 +123,11 @@ def prepared(known: Catalog, settings: ModelSettings) -> Catalog:
 
 
 def tune(model: Model, settings: ModelSettings) -> Model:
-    """A model as the settings want it: how long its answers may be, and what an hour's cache costs."""
+    """A model as the settings want it: how long its answers may be, what an hour's cache costs, and in which format a
+    Kimi is asked."""
+    anthropic = model.provider.anthropic_address
+    if settings.kimi_format == "anthropic" and anthropic is not None and model.api == "openai-completions":
+        model = replace(model, api="anthropic-messages", address=anthropic)
     prices = model.prices
     if settings.cache_retention == "long" and model.api == "anthropic-messages":
         prices = replace(prices, cache_write=2 * prices.input)

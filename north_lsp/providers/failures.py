@@ -175,7 +175,9 @@ def _next_step(
 ) -> str:
     match kind:
         case "auth":
-            return f"check the key in {endpoint.key}" if endpoint.key else "it wants a key, and none is set"
+            if endpoint.key:
+                return f"check the key in {endpoint.key}"
+            return "it wants a key, and none is set: give it an apiKeyEnv in models.yml"
         case "rate_limit":
             return "wait a little and try again"
         case "overloaded":
@@ -188,8 +190,11 @@ def _next_step(
             )
         case _:
             pass
-    if code == "model_not_found" or _NO_MODEL.search(text) or (status == 404 and is_json):
+    if code == "model_not_found" or _NO_MODEL.search(text):
         return f"check that it offers the model {one_line(model, 100)!r}, or choose another"
+    if status == 404 and is_json:
+        name = one_line(model, 100)
+        return f"check that it offers the model {name!r}, and that {endpoint.address} is a model server's address"
     if status in (404, 405, 501) and not is_json:
         return f"check that {endpoint.address} is a model server's address"
     if status == 413:

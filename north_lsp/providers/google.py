@@ -170,13 +170,23 @@ def _contents(messages: Sequence[Message], model: str, wire_id: str) -> list[dic
             case AssistantMessage():
                 if parts := _parts(message, message.model in ("", model), wire_id):
                     sent.append({"role": "model", "parts": parts})
-            case ToolResult(_, tool, text, is_error):
-                part = {"functionResponse": {"name": tool, "response": {"error" if is_error else "output": text}}}
+            case ToolResult():
+                parts = _result(message, wire_id)
                 if sent and sent[-1]["role"] == "user" and "functionResponse" in sent[-1]["parts"][0]:
-                    sent[-1]["parts"].append(part)
+                    sent[-1]["parts"] += parts
                 else:
-                    sent.append({"role": "user", "parts": [part]})
+                    sent.append({"role": "user", "parts": parts})
     return sent
+
+
+def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
+    """Pictures stand within a result for models that know them there, and behind it for older ones."""
+    answer = {"error" if result.is_error else "output": result.text}
+    response: dict[str, Any] = {"name": result.tool, "response": answer}
+    pictures = [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in result.images]
+    if pictures and "gemini-3" in wire_id:
+        return [{"functionResponse": response | {"parts": pictures}}]
+    return [{"functionResponse": response}, *pictures]
 
 
 def _parts(message: AssistantMessage, is_own: bool, wire_id: str) -> list[dict[str, Any]]:

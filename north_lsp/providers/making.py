@@ -15,7 +15,7 @@ def make_remote(
 ) -> Provider:
     """Raises MissingCredential."""
     info = model.provider
-    address = info.address_in(environ)
+    address = model.address or info.address_in(environ)
     if address is None:
         raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
     key = find_credential(model, environ, keys)

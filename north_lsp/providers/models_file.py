@@ -1,6 +1,7 @@
 """The user's `models.yml`, read and checked. An error names the file, the line, the key path and what is expected.
 It is never read from a project: a repository must not say where credentials go."""
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -144,7 +145,9 @@ class _Reader:
             raise self._expected(node, "an object")
         for key, value in node.value.items():
             if key not in known:
-                raise self.fail(value, f"this key is unknown; known are {', '.join(known)}")
+                close = difflib.get_close_matches(key, known, 1, 0.6)
+                meant = f"the closest is {close[0]}" if close else f"known are {', '.join(known)}"
+                raise self.fail(value, f"this key is unknown; {meant}")
         return {key: value for key, value in node.value.items() if value.value is not None}
 
     def entries(self, node: Node) -> dict[str, Node]:

@@ -67,6 +67,7 @@ def _provider(known: ProviderInfo | None, entry: ProviderEntry) -> ProviderInfo:
         compat=deep({**info.compat}, entry.compat),
         transform=entry.transform if entry.transform != NO_TRANSFORM else info.transform,
         discovery=entry.discovery or info.discovery,
+        anthropic_address=None if entry.base_url or entry.api else info.anthropic_address,
     )
 
 

@@ -19,6 +19,7 @@ _VARIABLES = {
     "plan": "NORTH_PLAN_MODEL",
 }
 _SHOWN = 8
+_LONGEST = 100
 _VERSION = re.compile(r"(?<=\d)\.(?=\d)")
 _DATE = re.compile(r"-20\d{6}$")
 
@@ -50,9 +51,37 @@ def find(known: "Catalog", selector: str, _seen: tuple[str, ...] = ()) -> "Model
     unasked = known.recover(part)
     if unasked is not None:
         return _with(unasked, level)
-    names = [one.alias for one in known.models]
-    close = difflib.get_close_matches(part, names, 3, 0.3) or names[:3]
-    raise UnknownModel(f"there is no model {selector!r}; the closest are {', '.join(dict.fromkeys(close))}")
+    raise UnknownModel(f"there is no model {shown(selector)!r}{_nor(known, part)}; {_closest(known, part)}")
+
+
+def _closest(known: "Catalog", part: str) -> str:
+    """The names that are most like it: aliases, ids, or selectors of providers that write them with a slash."""
+    by_name: dict[str, str] = {}
+    for one in known.models:
+        for name in (one.alias, one.id, one.selector):
+            by_name.setdefault(name.lower(), one.alias if name != one.selector else name)
+    wanted = part.lower()
+    close = difflib.get_close_matches(wanted, by_name, 9, 0.4)
+    close = close or difflib.get_close_matches(wanted.rpartition("/")[2], by_name, 9, 0.4)
+    names = list(dict.fromkeys(by_name[one] for one in close))[:3]
+    if names:
+        return f"the closest {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
+    return f"there are {', '.join(list(dict.fromkeys(one.alias for one in known.models))[:3])} and others"
+
+
+def _nor(known: "Catalog", part: str) -> str:
+    """That the provider is unknown as well, and which name it may be meant to have."""
+    provider, slash, _ = part.partition("/")
+    ids = [one.id for one in known.providers]
+    if not slash or provider in ids:
+        return ""
+    close = difflib.get_close_matches(provider.lower(), ids, 1, 0.6)
+    return f", nor a provider {shown(provider)!r}{f' (do you mean {close[0]}?)' if close else ''}"
+
+
+def shown(text: str) -> str:
+    """A text that somebody typed, short enough for a message."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def default(known: "Catalog", environ: Mapping[str, str]) -> "Model":

@@ -13,6 +13,9 @@ class NoEventStream(ValueError):
     """Bytes that cannot be server-sent events; the text is half a sentence for the user."""
 
 
+_TOO_LONG = f"sent a line of more than {MAX_LINE_BYTES >> 20} MiB"
+
+
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
     """`name` is empty where the server gave none; `data` is the text of its data lines."""
@@ -53,6 +56,10 @@ class SseDecoder:
             self._skip_line_feed = False
             chunk = chunk.removeprefix(b"\n")
         self._buffer += chunk
+        if not self._at_start and b"\n" not in chunk and b"\r" not in chunk:
+            if len(self._buffer) > MAX_LINE_BYTES:
+                raise NoEventStream(_TOO_LONG)
+            return  # a long line is looked at once, when it is whole
         if self._at_start:
             if len(self._buffer) < len(_BOM) and _BOM.startswith(bytes(self._buffer)):
                 return
@@ -67,7 +74,7 @@ class SseDecoder:
         self._skip_line_feed = begin == len(text) and text.endswith(b"\r")
         del self._buffer[:begin]
         if len(self._buffer) > MAX_LINE_BYTES:
-            raise NoEventStream(f"sent a line of more than {MAX_LINE_BYTES >> 20} MiB")
+            raise NoEventStream(_TOO_LONG)
 
     def _take(self, line: bytes) -> ServerEvent | None:
         if not line:

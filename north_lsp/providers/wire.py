@@ -130,7 +130,7 @@ async def _vendor_events(
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("text/html", "application/xhtml+xml") or kind.endswith("json"):
             await _refuse_body(response, kind, deadline, timeouts)
-        decoder, unreadable = SseDecoder(), 0
+        decoder, unreadable, readable = SseDecoder(), 0, 0
         chunks = response.aiter_bytes()
         while not answer.ended:
             try:
@@ -153,12 +153,15 @@ async def _vendor_events(
                 except (ValueError, RecursionError):
                     data = None
                 if isinstance(data, dict):
+                    readable += 1
                     yield event.name, data
                     continue
                 unreadable += 1
                 if unreadable > _MAX_UNREADABLE:
                     raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are no JSON")
             if chunk is None:
+                if not readable and kind not in ("text/event-stream", ""):
+                    raise _NoModelServer(kind)
                 return
         # Read to the end, so that the connection can serve the next request.
         with anyio.move_on_after(_DRAIN_SECONDS):

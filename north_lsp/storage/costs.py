@@ -48,6 +48,12 @@ class Costs:
             write_atomic(self._path, json_bytes(content))
         return aside
 
+    def reset(self) -> None:
+        """Begin anew. Raises OSError."""
+        with short_lock(self._locations, "costs"):
+            private_directory(self._path.parent)
+            write_atomic(self._path, json_bytes(_empty() | {"lastUpdated": round(time.time() * 1000)}))
+
     def read(self) -> dict[str, Any]:
         """The totals in the file's form; empty ones if there is no file, or none that can be read."""
         try:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 ServiceTier = Literal["flex", "priority"]
 CacheRetention = Literal["short", "long"]
+KimiFormat = Literal["openai", "anthropic"]
 _PATHS = ("path", "paths", "pathPrefix", "pathPrefixes")
 _LEAST_OUTPUT = 1024
 
@@ -43,6 +44,7 @@ class ModelSettings:
     max_output_tokens: int = 32_000
     cache_retention: CacheRetention = "short"
     problems: tuple[str, ...] = ()
+    kimi_format: KimiFormat = "openai"
 
 
 def read_model_settings(reader: "SettingsReader") -> ModelSettings:
@@ -62,6 +64,7 @@ def read_model_settings(reader: "SettingsReader") -> ModelSettings:
         max(output, _LEAST_OUTPUT),
         cast(CacheRetention, reader.choice("providers.cacheRetention", get_args(CacheRetention)) or "short"),
         tuple(problems),
+        cast(KimiFormat, reader.choice("providers.kimiApiFormat", get_args(KimiFormat)) or "openai"),
     )
 
 

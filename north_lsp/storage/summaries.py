@@ -113,7 +113,7 @@ def summarise(path: Path) -> Row:
                 case {"type": "message", "message": {"role": "user" | "assistant" as role} as message}:
                     first = summary.first_prompt or (_prompt(message) if role == "user" else None)
                     summary = replace(summary, message_count=summary.message_count + 1, first_prompt=first)
-                case {"type": "model_change", "model": str(model)}:
+                case {"type": "model_change", "model": str(model)} if not record.get("temporary"):
                     summary = replace(summary, model=model)
                 case {"type": "title_changed", "title": str(title)}:
                     if (new := _TITLE_RANK.get(str(record.get("titleSource")), 0)) >= rank:

@@ -9,8 +9,9 @@ import pytest
 
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.script import answer, say, think
+from tests.support.script import answer, call, gate, say, think
 
 SECRET = "sk-pasted-0123456789abcdef"
 LOCAL = "providers: {{local: {{baseUrl: '{url}/v1', api: openai-completions, auth: none, models: [{{id: m}}]}}}}"
@@ -220,3 +221,66 @@ async def test_the_test_provider_answers_by_its_script(world: World) -> None:
         session, _ = await new(client, world)
         await ask(client, session)
         assert "by the script" in str(client.updates)
+
+
+async def test_a_choice_within_a_turn_is_that_of_the_next_request(world: World, server: ModelServer) -> None:
+    slow = answer(say("I look."), gate("here"), call("list_root"))
+    server.script(slow, answer(say("Done.")), answer(say("Still here.")))
+    async with inside(world.environ) as client:
+        session, _ = await new(client, world)
+        blocks = [{"type": "text", "text": "Look"}]
+        asked = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await server.reached("here")
+        await choose(client, session, "model", "haiku-4-5")
+        await choose(client, session, "thought_level", "high")
+        server.open("here")
+        assert (await client.answer(asked))["stopReason"] == "end_turn"
+        await ask(client, session)
+    models = [request.body["model"] for request in server.requests]
+    assert ["haiku" in model for model in models] == [False, True, True]
+    # A tool loop that another model has begun goes on without thinking; then it thinks as it was told to.
+    budgets = [(request.body.get("thinking") or {}).get("budget_tokens") for request in server.requests]
+    assert budgets == [10_000, None, 10_000]
+    assert "tool_result" in str(server.requests[1].body["messages"][-1])
+
+
+async def test_a_model_without_a_key_does_not_take_over_a_turn(world: World, server: ModelServer) -> None:
+    server.script(answer(say("I look."), gate("here"), call("list_root")), answer(say("Done.")))
+    async with inside(world.environ) as client:
+        session, _ = await new(client, world)
+        blocks = [{"type": "text", "text": "Look"}]
+        asked = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await server.reached("here")
+        await choose(client, session, "model", "gpt-5")
+        server.open("here")
+        assert (await client.answer(asked))["stopReason"] == "end_turn"
+        assert str(client.updates).count("GPT-5 needs a key") == 1
+        with pytest.raises(RpcFailure, match="GPT-5 needs a key"):
+            await ask(client, session)
+
+
+async def test_slash_commands_choose_models_and_levels(world: World, server: ModelServer) -> None:
+    settings(world, enabledModels=["sonnet-4-5", "haiku-4-5", "local/*"])
+    (world.folder / "config" / "models.yml").write_text("providers: {}")
+    async with inside(world.environ) as client:
+        session, _ = await new(client, world)
+
+        async def say_back(text: str) -> str:
+            client.updates.clear()
+            blocks = [{"type": "text", "text": text}]
+            await client.request("session/prompt", {"sessionId": session, "prompt": blocks})
+            chunks = (params["update"] for params in client.updates)
+            return "".join(one["content"]["text"] for one in chunks if one["sessionUpdate"] == "agent_message_chunk")
+
+        assert "Thinking is `medium`. Others: `off`, `minimal`" in await say_back("/thinking")
+        assert "Thinking is `high`, from the next request on." in await say_back("/thinking HIGH")
+        assert "Thinking is `off`" in await say_back("/thinking off")
+        assert "Thinking is `high`" in await say_back("/thinking on")
+        assert "there is no level 'deep': /thinking takes on, off, minimal" in await say_back("/thinking deep")
+        assert "takes one level" in await say_back("/thinking a b")
+        assert "may not be used here: it is not among the models of enabledModels" in await say_back("/model opus-4-5")
+        assert "opus" not in await say_back("/model")
+        assert "the closest are haiku-4-5" in await say_back("/model hiku-4-5")
+        (world.folder / "config" / "models.yml").write_text(LOCAL.format(url=server.url))
+        assert "The model is m, from the next request on." in await say_back("/model local/m")
+        assert "`local/m` does not think. The level `high` is kept" in await say_back("/thinking on")

@@ -12,6 +12,7 @@ from typing import Any, cast
 import anyio
 
 from north_lsp.agent.calls import Calls
+from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import CommandDecision, CommandReview
 from north_lsp.agent.events import CallRunning, Event
@@ -116,6 +117,7 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
             world.conversation, model, nothing, "", "agent", world.tools, world.workspace, cast(Any, editor),
             Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
             nothing, nothing, PromptQueue(editor.show), Status(cast(Any, editor)), nothing, nothing, nothing, nothing,
+            Detached(background), lambda: model, nothing,
             Artifacts(folder / "artifacts"), settings,
         )  # fmt: skip
         try:

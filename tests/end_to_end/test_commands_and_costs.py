@@ -10,6 +10,7 @@ from tests.end_to_end.test_queue import ask, start
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, Tokens, answer, call
 
@@ -117,3 +118,21 @@ async def test_what_a_vendor_does_not_count_is_estimated(world: World, server: M
         assert "estimated" not in told[1]["_meta"]["north"]
         assert told[1]["used"] == 910
         assert told[1]["_meta"]["north"]["allTimeCostUsd"] > 0
+
+
+async def test_the_costs_of_all_conversations_are_forgotten_when_the_user_says_so(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("Dear."), DEAR))
+    async with inside(world.environ) as client:
+        new = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        session = new["sessionId"]
+        await prompt(client, session, "1")
+        asked = choosing(client, "keep", "reset")
+        for told, left in (("The costs are kept.", 0.3), ("counted from now on", 0.0)):
+            await prompt(client, session, "/costs reset")
+            assert told in texts(client)
+            assert (await client.request("_north/costs/get", {}))["allTimeCostUsd"] == pytest.approx(left)
+        assert len(asked) == 2
+        await prompt(client, session, "/costs now")
+        assert "/costs takes nothing, or `reset`" in texts(client)

@@ -5,7 +5,7 @@ import itertools
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +17,9 @@ from north_lsp.lsp.documents import text_edits
 from north_lsp.lsp.features import make_server
 from north_lsp.lsp.initialize import server_capabilities
 from north_lsp.rpc.framing import HeaderFraming
-from tests.end_to_end.world import COLD_SERVER, World, make_world
+from tests.end_to_end.world import COLD_SERVER, SERVER, World, make_world
+from tests.support.model_server import ModelServer
+from tests.support.script import answer, say, usage
 
 
 @pytest.mark.parametrize("encodings", [None, ["utf-8"], ["utf-32", "utf-8"], ["utf-7", "utf-16"], []])
@@ -100,10 +102,12 @@ class Raw:
         await self._writer.wait_closed()
 
 
-async def start(world: World, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
+async def start(
+    world: World, *arguments: str, server: Sequence[str] = COLD_SERVER, **environ: str
+) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(
-        *COLD_SERVER,
+        *server,
         "lsp",
         *arguments,
         stdin=pipe,
@@ -178,6 +182,54 @@ async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
     assert await finish(process) == 1
 
 
+async def test_a_model_that_is_unknown_is_said_in_the_answer(offline: World) -> None:
+    process = await start(offline, server=SERVER, NORTH_MODEL="sonet-4-5")
+    client = raw(process)
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
+    for id, text, says in (
+        (2, "hello", "there is no model 'sonet-4-5'; the closest are sonnet-4-5"),
+        (3, "/model offline", "The model is Offline"),
+        (4, "list the files", "`json/`"),
+    ):
+        answer = await client.call(id, "workspace/executeCommand", command="north.ask", arguments=[text])
+        assert says in answer["result"]["text"]
+    await client.send(method="exit")
+    assert await finish(process) == 1
+
+
+async def test_a_question_is_asked_as_a_message(world: World, server: ModelServer) -> None:
+    (world.folder / "config" / "config.json").write_text('{"cost.sessionLimitUsd": 0.1}')
+    server.script(*[answer(say("Dear."), usage(input=100_000))] * 2)
+    process = await start(world, server=SERVER)
+    client = raw(process)
+    folder = [{"uri": world.project.as_uri(), "name": "p"}]
+    await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
+    await client.call(2, "workspace/executeCommand", command="north.ask", arguments=["hello"])
+    seen: set[object] = set()
+
+    async def ask(id: int, result: dict[str, str] | None) -> str:
+        params = {"command": "north.ask", "arguments": ["again"]}
+        await client.send(id=id, method="workspace/executeCommand", params=params)
+        asked = await client.find(
+            lambda frame: frame.get("method") == "window/showMessageRequest" and frame["id"] not in seen
+        )
+        seen.add(asked["id"])
+        assert "$0.30 are spent for this conversation" in asked["params"]["message"]
+        titles = [action["title"] for action in asked["params"]["actions"]]
+        assert titles == ["Go on with this turn", "Raise the limit to $0.60 for this conversation", "Stop here"]
+        await client.send(id=asked["id"], result=result)
+        return str((await client.answer(id))["result"]["text"])
+
+    assert await ask(3, None) == ""  # closed: that is no consent
+    told = await client.find(lambda frame: "the turn was stopped" in str(frame))
+    assert told["method"] == "window/showMessage"
+    assert "Dear." in await ask(4, {"title": "Go on with this turn"})
+    assert len(server.requests) == 2
+    await client.send(method="exit")
+    assert await finish(process) == 1
+
+
 async def test_exit_without_shutdown_is_an_error(offline: World) -> None:
     process = await start(offline)
     client = raw(process)
@@ -202,6 +254,7 @@ async def test_a_closed_output_ends_it(offline: World) -> None:
     await client.call(1, "initialize", capabilities={}, processId=None)
     await client.call(2, "workspace/executeCommand", command="north.cancel")
     process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # the reading end
+    await asyncio.sleep(0)  # which is closed in the loop's next round
     await client.send(id=3, method="workspace/executeCommand", params={"command": "north.cancel"})
     assert await finish(process) == 0
 

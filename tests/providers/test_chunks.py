@@ -1,6 +1,7 @@
 """However the network cuts a vendor's bytes, the events are the same."""
 
 import itertools
+import time
 from collections.abc import AsyncIterator
 
 import anyio
@@ -113,3 +114,12 @@ def test_a_line_without_end_is_given_up() -> None:
         assert list(decoder.feed(megabyte)) == []
     with pytest.raises(NoEventStream):
         list(decoder.feed(megabyte))
+
+
+def test_a_long_line_in_many_pieces_is_looked_at_once() -> None:
+    """Looked at with each piece, these 8,000 would be 32 GB of copies."""
+    piece, count = b"x" * 1000, 8000
+    began = time.process_time()
+    [event] = _decode([b"data: ", *[piece] * count, b"\n\n"])
+    assert len(event.data) == len(piece) * count
+    assert time.process_time() - began < 2

@@ -171,6 +171,8 @@ async def test_a_stream_without_an_answer(server: ModelServer, vendor: Vendor, b
         (b'{"hello": "world"}', "application/json", 200),
         (b"<html>no such page</html>", "text/html", 404),
         (b"Method Not Allowed", "text/plain", 405),
+        (b"Welcome to my site", "text/plain", 200),
+        (b"\x7fELF", "application/octet-stream", 200),
     ],
 )
 async def test_an_address_that_is_no_model_server(

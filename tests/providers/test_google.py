@@ -12,6 +12,7 @@ from north_lsp.providers.base import (
     CallStart,
     Done,
     Failed,
+    Image,
     Message,
     ModelRequest,
     Reasoning,
@@ -223,3 +224,18 @@ async def test_a_server_without_key(server: ModelServer) -> None:
     server.script(answer(say("Hi")))
     await ask(GoogleProvider(None, f"{server.url}/v1beta"))
     assert "x-goog-api-key" not in {name.lower() for name in server.requests[0].headers}
+
+
+@pytest.mark.parametrize(("wire_id", "within"), [("gemini-3-pro", True), ("gemini-2.5-flash", False)])
+def test_pictures_of_results_are_sent(wire_id: str, within: bool) -> None:
+    calls = AssistantMessage((ToolCall("1", "read_file", {}), ToolCall("2", "read_file", {})), model="m-1")
+    shown = ToolResult("1", "read_file", "a picture", False, (Image("image/png", "aGVsbG8="),))
+    messages: list[Message] = [UserMessage("q"), calls, shown, ToolResult("2", "read_file", "words", False)]
+    [*_, results] = request_body(request(*messages), wire_id, False)["contents"]
+    picture = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}}
+    first = {"name": "read_file", "response": {"output": "a picture"}}
+    last = {"functionResponse": {"name": "read_file", "response": {"output": "words"}}}
+    if within:
+        assert results["parts"] == [{"functionResponse": first | {"parts": [picture]}}, last]
+    else:
+        assert results["parts"] == [{"functionResponse": first}, picture, last]

@@ -133,7 +133,11 @@ providers:
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("providers:\n  a:\n    baseURL: http://x\n", 3, "providers.a.baseURL: this key is unknown; known are baseUrl"),
+        (
+            "providers:\n  a:\n    baseURL: http://x\n",
+            3,
+            "providers.a.baseURL: this key is unknown; the closest is baseUrl",
+        ),
         ("providers:\n  a:\n    baseUrl: x\n", 3, "providers.a.baseUrl: expected an address like"),
         ("providers:\n  A b: {baseUrl: 'http://x'}\n", 2, "providers.A b: a provider's id"),
         ("providers:\n  a: {}\n", 2, "providers.a: says nothing"),

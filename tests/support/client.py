@@ -22,10 +22,16 @@ class RpcFailure(Exception):
 
 
 class RawAcpClient:
-    """`handlers` answer what the agent asks; a method without one gets -32601."""
+    """`handlers` answer what the agent asks; a method without one gets -32601. There may be no process
+    (`inside.py`)."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
+    def __init__(
+        self,
+        reader: asyncio.StreamReader | None,
+        writer: asyncio.StreamWriter | None,
+        process: asyncio.subprocess.Process | None = None,
+    ) -> None:
+        self._reader, self._writer, self._process = reader, writer, process
         self.handlers: dict[str, Handler] = {}
         self.updates: list[dict[str, Any]] = []
         self.transcript: list[tuple[Side, dict[str, Any]]] = []
@@ -37,10 +43,15 @@ class RawAcpClient:
 
     # -- talking -------------------------------------------------------------------------------------------------------
 
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        assert self._process is not None
+        return self._process
+
     async def send_raw(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        await self.process.stdin.drain()
+        assert self._writer is not None
+        self._writer.write(data)
+        await self._writer.drain()
 
     async def send(self, message: dict[str, Any]) -> None:
         message = {"jsonrpc": "2.0", **message}
@@ -85,8 +96,8 @@ class RawAcpClient:
         return dict((await self.wait(fits))["params"]["update"])
 
     async def close_stdin(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
+        assert self._writer is not None
+        self._writer.close()
 
     async def wait_exit(self, seconds: float = _SECONDS) -> int:
         return await asyncio.wait_for(self.process.wait(), seconds)
@@ -94,8 +105,8 @@ class RawAcpClient:
     # -- listening -----------------------------------------------------------------------------------------------------
 
     async def read(self) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
+        assert self._reader is not None
+        while line := await self._reader.readline():
             self.lines.append(line)
             message = json.loads(line)
             assert isinstance(message, dict), line
@@ -132,7 +143,7 @@ async def raw_client(
     process = await asyncio.create_subprocess_exec(
         *command, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ), cwd=cwd, limit=2**26
     )
-    client = RawAcpClient(process)
+    client = RawAcpClient(process.stdout, process.stdin, process)
     readers = [asyncio.create_task(client.read()), asyncio.create_task(client.read_errors())]
     try:
         yield client

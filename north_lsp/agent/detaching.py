@@ -1,0 +1,62 @@
+"""Work that a cancelled turn does not wait for without end: a thread that hangs (a dead file system) cannot be stopped,
+so it is left behind, and what it still says is not heard."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import anyio
+import anyio.abc
+
+_GRACE_SECONDS = 1.5
+T = TypeVar("T")
+
+
+@dataclass
+class _Outcome(Generic[T]):
+    value: T | None = None
+    error: Exception | None = None
+    left: bool = False
+
+
+class Detached:
+    """Owns what one process has left behind; `count` is how much of it still runs. `background` outlives the turns."""
+
+    def __init__(self, background: anyio.abc.TaskGroup, grace: float = _GRACE_SECONDS) -> None:
+        self._background = background
+        self._grace = grace
+        self.count = 0
+
+    async def run(self, work: Callable[[], Awaitable[T]], note: Callable[[Literal["left", "ended late"]], None]) -> T:
+        """The result of `work`, or its exception. When the caller is cancelled, `work` is, too, and is left behind if
+        it has not ended in time; `note` is told of that, and of its end."""
+        outcome: _Outcome[T] = _Outcome()
+        done, scope = anyio.Event(), anyio.CancelScope()
+
+        async def run() -> None:
+            try:
+                with scope:
+                    outcome.value = await work()
+            except Exception as error:  # noqa: BLE001 - it belongs to whoever waits
+                outcome.error = error
+            finally:
+                done.set()
+                if outcome.left:
+                    self.count -= 1
+                    note("ended late")
+
+        self._background.start_soon(run)
+        try:
+            await done.wait()
+        except anyio.get_cancelled_exc_class():
+            scope.cancel()
+            with anyio.move_on_after(self._grace, shield=True):
+                await done.wait()
+            if not done.is_set():
+                outcome.left = True
+                self.count += 1
+                note("left")
+            raise
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value  # type: ignore[return-value]  # None only where T is, or the process ends

@@ -1,0 +1,146 @@
+"""Whatever happens in a conversation, each request begins with the whole one before it, so that caches serve it."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.test_faults import APIS, each_api, opened, prompt, serve
+from tests.end_to_end.world import World
+from tests.support.client import RawAcpClient
+from tests.support.inside import inside
+from tests.support.model_server import ModelServer
+from tests.support.script import Answer, Cut, Fail, Gate, Say, Stop, Think, answer, call
+
+LENGTH = dict(zip(APIS, ("max_tokens", "max_output_tokens", "length", "MAX_TOKENS"), strict=True))
+BUSY = answer(Fail(529, "overloaded_error", "overloaded", {"retry-after-ms": "1"}))
+
+
+class Life:
+    """A conversation and what can happen to it; each happening leaves it idle."""
+
+    def __init__(self, client: RawAcpClient, world: World, server: ModelServer, api: str, *, thinks: bool) -> None:
+        self.client, self.world, self.server, self.api, self.thinks = client, world, server, api, thinks
+        self.session = ""
+        self.count = 0
+
+    def good(self) -> Answer:
+        self.count += 1
+        return answer(*([Think(f"Thought {self.count}.")] if self.thinks else []), Say(f"Answer {self.count}."))
+
+    def looking(self) -> Answer:
+        thought = [Think("I should look.")] if self.thinks else []
+        return answer(*thought, Say("I look."), call("list_root"), call("read_file", path="no/such.py"))
+
+    async def ask(self, *answers: Answer) -> str:
+        self.server.script(*answers)
+        return await prompt(self.client, self.session, f"Question {self.count}")
+
+    async def talk(self) -> None:
+        await self.ask(self.good())
+
+    async def look(self) -> None:
+        await self.ask(self.looking(), self.looking(), self.good())
+
+    async def break_off(self) -> None:
+        await self.ask(answer(Say("Half of it"), Cut()), self.good())
+
+    async def fail(self) -> None:
+        await self.ask(answer(Fail(400, "invalid_request_error", "temperature is wrong")))
+
+    async def fall_back(self) -> None:
+        await self.ask(BUSY, BUSY, self.looking(), self.good())
+
+    async def go_on(self) -> None:
+        assert await self.ask(answer(Say("The first part"), Stop(LENGTH[self.api]))) == "max_tokens"
+        self.server.script(self.good())
+        await prompt(self.client, self.session, "/continue")
+
+    async def interrupted(self, *answers: Answer) -> tuple[int, str]:
+        """A prompt whose answer has come to a gate."""
+        self.server.script(*answers)
+        gate = next(part.name for part in answers[0].parts if isinstance(part, Gate))
+        blocks = [{"type": "text", "text": f"Question {self.count}"}]
+        asked = await self.client.start_request("session/prompt", {"sessionId": self.session, "prompt": blocks})
+        await self.server.reached(gate)
+        return asked, gate
+
+    async def steer(self) -> None:
+        self.count += 1
+        gate = Gate(f"steer {self.count}")
+        asked, name = await self.interrupted(answer(Say("I begin."), gate, call("list_root")), self.good())
+        words = [{"type": "text", "text": "Look elsewhere"}]
+        steered = await self.client.start_request("_north/steer", {"sessionId": self.session, "prompt": words})
+        await self.client.wait(lambda message: message.get("method") == "session/update")
+        self.server.open(name)
+        assert (await self.client.answer(asked))["stopReason"] == "end_turn"
+        await self.client.answer(steered)
+
+    async def cancel(self) -> None:
+        """After a call has come whole, which never runs."""
+        self.count += 1
+        asked, _ = await self.interrupted(answer(Say("I begin."), call("list_root"), Gate(f"cancel {self.count}")))
+        await self.client.notify("session/cancel", {"sessionId": self.session})
+        assert (await self.client.answer(asked))["stopReason"] == "cancelled"
+
+    async def switch(self) -> None:
+        model = f"there/m-{self.count % 2 + 1}"
+        params = {"sessionId": self.session, "configId": "model", "value": model}
+        await self.client.request("session/set_config_option", params)
+
+    async def load(self) -> None:
+        await self.client.request("session/close", {"sessionId": self.session})
+        where = {"sessionId": self.session, "cwd": str(self.world.project), "mcpServers": []}
+        await self.client.request("session/load", where)
+
+    async def command(self) -> None:
+        await prompt(self.client, self.session, "/costs")
+
+
+def told(body: dict[str, Any]) -> tuple[str, list[str]]:
+    """What stands before the conversation, and the conversation's items, each as it was sent; but for the marks of
+    Anthropic's caches, which move."""
+    items = body.get("messages") or body.get("contents") or body["input"]
+    system = body.get("system") or body.get("instructions") or body.get("systemInstruction")
+    return json.dumps(without_marks([system, body["tools"]])), [json.dumps(without_marks(item)) for item in items]
+
+
+def without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_marks(each) for key, each in value.items() if key != "cache_control"}
+    return [without_marks(each) for each in value] if isinstance(value, list) else value
+
+
+@each_api
+@pytest.mark.parametrize("seed", range(2))
+async def test_each_request_begins_with_the_whole_one_before(
+    world: World, server: ModelServer, api: str, seed: int
+) -> None:
+    thinks = seed % 2 == 1
+    chains = {"there/m-1": ["there/m-2"], "there/m-2": ["there/m-1"]}
+    retry = {"baseDelayMs": 8, "requestMaxRetries": 0, "streamMaxRetries": 0, "maxRetries": 1, "fallbackChains": chains}
+    (world.folder / "config" / "config.json").write_text(json.dumps({"retry": retry}))
+    serve(world, api, server.url, "m-1", "m-2")
+    async with inside(world.environ, "there/m-1") as client:
+        life = Life(client, world, server, api, thinks=thinks)
+        life.session = await opened(client, world)
+        happenings = [life.talk, life.look, life.break_off, life.fail, life.fall_back, life.go_on, life.steer]
+        happenings += [life.cancel, life.switch, life.load, life.command]
+        order = [*happenings, *happenings]
+        random.Random(seed).shuffle(order)
+        for happening in (life.talk, *order, life.talk):
+            await happening()
+    # What another model has thought or signed is not sent, so each model has a chain of its own.
+    signs = thinks or api in ("openai-responses", "google-generative-ai")
+    before: dict[str, tuple[str, list[str]]] = {}
+    grown = 0
+    for request in server.requests:
+        chain = str(request.body.get("model") or request.path) if signs else ""
+        fixed, items = told(request.body)
+        if chain in before:
+            assert fixed == before[chain][0]
+            assert items[: len(before[chain][1])] == before[chain][1], [one.__name__ for one in order]
+        before[chain] = fixed, items
+        grown += 1
+    assert grown > 20

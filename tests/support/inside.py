@@ -1,0 +1,38 @@
+"""The server in the test's own process, behind a real socket: for tests that are about what is said, many of them."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from north_lsp.connection import serve_acp
+from north_lsp.openings import open_connection
+from north_lsp.options import Options
+from north_lsp.rpc.pipe import DescriptorPipe
+from tests.support.acp_schema import Oracle
+from tests.support.client import RawAcpClient
+
+
+@asynccontextmanager
+async def inside(environ: Mapping[str, str], model: str | None = None) -> AsyncIterator[RawAcpClient]:
+    """An initialised client; at the end everything that was sent is checked."""
+    ours, theirs = socket.socketpair()
+    opening = open_connection("acp")
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
+    assert list(opening.feed(opening.framing.encode(hello)))
+    descriptors = theirs.detach()
+    reader, writer = await asyncio.open_connection(sock=ours, limit=2**26)
+    client = RawAcpClient(reader, writer)
+    server = asyncio.create_task(
+        serve_acp(opening, DescriptorPipe(descriptors, os.dup(descriptors)), Options(environ, model=model))
+    )
+    reading = asyncio.create_task(client.read())
+    try:
+        yield client
+    finally:
+        writer.close()
+        assert await asyncio.wait_for(server, 10) == 0
+        os.close(descriptors)
+        reading.cancel()
+    Oracle.load().check_transcript(client.transcript)
