@@ -159,13 +159,25 @@ def find_symbols(language: str, text: str) -> list[Symbol]:
             line = numbers.at(match.start("n"))
             if (line, match["n"]) in found:
                 continue
+            head = lines[line - 1]  # what is before it on other lines belongs to something else
+            start = numbers.end_of(line) - len(head.lstrip())
+            start = max(start, match.start())
             if language in _BY_INDENT:
                 end = indented_end(lines, line)
+                stop = numbers.end_of(end)
             else:
-                end = _end_of(match.end("n"), line, blocks, plain, numbers)
-            label = " ".join(lines[line - 1].split()).rstrip("{: ")[:120]
-            found[line, match["n"]] = Symbol(match["n"], kind, line, line, max(end, line), label)
-    return sorted(found.values(), key=lambda symbol: (symbol.start, -symbol.end))
+                stop = _end_of(match.end("n"), blocks, plain)
+                end = numbers.at(stop) if stop > match.end("n") else line
+            label = " ".join(_before_brace(head, plain, numbers.end_of(line)).split()).rstrip("{: ")[:120]
+            span = (start, max(stop, match.end("n")))
+            found[line, match["n"]] = Symbol(match["n"], kind, line, line, max(end, line), label, span=span)
+    return sorted(found.values(), key=lambda symbol: (symbol.span[0], -symbol.span[1]))
+
+
+def _before_brace(line: str, plain: str, end: int) -> str:
+    """The head of a symbol on its line: up to a brace that is in no string."""
+    brace = plain.find("{", end - len(line), end)
+    return line if brace < 0 else line[: brace - end + len(line)]
 
 
 def style_rules(text: str) -> list[Symbol]:
@@ -178,9 +190,9 @@ def style_rules(text: str) -> list[Symbol]:
         if not label or label.endswith("#"):  # an interpolation
             continue
         line = numbers.at(start)
-        rules.append(
-            Symbol(label[:120], style_kind(label), line, line, numbers.at(min(block.close, len(text))), label[:120])
-        )
+        end = min(block.close + 1, len(text))
+        last = numbers.at(min(block.close, len(text)))
+        rules.append(Symbol(label[:120], style_kind(label), line, line, last, label[:120], span=(start, end)))
     return rules
 
 
@@ -196,9 +208,9 @@ def style_kind(label: str) -> SymbolKind:
     return "at-rule" if label.startswith("@") else "rule"
 
 
-def _end_of(offset: int, line: int, blocks: list[BraceBlock], plain: str, numbers: Lines) -> int:
+def _end_of(offset: int, blocks: list[BraceBlock], plain: str) -> int:
     """Where the block ends that belongs to a name: the next brace, if no statement ends before it."""
     for block in blocks:
         if block.open >= offset:
-            return line if ";" in plain[offset : block.open] else numbers.at(block.close)
-    return line
+            return offset if ";" in plain[offset : block.open] else min(block.close + 1, len(plain))
+    return offset
