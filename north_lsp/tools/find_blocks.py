@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
@@ -38,7 +39,7 @@ class FindBlocks(ReadTool):
         most = workspace.limits.blocks
         data: dict[str, object] = {
             "path": parsed.resolved.relative,
-            "totalLines": len(plain_lines(parsed.text.text)),
+            "totalLines": len(await anyio.to_thread.run_sync(plain_lines, parsed.text.text)),
             "blocks": [
                 {"id": one.id, "label": one.label, "startLine": one.startLine, "endLine": one.endLine}
                 for one in found[:most]

@@ -37,7 +37,7 @@ class FindCodeBlock(ReadTool):
         parsed = await parsed_file(args.path, workspace, notices)
         text = parsed.text.text
         found = await anyio.to_thread.run_sync(code_blocks, parsed.structure, text, args.query, args.kind)
-        lines = plain_lines(text)
+        lines = await anyio.to_thread.run_sync(plain_lines, text)
         hint = None
         if not found:
             if args.query.casefold() not in text.casefold():

@@ -14,6 +14,7 @@ from north_lsp.tools.addresses import is_address, read_address
 from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
+from north_lsp.tools.sightings import Shown, shown_of
 from north_lsp.tools.texts import resolve_readable
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.ripgrep import find_ripgrep
@@ -83,6 +84,7 @@ class SearchText(ReadTool):
             found = await anyio.to_thread.run_sync(partial(search_in_text, shown, text, args.query, **options))
         else:
             found = await _search(args, workspace, path, options, suffixes)
+            await _note(found, workspace)
         return self._output(args, workspace, found, limit, context, notices)
 
     def _output(
@@ -125,6 +127,24 @@ class SearchText(ReadTool):
             if not is_address(hit.path)
         )
         return Output(title, with_meta(data, notices), locations=places, digest=digest)
+
+
+async def _note(found: SearchResult, workspace: Workspace) -> None:
+    """Remember what the model is about to be shown."""
+    hits = found.matches[:_DIGEST] if workspace.reading.digest else found.matches
+    texts = await workspace.unsaved_texts()
+
+    def look() -> list[Shown]:
+        rows: list[tuple[Path, int, str]] = []
+        for hit in hits:
+            path = workspace.roots.resolve_readable(hit.path).path
+            first = hit.line - len(hit.before)
+            lines = (*hit.before, *hit.text.split("\n"), *hit.after)
+            rows += [(path, number, line) for number, line in enumerate(lines, first)]
+        return shown_of(rows, texts)
+
+    for path, tag, ranges in await anyio.to_thread.run_sync(look):
+        workspace.seen.note(path, tag, ranges)
 
 
 async def _search(

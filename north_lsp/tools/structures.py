@@ -35,4 +35,6 @@ async def parsed_file(path: str, workspace: Workspace, notices: Notices) -> Pars
     if structure.errors:
         lines = ", ".join(map(str, structure.errors[:5]))
         notices.append(f"the parser stumbled at line {lines}; what it could not place was found by patterns")
+    # An outline shows a part of the file, though none of its lines.
+    workspace.seen.note(resolved.path, text.tag, ())
     return Parsed(resolved, text, source, id, structure)

@@ -1,5 +1,6 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -98,6 +99,11 @@ async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
         found = await anyio.to_thread.run_sync(_merge, path, unsaved)
     workspace.seen.texts.keep(found[0].tag, found[0].text)
     return found
+
+
+def text_now(path: Path, texts: Mapping[Path, str]) -> Text:
+    """As `text_of`, with the editor's texts at hand; on a thread. Raises ToolError."""
+    return _merge(path, texts[path])[0] if path in texts else read_text(path)
 
 
 def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:

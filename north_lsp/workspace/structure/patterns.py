@@ -15,7 +15,11 @@ _SCRIPT: tuple[_Rule, ...] = (
     (r"^[ \t]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+(?P<n>[\w$]+)", "enum"),
     (
         r"^[ \t]*(?:export\s+)?(?:const|let|var)\s+(?P<n>[\w$]+)[^=\n]*=\s*(?:async\s*)?"
-        r"(?:function\b|\([^\n]*=>|[\w$]+\s*=>|\($)",
+        r"(?:function\b|\([^\n]*=>|[\w$]+\s*=>|\($|(?:\w+\.)?(?:memo|forwardRef|observer)\b)",
+        "function",
+    ),
+    (
+        r"^(?P<n>(?:module\.)?exports\.[\w$]+|[\w$]+\.prototype\.[\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\()",
         "function",
     ),
     (
@@ -59,6 +63,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^[ \t]*(?:unsafe\s+)?impl\b(?:<[^>\n]*>)?\s*(?:[^{\n]*\bfor\s+)?(?P<n>\w+)", "impl"),
         (r"^[ \t]*macro_rules!\s*(?P<n>\w+)", "macro"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:const|static)\s+(?:mut\s+)?(?P<n>[A-Z]\w*)\s*:", "constant"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?type\s+(?P<n>[A-Z]\w*)", "type"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<n>\w+)", "module"),
     ),
     "go": (
@@ -66,10 +71,16 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^func\s*\([^)]*\)\s*(?P<n>\w+)", "method"),
         (r"^type\s+(?P<n>\w+)\s+struct\b", "struct"),
         (r"^type\s+(?P<n>\w+)\s+interface\b", "interface"),
+        (r"^\t(?P<n>\w+)\s+struct\s*\{", "struct"),
+        (r"^\t(?P<n>\w+)\s+interface\s*\{", "interface"),
         (r"^type\s+(?P<n>\w+)\s+(?!struct\b|interface\b)", "type"),
     ),
     "java": _CURLY,
-    "csharp": ((r"^[ \t]*namespace\s+(?P<n>[\w.]+)", "namespace"), *_CURLY),
+    "csharp": (
+        (r"^[ \t]*namespace\s+(?P<n>[\w.]+)", "namespace"),
+        *_CURLY,
+        (rf"^[ \t]+{_TYPED}+[\w.<>?\[\], ]+\s(?P<n>\w+)\s*(?:\{{\s*get\b|=>)", "property"),
+    ),
     "php": (
         (r"^[ \t]*namespace\s+(?P<n>[\w\\]+)", "namespace"),
         (r"^[ \t]*(?:(?:abstract|final|readonly)\s+)*class\s+(?P<n>\w+)", "class"),
@@ -84,7 +95,13 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^[ \t]*def\s+(?:self\.)?(?P<n>[\w?!=]+)", "function"),
     ),
     "c": (
-        (r"^(?:[A-Za-z_][\w \t*]*[ \t*])(?P<n>[A-Za-z_]\w*)\s*\([^;\n]*\)\s*\{?[ \t]*$", "function"),
+        (
+            r"^(?!(?:return|else|typedef)\b)(?:[A-Za-z_][\w \t*]*[ \t*])(?P<n>[A-Za-z_]\w*)\s*\([^;\n]*\)"
+            r"\s*(?:;|\{[^\n]*)?[ \t]*$",
+            "function",
+        ),
+        (r"^[ \t]*#[ \t]*define[ \t]+(?P<n>\w+)(?:\(|[ \t]+\S)", "macro"),
+        (r"^\}[ \t]*(?P<n>\w+)[ \t]*;", "type"),
         (r"^[ \t]*(?:typedef\s+)?struct\s+(?P<n>\w+)\s*\{?[ \t]*$", "struct"),
         (r"^[ \t]*(?:typedef\s+)?enum\s+(?P<n>\w+)\s*\{?[ \t]*$", "enum"),
     ),
@@ -93,7 +110,12 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^[ \t]*struct\s+(?P<n>\w+)[^;\n]*$", "struct"),
         (r"^[ \t]*enum\s+(?:class\s+)?(?P<n>\w+)[^;\n]*$", "enum"),
         (r"^[ \t]*namespace\s+(?P<n>[\w:]+)", "namespace"),
-        (r"^(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&])(?P<n>[A-Za-z_~][\w:~]*)\s*\([^;\n]*\)[^;\n]*\{?[ \t]*$", "function"),
+        (
+            r"^(?!(?:return|else|typedef|using)\b)(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&])(?P<n>[A-Za-z_~][\w:~]*)\s*"
+            r"\([^;\n]*\)(?:[^;\n{]*;?|[^;\n{]*\{[^\n]*)[ \t]*$",
+            "function",
+        ),
+        (r"^[ \t]*#[ \t]*define[ \t]+(?P<n>\w+)(?:\(|[ \t]+\S)", "macro"),
     ),
     "bash": (
         (r"^[ \t]*(?:function\s+)?(?P<n>[\w:-]+)\s*\(\)", "function"),
