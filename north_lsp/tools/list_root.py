@@ -33,8 +33,9 @@ class ListRoot(ReadTool):
         if root is None:
             known = ", ".join(names) or "there is only the main one"
             raise ToolError("NOT_FOUND", f"there is no root called {args.root!r}", f"further roots: {known}")
+        rules, most = workspace.ignore[root], workspace.limits.root_entries
         entries, truncated = await anyio.to_thread.run_sync(
-            list_root, root, workspace.ignore[root], workspace.limits.root_entries
+            lambda: list_root(root, rules, most, workspace.trees.tree(root).closed())
         )
         data: dict[str, object] = {"root": str(root), "entries": entries, "truncated": truncated}
         if names and root == workspace.roots.main:

@@ -1,6 +1,6 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -20,16 +20,18 @@ Source = Literal["editor", "disk"]
 async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
     """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
     list."""
-    return _opened(await anyio.to_thread.run_sync(workspace.roots.resolve, spelled), workspace)
+    return await anyio.to_thread.run_sync(_opened, workspace.roots.resolve, spelled, workspace)
 
 
 async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
     """As `resolve_open`, also for the folders that the user's settings open for reading."""
-    return _opened(await anyio.to_thread.run_sync(workspace.roots.resolve_readable, spelled), workspace)
+    return await anyio.to_thread.run_sync(_opened, workspace.roots.resolve_readable, spelled, workspace)
 
 
-def _opened(resolved: Resolved, workspace: Workspace) -> Resolved:
-    if workspace.ignore[resolved.root].closed(resolved.path.relative_to(resolved.root).as_posix()):
+def _opened(resolve: Callable[[str], Resolved], spelled: str, workspace: Workspace) -> Resolved:
+    """A file is closed by any of its names: how it is spelled, where that leads, and links to there."""
+    resolved, trees = resolve(spelled), workspace.trees
+    if (trees.closed_as_spelled(spelled) or trees.closed(resolved.path)) is not None:
         raise ToolError("IGNORED", f"{resolved.relative} is named by .northignore", "the user keeps it closed to tools")
     _ensure_not_private(resolved, workspace)
     return resolved
