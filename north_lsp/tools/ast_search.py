@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
@@ -15,6 +14,7 @@ from north_lsp.tools.limits import Notices
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.sightings import Shown
 from north_lsp.tools.texts import resolve_readable, text_now
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.languages import find_language, language_of
 from north_lsp.workspace.listing import readable
 from north_lsp.workspace.pages import plain_lines
@@ -76,7 +76,7 @@ class AstSearch(ReadTool):
             _search(args.pat, language, _files(named, workspace), texts, workspace, found, stopped.is_set)
 
         try:
-            await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            await on_thread(work)
         finally:
             stopped.set()
         for shown_path, tag, ranges in found.seen:

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.structures import Parsed, parsed_file
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.pages import plain_lines
 from north_lsp.workspace.structure.views import outline, outline_text
 
@@ -30,7 +30,7 @@ class GetFileOutline(ReadTool):
         notices = Notices()
         parsed = await parsed_file(args.path, workspace, notices)
         most = workspace.limits.outline_entries
-        data, count = await anyio.to_thread.run_sync(_outlined, parsed, most, notices)
+        data, count = await on_thread(_outlined, parsed, most, notices)
         title = f"{self.title({'path': parsed.resolved.relative})} - {count} entries"
         meta = with_meta(data, notices, backend=parsed.structure.backend, source=parsed.source)
         return Output(title, meta, locations=(Location(parsed.resolved.path),))

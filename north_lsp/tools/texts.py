@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import anyio.to_thread
-
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import TextForm
 from north_lsp.workspace.suggest import suggest
@@ -20,12 +19,12 @@ Source = Literal["editor", "disk"]
 async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
     """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
     list."""
-    return await anyio.to_thread.run_sync(_opened, workspace.roots.resolve, spelled, workspace)
+    return await on_thread(_opened, workspace.roots.resolve, spelled, workspace)
 
 
 async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
     """As `resolve_open`, also for the folders that the user's settings open for reading."""
-    return await anyio.to_thread.run_sync(_opened, workspace.roots.resolve_readable, spelled, workspace)
+    return await on_thread(_opened, workspace.roots.resolve_readable, spelled, workspace)
 
 
 def _opened(resolve: Callable[[str], Resolved], spelled: str, workspace: Workspace) -> Resolved:
@@ -58,12 +57,12 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
                 return outer, None
     missing = resolved.path.relative_to(resolved.root).as_posix()
     tree = workspace.trees.tree(resolved.root)
-    listing = await anyio.to_thread.run_sync(tree.listing)
-    found = await anyio.to_thread.run_sync(suggest, missing, listing.files)
+    listing = await on_thread(tree.listing)
+    found = await on_thread(suggest, missing, listing.files)
     if found.certain is not None:
         meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
-    paths = found.paths or tuple(await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5)))
+    paths = found.paths or tuple(await on_thread(lambda: tree.fuzzy().find(missing, 5)))
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
     hint = f"similar: {', '.join(similar)}" if similar else "find_files shows what there is"
     raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
@@ -78,7 +77,7 @@ async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Te
 
 async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
-    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve_readable, spelled)
+    resolved = await on_thread(workspace.roots.resolve_readable, spelled)
     _ensure_not_private(resolved, workspace)
     text, source = await text_of(resolved.path, workspace)
     return resolved, text, source
@@ -96,9 +95,9 @@ async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
     unsaved = await workspace.read_unsaved(path)
     found: tuple[Text, Source]
     if unsaved is None:
-        found = await anyio.to_thread.run_sync(read_text, path), "disk"
+        found = await on_thread(read_text, path), "disk"
     else:
-        found = await anyio.to_thread.run_sync(_merge, path, unsaved)
+        found = await on_thread(_merge, path, unsaved)
     workspace.seen.texts.keep(found[0].tag, found[0].text)
     return found
 
