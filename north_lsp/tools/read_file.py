@@ -96,7 +96,8 @@ class ReadFile(ReadTool):
         if isinstance(found, str):
             notices.append(f"the image is not shown: {found}")
             return ()
-        return (Picture(*found),)
+        notices += [found.note] if found.note is not None else []
+        return (Picture(found.mime_type, found.data),)
 
     async def _whole(
         self,
