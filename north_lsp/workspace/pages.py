@@ -153,7 +153,7 @@ def stream_part(
             size += len(chunk)
             here = chunk.count(b"\n")
             newlines += here
-            returns += chunk.count(b"\r\n")
+            returns += chunk.count(b"\r\n") + (tail.endswith(b"\r") and chunk.startswith(b"\n"))
             ended_with_newline = chunk.endswith(b"\n")
             if number + here + 1 >= start and number < last_wanted:
                 parts = (rest + chunk).split(b"\n")

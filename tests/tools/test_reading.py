@@ -179,6 +179,22 @@ async def test_a_closed_name_that_is_a_link_closes_what_it_leads_to(desk: Desk) 
     assert (await desk.call("read_file", path="plain"))["content"] == "1→needle\n"
 
 
+async def test_a_part_of_a_file_of_200_megabytes(desk: Desk) -> None:
+    line = "a line of thirty-two bytes, é...\r\n".encode()
+    block, blocks = line * (1 << 15), 185
+    with (desk.root / "huge").open("wb") as file:
+        for _ in range(blocks):
+            file.write(block)
+        file.write(b"the end")
+    assert (desk.root / "huge").stat().st_size > 200_000_000
+    count = blocks << 15
+    assert (await desk.error("read_file", path="huge")).code == "TOO_LARGE"
+    data = await desk.call("read_file", path="huge", startLine=count, endLine=count + 1)
+    assert data["content"] == f"{count}→{line.decode().rstrip()}\n{count + 1}→the end\n"
+    assert (data["totalLines"], data["newline"]) == (count + 1, "crlf")
+    assert desk.workspace.seen.ranges[desk.root / "huge"] == ((count, count + 1),)
+
+
 async def test_special_files_are_refused_with_their_kind(desk: Desk) -> None:
     os.mkfifo(desk.root / "pipe")
     (desk.root / "broken").symlink_to("nowhere")
