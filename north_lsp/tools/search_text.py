@@ -14,7 +14,7 @@ from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.sightings import Shown, shown_of
-from north_lsp.tools.texts import resolve_readable
+from north_lsp.tools.texts import resolve_existing
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.ripgrep import find_ripgrep
@@ -83,7 +83,7 @@ class SearchText(ReadTool):
             shown, text = await read_address(path, workspace)
             found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
         else:
-            found = await _search(args, workspace, path, options, suffixes)
+            found = await _search(args, workspace, path, options, suffixes, notices)
             await _note(found, workspace)
         return self._output(args, workspace, found, limit, context, notices)
 
@@ -153,9 +153,12 @@ async def _search(
     path: str | None,
     options: dict[str, Any],
     suffixes: tuple[str, ...] | None,
+    notices: Notices,
 ) -> SearchResult:
     if path is not None:
-        place = await resolve_readable(path, workspace)
+        place, notice = await resolve_existing(path, workspace)
+        notices += [notice] if notice is not None else []
+        path = workspace.roots.spell(place.root, place.path.relative_to(place.root).as_posix())
         if args.file is not None and await anyio.Path(place.path).is_dir():
             raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
     texts = await workspace.unsaved_texts()

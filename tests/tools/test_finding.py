@@ -50,6 +50,15 @@ async def test_what_a_search_shows_was_seen(desk: Desk) -> None:
     assert seen.ranges[desk.root / "a.txt"] == ((1, 3),)
 
 
+async def test_a_misspelled_place_is_found_or_told(desk: Desk) -> None:
+    desk.write({"src/app.py": "needle\n", "lib/app.py": "needle\n"})
+    data = await desk.call("search_text", query="needle", file="src/ap.py")
+    assert [match["path"] for match in data["matches"]] == ["src/app.py"]
+    assert "this is src/app.py" in data["meta"]["notices"][0]
+    error = await desk.error("search_text", query="needle", path="app.py")
+    assert (error.code, error.details["similar"]) == ("NOT_FOUND", ["lib/app.py", "src/app.py"])
+
+
 async def test_matches_that_the_digest_leaves_out_were_not_seen(desk: Desk) -> None:
     desk.write({f"{number:02}.txt": "needle\n" for number in range(12)})
     assert (await desk.output("search_text", query="needle")).digest is not None

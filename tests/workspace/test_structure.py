@@ -155,6 +155,10 @@ def test_code_blocks_by_name_and_by_text() -> None:
     page = structure_of("html", HTML)
     assert [one.name for one in code_blocks(page, HTML, "text</p>", "any")] == ["section", "p#p"]
     assert code_blocks(python, PYTHON, "Module.", "any") == []
+    line = "@media x { .q { r: s } } .z { r: t }\n"
+    assert [one.name for one in code_blocks(structure_of("css", line), line, "r: s", "any")] == [".q"]
+    line = "<section><div id=a><p id=b>hit</p></div></section>\n"
+    assert [one.name for one in code_blocks(structure_of("html", line), line, "hit", "any")] == ["div#a", "p#b"]
 
 
 def test_the_enclosing_function_is_the_innermost() -> None:
