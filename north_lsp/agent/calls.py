@@ -17,13 +17,14 @@ from north_lsp.agent.events import CallEnded, CallRunning, Notice
 from north_lsp.agent.images import PREFIX
 from north_lsp.agent.jobs import run_job
 from north_lsp.agent.leaks import leak_in, may_leak, patch_before, texts_of
+from north_lsp.agent.remembering import noted_to_log
 from north_lsp.agent.repetition import Repetition, with_note
 from north_lsp.agent.results import Result, StopTurn, failed, ok
 from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line, titled, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, ToolCall
-from north_lsp.tools.base import JobTool, Location, Output, ReadTool, ShellTool, WriteTool
+from north_lsp.tools.base import JobTool, Location, Noted, Output, ReadTool, ShellTool, WriteTool, noting
 from north_lsp.tools.texts import resolve_open, text_of
 
 _T = TypeVar("_T")
@@ -40,6 +41,7 @@ class Calls:
         self._results: dict[str, Result] = {}
         self._finishing = anyio.Lock()
         self._repetition = Repetition()
+        self._noted: dict[str, Noted] = {}
         self._foreseen: dict[str, ToolError] = {}
         self._leaks = 0
 
@@ -129,6 +131,10 @@ class Calls:
             details["meta"] = {"truncation": dict(ended.truncation)}
         if ended.files:
             details["changed"] = True
+        noted = self._noted.pop(call.id, None)
+        noted = noted if noted is not None else self._state.workspace.seen.drain()
+        if noted and not result.is_error:
+            details["seen"] = noted_to_log(noted)
         if ended.locations:
             details["locations"] = [[str(place.path), place.line] for place in ended.locations]
         message = {
@@ -169,7 +175,8 @@ class Calls:
     async def _run_one(self, call: ToolCall, unstored: list[ToolCall]) -> None:
         stop = False
         try:
-            result = await self._run(call)
+            with noting(self._noted.setdefault(call.id, {})):
+                result = await self._run(call)
         except ToolError as error:
             result = self._failure(call, error)
         except StopTurn:

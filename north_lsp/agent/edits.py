@@ -262,14 +262,14 @@ async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]
         row["madeExecutable"] = True
     row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
     if change.action in ("delete", "rename"):
-        state.workspace.seen.tags.pop(change.path, None)
+        state.workspace.seen.forget(change.path)
     if change.action == "delete" or change.binary:
         return row
     try:
         text = (await text_of(change.target, state.workspace))[0]
     except ToolError:
         return row
-    state.workspace.seen.tags[change.target] = text.tag
+    state.workspace.seen.wrote(change.target, text.tag)
     row["snapshot"] = f"{change.shown}#{text.tag}"
     if change.hunks:
         start = _first_line(change)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from north_lsp.agent.remembering import noted_to_log
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import attached_text
@@ -67,10 +68,11 @@ async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Worksp
     whole = split_lines(text.text)
     first, last = lines if lines is not None else (1, len(whole))
     workspace.seen.note(resolved.path, text.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
+    seen = {"seen": noted_to_log(workspace.seen.drain())}
     if lines is None:
-        return _mention(resolved.relative, text.text, None)
+        return _mention(resolved.relative, text.text, None) | seen
     chosen = whole[lines[0] - 1 : lines[1]]
-    return _mention(resolved.relative, "".join(chosen), f"{lines[0]}-{lines[1]}")
+    return _mention(resolved.relative, "".join(chosen), f"{lines[0]}-{lines[1]}") | seen
 
 
 def _mention(path: str, text: str, lines: str | None) -> dict[str, object]:

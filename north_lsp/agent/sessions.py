@@ -14,6 +14,7 @@ from north_lsp.agent.discovering import LateFinder
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.export import OtherConversations
 from north_lsp.agent.modes import DEFAULT_MODE
+from north_lsp.agent.remembering import sightings_of
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.undoing import Undoing
 from north_lsp.providers.catalog import Model
@@ -137,7 +138,11 @@ class SessionFactory:
         rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
         kept = reading.limits.artifacts_mb * 1024 * 1024
         artifacts = Artifacts(environment.locations.conversations / conversation.id, kept)
-        read, texts, seen = editor.read_unsaved, editor.unsaved_texts, Seen()
+        read, texts, seen = (
+            editor.read_unsaved,
+            editor.unsaved_texts,
+            Seen(earlier=sightings_of(conversation.active_path())),
+        )
         edits = environment.settings.edits
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
         others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)

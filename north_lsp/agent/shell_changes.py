@@ -32,7 +32,7 @@ async def observed(state: TurnState, call_id: str, command: str) -> AsyncIterato
 
 
 def _take_all(workspace: Workspace) -> list[Snapshot | None]:
-    return [take(root, list(workspace.seen.tags)) for root in workspace.roots.roots]
+    return [take(root, workspace.seen.paths()) for root in workspace.roots.roots]
 
 
 async def _record(state: TurnState, call_id: str, command: str, before: list[Snapshot | None]) -> None:

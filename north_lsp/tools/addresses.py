@@ -2,11 +2,10 @@
 
 import re
 
-import anyio.to_thread
-
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.manual import read_manual
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.conflicts import Side
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -34,11 +33,11 @@ async def read_address(spelled: str, workspace: Workspace) -> tuple[str, str]:
         case "conflict":
             return f"conflict://{rest}", _conflict(rest, workspace)
         case "docs":
-            return await anyio.to_thread.run_sync(read_manual, rest)
+            return await on_thread(read_manual, rest)
         case "conversation":
             if workspace.conversations is None:
                 raise ToolError("NOT_FOUND", "there are no other conversations here")
-            return f"conversation://{rest}", await anyio.to_thread.run_sync(workspace.conversations, rest)
+            return f"conversation://{rest}", await on_thread(workspace.conversations, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 
@@ -49,10 +48,10 @@ async def read_output(id: str, workspace: Workspace) -> str:
     if outputs is None:
         raise ToolError("NOT_FOUND", "no artifacts in this conversation")
     if not id.isascii() or not id.isdigit() or len(id) > 9:
-        known = await anyio.to_thread.run_sync(outputs.numbers)
+        known = await on_thread(outputs.numbers)
         shown = ", ".join(map(str, known[-20:])) or "none"
         raise ToolError("NOT_FOUND", f"{id[:40]!r} is no output's number", f"these can be read: {shown}")
-    return await anyio.to_thread.run_sync(outputs.read, int(id))
+    return await on_thread(outputs.read, int(id))
 
 
 def _conflict(rest: str, workspace: Workspace) -> str:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_readable
+from north_lsp.tools.sightings import Shown
+from north_lsp.tools.texts import resolve_readable, text_now
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.languages import find_language, language_of
 from north_lsp.workspace.listing import readable
 from north_lsp.workspace.pages import plain_lines
@@ -21,7 +22,6 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.query import compile_glob
 from north_lsp.workspace.structure.ast_pattern import AstMatch, AstPattern, compile_pattern
 from north_lsp.workspace.structure.grammars import has_grammar
-from north_lsp.workspace.text import read_text
 
 _MAX_PROBLEMS = 20
 _MAX_LINE = 500
@@ -46,6 +46,7 @@ class _Found:
     rows: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     places: list[tuple[Path, int]] = field(default_factory=list)
+    seen: list[Shown] = field(default_factory=list)
     reached: bool = False
 
 
@@ -75,9 +76,11 @@ class AstSearch(ReadTool):
             _search(args.pat, language, _files(named, workspace), texts, workspace, found, stopped.is_set)
 
         try:
-            await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            await on_thread(work)
         finally:
             stopped.set()
+        for shown_path, tag, ranges in found.seen:
+            workspace.seen.note(shown_path, tag, ranges)
         closing = [
             f"{found.total}{'+' if found.reached else ''} matches in {found.files} files ({found.searched} searched)"
         ]
@@ -155,7 +158,8 @@ def _search_file(
     shown = readable(workspace.roots.spell(root, relative))
     path = root / relative
     try:
-        text = texts[path] if path in texts else read_text(path).text
+        whole = text_now(path, texts)
+        text = whole.text
     except ToolError as error:
         if error.code != "BINARY_FILE":
             found.problems.append(f"{shown}: {error.message}")
@@ -173,6 +177,7 @@ def _search_file(
         if not any_here:
             found.rows.append(shown)
             found.files += 1
+            found.seen.append((path, whole.tag, ()))
             any_here = True
         found.rows += _rows(match, lines)
         found.places.append((path, match.start))

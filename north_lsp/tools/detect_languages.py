@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import anyio.to_thread
-
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.statistics import count_languages
 
 
@@ -23,7 +22,7 @@ class DetectLanguages(ReadTool):
         return "Detecting languages"
 
     async def run(self, args: DetectLanguagesArgs, workspace: Workspace) -> Output:
-        counted = await anyio.to_thread.run_sync(count_languages, workspace.trees, abandon_on_cancel=True)
+        counted = await on_thread(count_languages, workspace.trees)
         languages = [
             {"name": one.name, "files": one.files, "bytes": one.bytes, "percent": one.percent}
             for one in counted.languages

@@ -252,14 +252,17 @@ class Draft:
 
     def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> str | None:
         """The tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
-        shown = self.workspace.seen.tags.get(file.resolved.path)
         tag = file.tag
+        shown = self.workspace.seen.recall(file.resolved.path, tag)
         policy = self.workspace.edits.stale_check
         if snapshot is not None:
             given = snapshot.rpartition("#")[2].strip("[] ")
             return given if given != tag else None
         if shown is None:
-            raise ToolError("STALE", f"{file.relative} was not read in this conversation", "read the place first")
+            problem = "was not read in this conversation"
+            if file.resolved.path in self.workspace.seen.earlier:
+                problem = "has changed since it was read, before the conversation was opened again"
+            raise ToolError("STALE", f"{file.relative} {problem}", "read the place first")
         if shown == tag or policy == "off":
             return None
         if policy == "strict" or placing == "lines":

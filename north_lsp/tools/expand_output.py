@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
@@ -10,6 +9,7 @@ from north_lsp.storage.limits import Limits
 from north_lsp.tools.addresses import read_output
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.pages import make_page, merged, next_range, plain_lines
 
 
@@ -30,7 +30,7 @@ class ExpandOutput(ReadTool):
 
     async def run(self, args: ExpandOutputArgs, workspace: Workspace) -> Output:
         text = await read_output(args.outputId.removeprefix("artifact://"), workspace)
-        data = await anyio.to_thread.run_sync(_page, args, text, workspace.limits)
+        data = await on_thread(_page, args, text, workspace.limits)
         found = f"{data['matchCount']} matches" if "matchCount" in data else f"{data['totalLines']} lines"
         return Output(f"{self.title({'outputId': args.outputId})} - {found}", data)
 

@@ -9,6 +9,7 @@ from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.structures import parsed_file
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.pages import plain_lines
 from north_lsp.workspace.structure.views import BlockKind, blocks, fitting_kinds
 
@@ -31,14 +32,15 @@ class FindBlocks(ReadTool):
         notices = Notices()
         parsed = await parsed_file(args.path, workspace, notices)
         fitting = fitting_kinds(parsed.structure)
-        found = [block for block in blocks(parsed.structure) if args.kind in ("all", block.kind)]
+        every = await on_thread(blocks, parsed.structure)
+        found = [block for block in every if args.kind in ("all", block.kind)]
         if args.kind not in fitting:
             found = []
             notices.append(f"{args.kind} does not fit this file; kinds that do: {', '.join(sorted(fitting))}")
         most = workspace.limits.blocks
         data: dict[str, object] = {
             "path": parsed.resolved.relative,
-            "totalLines": len(plain_lines(parsed.text.text)),
+            "totalLines": len(await on_thread(plain_lines, parsed.text.text)),
             "blocks": [
                 {"id": one.id, "label": one.label, "startLine": one.startLine, "endLine": one.endLine}
                 for one in found[:most]

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
@@ -11,6 +10,7 @@ from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.structures import parsed_file
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.pages import plain_lines
 from north_lsp.workspace.structure.views import CodeKind, code_blocks
 
@@ -36,8 +36,8 @@ class FindCodeBlock(ReadTool):
         notices = Notices()
         parsed = await parsed_file(args.path, workspace, notices)
         text = parsed.text.text
-        found = await anyio.to_thread.run_sync(code_blocks, parsed.structure, text, args.query, args.kind)
-        lines = plain_lines(text)
+        found = await on_thread(code_blocks, parsed.structure, text, args.query, args.kind)
+        lines = await on_thread(plain_lines, text)
         hint = None
         if not found:
             if args.query.casefold() not in text.casefold():

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Any, Literal
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.tools.base import Digest, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_readable
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.finding import find_files
 
 _DIGEST = 20
@@ -45,7 +45,7 @@ class FindFiles(ReadTool):
             hidden=args.hidden,
             newest_first=args.sort == "mtime",
         )
-        found = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        found = await on_thread(work)
         files, truncated = found[:limit], len(found) > limit
         data: dict[str, object] = {"files": files, "total": len(found), "truncated": truncated}
         digest = None

@@ -9,6 +9,7 @@ from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.structures import parsed_file
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.structure.parsing import is_symbol
 
 _PAGES = frozenset({"html", "css", "scss", "less", "vue", "svelte"})
@@ -30,7 +31,7 @@ class GetFileSymbols(ReadTool):
         notices = Notices()
         parsed = await parsed_file(args.path, workspace, notices)
         hint = None
-        found = [symbol for symbol in parsed.structure.symbols if is_symbol(symbol)]
+        found = await on_thread(lambda: [symbol for symbol in parsed.structure.symbols if is_symbol(symbol)])
         if parsed.language in _PAGES:
             found, hint = [], "use find_blocks for pages and style sheets"
         elif parsed.structure.backend == "none":

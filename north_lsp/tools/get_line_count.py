@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
@@ -11,6 +10,7 @@ from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.pages import plain_lines, stream_part
 
 _WHOLE = 200
@@ -36,11 +36,11 @@ class GetLineCount(ReadTool):
         notices += [notice] if notice else []
         try:
             text, source = await text_of(resolved.path, workspace)
-            lines = len(await anyio.to_thread.run_sync(plain_lines, text.text))
+            lines = len(await on_thread(plain_lines, text.text))
         except ToolError as error:
             if error.code != "TOO_LARGE":
                 raise
-            part = await anyio.to_thread.run_sync(stream_part, resolved.path, 1, 1)
+            part = await stoppable(lambda over: stream_part(resolved.path, 1, 1, should_stop=over))
             text, lines, source = part.text, part.total, "disk"
         data: dict[str, object] = {
             "path": resolved.relative,

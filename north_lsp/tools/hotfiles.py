@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_readable
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.statistics import hot_files
 
 
@@ -33,7 +33,7 @@ class Hotfiles(ReadTool):
         if args.path is not None:
             place = await resolve_readable(args.path, workspace)
             root, below = place.root, place.path.relative_to(place.root).as_posix()
-        found = await anyio.to_thread.run_sync(hot_files, workspace.trees, root, below, limit, abandon_on_cancel=True)
+        found = await on_thread(hot_files, workspace.trees, root, below, limit)
         files = [
             {"path": one.path, "changes": one.changes, "lastChanged": one.last_changed, "score": one.score}
             for one in found.files

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.listing import list_root
 
 
@@ -33,9 +33,8 @@ class ListRoot(ReadTool):
         if root is None:
             known = ", ".join(names) or "there is only the main one"
             raise ToolError("NOT_FOUND", f"there is no root called {args.root!r}", f"further roots: {known}")
-        entries, truncated = await anyio.to_thread.run_sync(
-            list_root, root, workspace.ignore[root], workspace.limits.root_entries
-        )
+        rules, most = workspace.ignore[root], workspace.limits.root_entries
+        entries, truncated = await on_thread(lambda: list_root(root, rules, most, workspace.trees.tree(root).closed()))
         data: dict[str, object] = {"root": str(root), "entries": entries, "truncated": truncated}
         if names and root == workspace.roots.main:
             data["furtherRoots"] = list(names)

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.storage.limits import Limits
@@ -12,6 +11,7 @@ from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import existing_text
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.anchors import LOOSE, choose, find_anchors
 from north_lsp.workspace.pages import Page, make_page, merged, next_range, plain_lines
 from north_lsp.workspace.text import split_lines
@@ -41,15 +41,11 @@ class ReadAround(ReadTool):
         after = notices.at_most(args.after, workspace.limits.around_lines, "after")
         if is_address(args.path):
             shown, content = await read_address(args.path, workspace)
-            data, _, _ = await anyio.to_thread.run_sync(
-                _around, args, content, before, after, workspace.limits, notices
-            )
+            data, _, _ = await on_thread(_around, args, content, before, after, workspace.limits, notices)
             return Output(self.title({"path": shown}), with_meta({"path": shown, **data}, notices))
         resolved, text, source, notice = await existing_text(args.path, workspace)
         notices += [notice] if notice else []
-        data, page, line = await anyio.to_thread.run_sync(
-            _around, args, text.text, before, after, workspace.limits, notices
-        )
+        data, page, line = await on_thread(_around, args, text.text, before, after, workspace.limits, notices)
         workspace.seen.note(resolved.path, text.tag, page.ranges)
         data = {"path": resolved.relative, **data, "snapshot": f"{resolved.relative}#{text.tag}"}
         title = self.title({"path": resolved.relative})

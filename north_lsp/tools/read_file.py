@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
@@ -14,6 +13,7 @@ from north_lsp.tools.base import Digest, Location, Output, Picture, ReadTool, Wo
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.anchors import LOOSE, find_anchors
 from north_lsp.workspace.conflicts import find_conflicts
 from north_lsp.workspace.inside import read_inside, split_inner
@@ -72,7 +72,7 @@ class ReadFile(ReadTool):
         notices += [notice] if notice else []
         outer, inner = split_inner(resolved, args.path)
         if outer is not None:
-            found = await anyio.to_thread.run_sync(read_inside, outer, inner)
+            found = await on_thread(read_inside, outer, inner)
             if found is not None:
                 pictures = await self._pictures(outer, notices)
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
@@ -83,20 +83,21 @@ class ReadFile(ReadTool):
             if error.code != "TOO_LARGE" or (args.startLine is None and args.endLine is None):
                 raise
             return await self._part(args, resolved, workspace, notices)
-        window = await anyio.to_thread.run_sync(_window, args, text, resolved.relative, workspace.limits, notices)
+        window = await on_thread(_window, args, text, resolved.relative, workspace.limits, notices)
         return await self._whole(args, resolved, text, source, window, workspace, notices)
 
     async def _pictures(self, path: Path, notices: Notices) -> tuple[Picture, ...]:
         if not path.name.lower().endswith(PICTURES):
             return ()
         try:
-            found = await anyio.to_thread.run_sync(load_picture, path)
+            found = await on_thread(load_picture, path)
         except OSError as error:
             raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error.strerror}") from error
         if isinstance(found, str):
             notices.append(f"the image is not shown: {found}")
             return ()
-        return (Picture(*found),)
+        notices += [found.note] if found.note is not None else []
+        return (Picture(found.mime_type, found.data),)
 
     async def _whole(
         self,
@@ -129,7 +130,7 @@ class ReadFile(ReadTool):
     async def _part(self, args: ReadFileArgs, resolved: Resolved, workspace: Workspace, notices: Notices) -> Output:
         """A range of a file that is too large to be read whole."""
         limits, first = workspace.limits, args.startLine or 1
-        part = await anyio.to_thread.run_sync(stream_part, resolved.path, first, args.endLine, limits.read_lines)
+        part = await stoppable(lambda over: stream_part(resolved.path, first, args.endLine, limits.read_lines, over))
         last = min(part.start + len(part.lines) - 1, args.endLine or part.total)
         if part.start != first:
             notices.append(f"the file has {part.total} lines; this is its end")
@@ -157,7 +158,7 @@ class ReadFile(ReadTool):
         self, args: ReadFileArgs, shown_as: str, content: str, workspace: Workspace, notices: Notices
     ) -> Output:
         text = as_text(content)
-        window = await anyio.to_thread.run_sync(_window, args, text, shown_as, workspace.limits, notices)
+        window = await on_thread(_window, args, text, shown_as, workspace.limits, notices)
         data = _data(shown_as, window, text, workspace.limits, notices)
         del data["snapshot"]
         return Output(self.title({"path": shown_as}), with_meta(data, notices))

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import anyio.to_thread
-
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.texts import current_text
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.tree import Listing
 
 _ORDER = (".md", ".rst", ".txt", "")
@@ -28,7 +27,7 @@ class ReadReadme(ReadTool):
 
     async def run(self, args: ReadReadmeArgs, workspace: Workspace) -> Output:
         root = workspace.roots.main
-        listing = await anyio.to_thread.run_sync(workspace.trees.tree(root).listing)
+        listing = await on_thread(workspace.trees.tree(root).listing)
         chosen = _choose(listing)
         if chosen is None:
             names = sorted({path.split("/", 1)[0] for path in listing.files})[:50]

@@ -1,12 +1,11 @@
 """`search_text`: a text or a pattern in the files of the workspace."""
 
-import threading
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import anyio.to_thread
+import anyio
 from pydantic import BaseModel, Field
 
 from north_lsp.errors import ToolError
@@ -14,7 +13,9 @@ from north_lsp.tools.addresses import is_address, read_address
 from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_readable
+from north_lsp.tools.sightings import Shown, shown_of
+from north_lsp.tools.texts import resolve_existing
+from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.ripgrep import find_ripgrep
 from north_lsp.workspace.search import SearchResult, search, search_in_text
@@ -80,9 +81,10 @@ class SearchText(ReadTool):
         path = args.file if args.file is not None else args.path
         if path is not None and is_address(path):
             shown, text = await read_address(path, workspace)
-            found = await anyio.to_thread.run_sync(partial(search_in_text, shown, text, args.query, **options))
+            found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
         else:
-            found = await _search(args, workspace, path, options, suffixes)
+            found = await _search(args, workspace, path, options, suffixes, notices)
+            await _note(found, workspace)
         return self._output(args, workspace, found, limit, context, notices)
 
     def _output(
@@ -127,15 +129,36 @@ class SearchText(ReadTool):
         return Output(title, with_meta(data, notices), locations=places, digest=digest)
 
 
+async def _note(found: SearchResult, workspace: Workspace) -> None:
+    """Remember what the model is about to be shown."""
+    hits = found.matches[:_DIGEST] if workspace.reading.digest else found.matches
+    texts = await workspace.unsaved_texts()
+
+    def look() -> list[Shown]:
+        rows: list[tuple[Path, int, str]] = []
+        for hit in hits:
+            path = workspace.roots.resolve_readable(hit.path).path
+            first = hit.line - len(hit.before)
+            lines = (*hit.before, *hit.text.split("\n"), *hit.after)
+            rows += [(path, number, line) for number, line in enumerate(lines, first)]
+        return shown_of(rows, texts)
+
+    for path, tag, ranges in await on_thread(look):
+        workspace.seen.note(path, tag, ranges)
+
+
 async def _search(
     args: SearchTextArgs,
     workspace: Workspace,
     path: str | None,
     options: dict[str, Any],
     suffixes: tuple[str, ...] | None,
+    notices: Notices,
 ) -> SearchResult:
     if path is not None:
-        place = await resolve_readable(path, workspace)
+        place, notice = await resolve_existing(path, workspace)
+        notices += [notice] if notice is not None else []
+        path = workspace.roots.spell(place.root, place.path.relative_to(place.root).as_posix())
         if args.file is not None and await anyio.Path(place.path).is_dir():
             raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
     texts = await workspace.unsaved_texts()
@@ -143,28 +166,17 @@ async def _search(
     options["seconds"] = float(workspace.limits.search_seconds)
     if args.regex and may_take_for_ever(args.query):
         return await _search_apart(args.query, workspace, options | {"private": workspace.private}, texts)
-    stopped = threading.Event()
     work = partial(
-        search,
-        workspace.roots,
-        args.query,
-        read=texts.get,
-        unsaved=tuple(texts),
-        should_stop=stopped.is_set,
-        trees=workspace.trees,
-        **options,
+        search, workspace.roots, args.query, read=texts.get, unsaved=tuple(texts), trees=workspace.trees, **options
     )
-    try:
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-    finally:
-        stopped.set()
+    return await stoppable(lambda over: work(should_stop=over))
 
 
 async def _search_apart(
     query: str, workspace: Workspace, options: dict[str, Any], texts: Mapping[Path, str]
 ) -> SearchResult:
     """In a process that is killed when it takes too long or is not wanted any more."""
-    asked = await anyio.to_thread.run_sync(request, workspace.roots, query, options, texts)
+    asked = await on_thread(request, workspace.roots, query, options, texts)
     seconds = float(options["seconds"])
     with anyio.move_on_after(seconds):
         ended = await anyio.run_process(COMMAND, input=asked, check=False)

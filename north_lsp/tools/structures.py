@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-import anyio.to_thread
-
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.limits import Notices
 from north_lsp.tools.texts import Source, existing_text
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.structure.model import Structure
@@ -31,8 +30,10 @@ async def parsed_file(path: str, workspace: Workspace, notices: Notices) -> Pars
     notices += [notice] if notice else []
     language = language_of(resolved.path.name)
     id = language.id if language is not None else None
-    structure = await anyio.to_thread.run_sync(structure_of, id or "", text.text)
+    structure = await on_thread(structure_of, id or "", text.text)
     if structure.errors:
         lines = ", ".join(map(str, structure.errors[:5]))
         notices.append(f"the parser stumbled at line {lines}; what it could not place was found by patterns")
+    # An outline shows a part of the file, though none of its lines.
+    workspace.seen.note(resolved.path, text.tag, ())
     return Parsed(resolved, text, source, id, structure)

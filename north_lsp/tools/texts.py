@@ -1,13 +1,13 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import anyio.to_thread
-
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
+from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import TextForm
 from north_lsp.workspace.suggest import Suggestions, suggest
@@ -19,16 +19,18 @@ Source = Literal["editor", "disk"]
 async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
     """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
     list."""
-    return _opened(await anyio.to_thread.run_sync(workspace.roots.resolve, spelled), workspace)
+    return await on_thread(_opened, workspace.roots.resolve, spelled, workspace)
 
 
 async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
     """As `resolve_open`, also for the folders that the user's settings open for reading."""
-    return _opened(await anyio.to_thread.run_sync(workspace.roots.resolve_readable, spelled), workspace)
+    return await on_thread(_opened, workspace.roots.resolve_readable, spelled, workspace)
 
 
-def _opened(resolved: Resolved, workspace: Workspace) -> Resolved:
-    if workspace.ignore[resolved.root].closed(resolved.path.relative_to(resolved.root).as_posix()):
+def _opened(resolve: Callable[[str], Resolved], spelled: str, workspace: Workspace) -> Resolved:
+    """A file is closed by any of its names: how it is spelled, where that leads, and links to there."""
+    resolved, trees = resolve(spelled), workspace.trees
+    if (trees.closed_as_spelled(spelled) or trees.closed(resolved.path)) is not None:
         raise ToolError("IGNORED", f"{resolved.relative} is named by .northignore", "the user keeps it closed to tools")
     _ensure_not_private(resolved, workspace)
     return resolved
@@ -65,7 +67,7 @@ async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str)
     missing = resolved.path.relative_to(resolved.root).as_posix()
     tree = workspace.trees.tree(resolved.root)
     found = await _suggested(resolved, workspace)
-    paths = found.paths or tuple(await anyio.to_thread.run_sync(lambda: tree.fuzzy().find(missing, 5)))
+    paths = found.paths or tuple(await on_thread(lambda: tree.fuzzy().find(missing, 5)))
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
     hint = f"similar: {', '.join(similar)}" if similar else otherwise
     return ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
@@ -73,8 +75,8 @@ async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str)
 
 async def _suggested(resolved: Resolved, workspace: Workspace) -> Suggestions:
     missing = resolved.path.relative_to(resolved.root).as_posix()
-    listing = await anyio.to_thread.run_sync(workspace.trees.tree(resolved.root).listing)
-    return await anyio.to_thread.run_sync(suggest, missing, listing.files)
+    listing = await on_thread(workspace.trees.tree(resolved.root).listing)
+    return await on_thread(suggest, missing, listing.files)
 
 
 async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
@@ -86,7 +88,7 @@ async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Te
 
 async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
-    resolved = await anyio.to_thread.run_sync(workspace.roots.resolve_readable, spelled)
+    resolved = await on_thread(workspace.roots.resolve_readable, spelled)
     _ensure_not_private(resolved, workspace)
     text, source = await text_of(resolved.path, workspace)
     return resolved, text, source
@@ -104,11 +106,16 @@ async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
     unsaved = await workspace.read_unsaved(path)
     found: tuple[Text, Source]
     if unsaved is None:
-        found = await anyio.to_thread.run_sync(read_text, path), "disk"
+        found = await on_thread(read_text, path), "disk"
     else:
-        found = await anyio.to_thread.run_sync(_merge, path, unsaved)
+        found = await on_thread(_merge, path, unsaved)
     workspace.seen.texts.keep(found[0].tag, found[0].text)
     return found
+
+
+def text_now(path: Path, texts: Mapping[Path, str]) -> Text:
+    """As `text_of`, with the editor's texts at hand; on a thread. Raises ToolError."""
+    return _merge(path, texts[path])[0] if path in texts else read_text(path)
 
 
 def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:

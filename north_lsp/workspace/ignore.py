@@ -32,8 +32,8 @@ ALWAYS_SKIPPED = frozenset(
 )
 _GIT = ".git"
 _GITIGNORE = ".gitignore"
-_NORTHIGNORE = ".northignore"
-IGNORE_FILES = frozenset([_GITIGNORE, _NORTHIGNORE])
+OWN_IGNORE_FILE = ".northignore"
+IGNORE_FILES = frozenset([_GITIGNORE, OWN_IGNORE_FILE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +234,13 @@ class IgnoreRules:
         return [names[:depth] for depth in range(len(names))]
 
     def _read_folder(self, folder: Place, names: Container[str] = IGNORE_FILES) -> Place:
-        if _GITIGNORE not in names and _NORTHIGNORE not in names:
+        if _GITIGNORE not in names and OWN_IGNORE_FILE not in names:
             return folder
         git, exact, folded = folder.git, folder.exact, folder.folded
         if _GITIGNORE in names:
             git = git.with_file(self._git_file(Path(folder.path, _GITIGNORE)))
-        if _NORTHIGNORE in names:
-            own = Path(folder.path, _NORTHIGNORE)
+        if OWN_IGNORE_FILE in names:
+            own = Path(folder.path, OWN_IGNORE_FILE)
             exact = exact.with_file(self._own_file(own, folded=False))
             folded = folded.with_file(self._own_file(own, folded=True))
         return Place(folder.path, git, exact, folded)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Container
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
@@ -19,8 +20,11 @@ class ListedEntry(TypedDict):
     size: NotRequired[int]
 
 
-def list_root(root: Path, rules: IgnoreRules, most: int = MAX_ENTRIES) -> tuple[list[ListedEntry], bool]:
+def list_root(
+    root: Path, rules: IgnoreRules, most: int = MAX_ENTRIES, closed: Container[str] = ()
+) -> tuple[list[ListedEntry], bool]:
     """What is not ignored in a root, folders first, then by name, and whether the list was cut at `most` entries.
+    `closed` are absolute paths that are left out as well.
 
     Raises ToolError IO_ERROR if the folder cannot be read.
     """
@@ -33,7 +37,7 @@ def list_root(root: Path, rules: IgnoreRules, most: int = MAX_ENTRIES) -> tuple[
     found.sort(key=lambda item: (not stat.S_ISDIR(item[1].st_mode), item[0]))
     for name, status in found:
         is_dir = stat.S_ISDIR(status.st_mode)
-        if rules.ignored(name, is_dir):
+        if rules.ignored(name, is_dir) or f"{root}/{name}" in closed:
             continue
         shown = readable(name)
         if is_dir:

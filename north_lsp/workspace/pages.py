@@ -4,7 +4,7 @@ import codecs
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,11 +109,17 @@ class Streamed:
     lines: tuple[str, ...]
 
 
-def stream_part(path: Path, start: int, end: int | None, max_lines: int = MAX_LINES) -> Streamed:
+def stream_part(
+    path: Path,
+    start: int,
+    end: int | None,
+    max_lines: int = MAX_LINES,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Streamed:
     """Read through a file that is too large to be held, keeping at most one page of lines from `start` on; if the file
     ends before, its last lines.
 
-    Raises ToolError: BINARY_FILE, TOO_LARGE for UTF-16, NOT_FOUND, INVALID_INPUT, IO_ERROR.
+    Raises ToolError: BINARY_FILE, TOO_LARGE for UTF-16, NOT_FOUND, INVALID_INPUT, IO_ERROR, CANCELLED.
     """
     digest = hashlib.sha256()
     size = newlines = returns = 0
@@ -134,6 +140,8 @@ def stream_part(path: Path, start: int, end: int | None, max_lines: int = MAX_LI
             raise ToolError("INVALID_INPUT", f"{path} is not a file")
         first = True
         while chunk := file.read(_CHUNK):
+            if should_stop():
+                raise ToolError("CANCELLED", "nobody waits for this part any more")
             if first:
                 first = False
                 if chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -145,7 +153,7 @@ def stream_part(path: Path, start: int, end: int | None, max_lines: int = MAX_LI
             size += len(chunk)
             here = chunk.count(b"\n")
             newlines += here
-            returns += chunk.count(b"\r\n")
+            returns += chunk.count(b"\r\n") + (tail.endswith(b"\r") and chunk.startswith(b"\n"))
             ended_with_newline = chunk.endswith(b"\n")
             if number + here + 1 >= start and number < last_wanted:
                 parts = (rest + chunk).split(b"\n")

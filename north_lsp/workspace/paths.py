@@ -107,6 +107,13 @@ class Roots:
                 raise
             return Resolved(path, str(path), root, exists)
 
+    def as_spelled(self, spelled: str) -> Path | None:
+        """The absolute path that is spelled, links left as they are; None for what is none."""
+        try:
+            return Path(self._absolute(_plain(spelled)))
+        except ToolError:
+            return None
+
     def _absolute(self, plain: str) -> str:
         if plain == "~" or plain.startswith("~/"):
             home = os.path.expanduser("~")

@@ -1,9 +1,12 @@
 """Pictures: what is known of one from its first bytes, and the whole of those that a model can be shown."""
 
+import importlib
+import importlib.util
 import io
 import os
 import stat
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.workspace.text import OPEN_FLAGS
@@ -13,6 +16,9 @@ MAX_BYTES = 5 * 1024 * 1024
 MAX_SIDE = 2000
 _MIME = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WebP": "image/webp"}
 _HEAD = 64 * 1024
+_MAX_SCALED_BYTES = 50 * 1024 * 1024
+_MAX_SCALED_PIXELS = 80_000_000
+_QUALITY = 85
 
 Sides = tuple[int, int]
 
@@ -27,18 +33,55 @@ def describe_picture(path: Path) -> str:
     return f"{kind or 'unknown kind of'} image{shown}, {size} bytes\n"
 
 
-def load_picture(path: Path) -> tuple[str, bytes] | str:
-    """MIME type and bytes of a picture that a model can be shown, or why it cannot. Raises OSError."""
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A picture that a model can be shown; `note` says what was done to it."""
+
+    mime_type: str
+    data: bytes
+    note: str | None = None
+
+
+def load_picture(path: Path) -> Loaded | str:
+    """A picture for a model, scaled down if it is too large and Pillow is installed; or why there is none. Raises
+    OSError."""
     with open(os.open(path, OPEN_FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return "it is no file"
-        data = file.read(MAX_BYTES + 1)
+        data = file.read(_MAX_SCALED_BYTES + 1)
     kind, sides = recognise(data[:_HEAD])
     if kind not in _MIME or sides is None:
         return "models take PNG, JPEG, GIF and WebP"
-    if len(data) > MAX_BYTES or max(sides) > MAX_SIDE:
-        return f"models take at most {MAX_BYTES // 1024 // 1024} MB and {MAX_SIDE} pixels a side"
-    return _MIME[kind], data
+    if len(data) <= MAX_BYTES and max(sides) <= MAX_SIDE:
+        return Loaded(_MIME[kind], data)
+    limit = f"models take at most {MAX_BYTES // 1024 // 1024} MB and {MAX_SIDE} pixels a side"
+    if len(data) > _MAX_SCALED_BYTES or sides[0] * sides[1] > _MAX_SCALED_PIXELS:
+        return limit
+    if importlib.util.find_spec("PIL") is None:
+        return f"{limit}; with the package pillow in North's environment it would be scaled down"
+    return _scaled(data, sides, keeps_colours=kind in ("PNG", "GIF")) or f"{limit}, and it could not be scaled down"
+
+
+def _scaled(data: bytes, sides: Sides, *, keeps_colours: bool) -> Loaded | None:
+    """The picture (its first frame) at most `MAX_SIDE` wide and high; None if it cannot be read."""
+    library, operations = importlib.import_module("PIL.Image"), importlib.import_module("PIL.ImageOps")
+    try:
+        with library.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
+            opened.draft("RGB", (MAX_SIDE, MAX_SIDE))  # JPEG is then read in a smaller size to begin with
+            picture = operations.exif_transpose(opened)
+            if picture.mode not in ("RGB", "RGBA"):
+                alpha = "transparency" in picture.info or picture.mode in ("LA", "PA")
+                picture = picture.convert("RGBA" if alpha else "RGB")
+            picture.thumbnail((MAX_SIDE, MAX_SIDE))
+            note = f"the image was scaled down from {sides[0]} x {sides[1]} to {picture.width} x {picture.height}"
+            for form in ("PNG", "JPEG") if keeps_colours or picture.mode == "RGBA" else ("JPEG",):
+                saved = io.BytesIO()
+                (picture.convert("RGB") if form == "JPEG" else picture).save(saved, form, quality=_QUALITY)
+                if saved.tell() <= MAX_BYTES:
+                    return Loaded(_MIME[form], saved.getvalue(), note)
+    except (OSError, ValueError, SyntaxError, EOFError, struct.error, library.DecompressionBombError):
+        pass  # what is damaged is told in words
+    return None
 
 
 def recognise(head: bytes) -> tuple[str | None, Sides | None]:

@@ -180,7 +180,7 @@ def _notices(found: _Found, ended: bool, allowed: float, should_stop: Callable[[
 def _place(roots: Roots, trees: Trees, path: str) -> Resolved:
     """Where to search. Raises ToolError."""
     place = roots.resolve_readable(path)
-    if trees.rules[place.root].closed(place.path.relative_to(place.root).as_posix()):
+    if (trees.closed_as_spelled(path) or trees.closed(place.path)) is not None:
         raise ToolError("IGNORED", f"{place.relative} is named by .northignore", "the user keeps it closed to tools")
     if not place.exists:
         raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "search without a path, or list the root")

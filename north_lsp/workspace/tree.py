@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from north_lsp.workspace.fuzzy import FuzzyIndex
-from north_lsp.workspace.ignore import IGNORE_FILES, IgnoreRules, Place, walk
+from north_lsp.workspace.ignore import IGNORE_FILES, OWN_IGNORE_FILE, IgnoreRules, Place, walk
 from north_lsp.workspace.paths import Roots
 
 # A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
@@ -36,7 +36,7 @@ class Listing:
 
 @dataclass(slots=True)
 class _Folder:
-    """One folder as it was read: sub-folders and files by name, in order."""
+    """One folder as it was read: sub-folders and files by name, in order, and the links that the user closed."""
 
     place: Place
     changed: Signature | None
@@ -45,6 +45,7 @@ class _Folder:
     others: list[str]
     ignore_files: frozenset[str]
     whole: bool = False
+    closed_links: tuple[str, ...] = ()
 
 
 class FileTree:
@@ -59,6 +60,8 @@ class FileTree:
         self._looked_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
+        self._closed: frozenset[str] = frozenset()
+        self._may_close = False
 
     def fuzzy(self) -> FuzzyIndex:
         """The files and folders that there are now, to be found by a few letters."""
@@ -110,6 +113,13 @@ class FileTree:
             self._looked_at = time.monotonic()
             return self._listing
 
+    def closed(self) -> frozenset[str]:
+        """The real paths, absolute, to which links lead that the user's `.northignore` files name: a file is closed by
+        each of its names. Links in folders that walks leave out do not count."""
+        if self._listing is None or self._may_close or os.path.lexists(self.rules.root / OWN_IGNORE_FILE):
+            self.listing()
+        return self._closed
+
     def _build(self) -> None:
         self._folders, self._listing = {}, None
         self._watched = {path: _signature(path) for path in self.rules.watched()}
@@ -151,6 +161,7 @@ class FileTree:
                     self._scan(f"{relative}/{name}" if relative else name, old.place, name)
             new_names, old_names = (new.folders, new.files, new.others), (old.folders, old.files, old.others)
             same = same and new_names == old_names and new.whole == old.whole
+            same = same and new.closed_links == old.closed_links
         if not same:
             self._listing = self._flat()
 
@@ -184,13 +195,14 @@ class FileTree:
             {name: kind == 0 for name, kind in names.items()} if has_folders else dict.fromkeys(names, False)
         )
         whole = len(shown) == len(names)
+        closed = () if whole or 2 not in names.values() else _closed_links(place, names)
         ignore_files = frozenset(name for name in IGNORE_FILES if name in names)
         if not has_folders and 2 not in names.values():  # most have files only
             return _Folder(place, changed, [], shown, [], ignore_files, whole)
         kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
         for name in shown:
             kinds[names[name]].append(name)
-        return _Folder(place, changed, *kinds, ignore_files, whole)
+        return _Folder(place, changed, *kinds, ignore_files, whole, closed)
 
     def _flat(self) -> Listing:
         files: list[str] = []
@@ -214,7 +226,24 @@ class FileTree:
                 files += [prefix + name for name in folder.files[at:next_at]]
             if next_other > other:
                 others += [prefix + name for name in folder.others[other:next_other]]
-        return Listing(tuple(files), tuple(folders), tuple(others), self._whole(folders))
+        listing = Listing(tuple(files), tuple(folders), tuple(others), self._whole(folders))
+        self._may_close = any(OWN_IGNORE_FILE in folder.ignore_files for folder in known.values())
+        self._closed = frozenset(filter(None, map(self._target, self._closed_links())))
+        inside = (Path(path) for path in self._closed)
+        root = self.rules.root
+        return _without(listing, [path.relative_to(root).as_posix() for path in inside if path.is_relative_to(root)])
+
+    def _closed_links(self) -> Iterator[str]:
+        for folder in self._folders.values():
+            yield from (f"{folder.place.path}/{name}" for name in folder.closed_links)
+
+    def _target(self, link: str) -> str | None:
+        """Where a link leads; None for nowhere, and for a folder around it, which it does not close."""
+        try:
+            target = os.path.realpath(link, strict=True)
+        except OSError:
+            return None
+        return None if Path(link).is_relative_to(target) else target
 
     def _whole(self, folders: list[str]) -> tuple[str, ...]:
         """See Listing. `folders` has every folder behind the one it is in."""
@@ -262,8 +291,28 @@ class Trees:
             yield root, self._open(root, _without(listing, inner))
 
     def _open(self, root: Path, listing: Listing) -> Listing:
-        inner = [folder.relative_to(root).as_posix() for folder in self.private if folder.is_relative_to(root)]
+        left_out = (*self.private, *map(Path, self.tree(root).closed()))
+        inner = [folder.relative_to(root).as_posix() for folder in left_out if folder.is_relative_to(root)]
         return _without(listing, inner)
+
+    def closed(self, path: Path) -> str | None:
+        """The name on the user's list that closes a real path: its own, or that of a link to it or to a folder around
+        it. None for an open one. Takes a while the first time."""
+        root = self.roots.root_of(path) or next((one for one in self.roots.extra if path.is_relative_to(one)), None)
+        if root is not None and self.rules[root].closed(path.relative_to(root).as_posix()):
+            return path.relative_to(root).as_posix()
+        around = {str(path), *map(str, path.parents)}
+        targets = (target for one in self.roots.roots for target in self.tree(one).closed() if target in around)
+        return next(targets, None)
+
+    def closed_as_spelled(self, spelled: str) -> str | None:
+        """The name on the user's list by which a path is spelled, links in it taken as they are; None for none."""
+        path = self.roots.as_spelled(spelled)
+        root = self.roots.root_of(path) if path is not None else None
+        if path is None or root is None:
+            return None
+        relative = path.relative_to(root).as_posix()
+        return relative if self.rules[root].closed(relative) else None
 
     def below(self, root: Path, relative: str) -> Listing:
         """What is in a folder of a root. What is ignored is there if the folder itself is."""
@@ -282,6 +331,14 @@ class Trees:
             for paths in (listing.files, listing.folders, listing.others)
         )
         return self._open(root, Listing(*chosen))
+
+
+def _closed_links(place: Place, names: Mapping[str, int]) -> tuple[str, ...]:
+    if not place.exact.files:
+        return ()
+    links = (name for name, kind in names.items() if kind == 2 and os.path.islink(f"{place.path}/{name}"))
+    # A link to a folder is one in a user's eyes.
+    return tuple(name for name in links if place.closes(name, os.path.isdir(f"{place.path}/{name}")))
 
 
 def in_path_order(relative: str) -> str:

@@ -57,6 +57,50 @@ async def test_a_shortened_result_is_whole_again_after_a_restart(world: World, s
     assert artifacts[:2] == ["1.read_file.log", "2.search_text.log"]
 
 
+async def test_what_was_read_before_a_restart_may_be_edited_unless_it_has_changed(
+    world: World, server: ModelServer
+) -> None:
+    old = "import sys\n"
+    for name in ("read.py", "searched.py", "outlined.py", "changed.py", "unread.py"):
+        (world.project / name).write_text(old)
+    mention = {"type": "resource_link", "uri": (world.project / "attached.py").as_uri(), "name": "attached.py"}
+    (world.project / "attached.py").write_text(old)
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
+        server.script(
+            answer(
+                call("read_file", path="read.py"),
+                call("search_text", query="sys", glob="/searched.py"),
+                call("get_file_outline", path="outlined.py"),
+                call("read_file", path="changed.py"),
+            ),
+            answer(say("ok")),
+        )
+        await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "go"}, mention]})
+        await client.close_stdin()
+        assert await client.wait_exit() == 0
+    (world.project / "changed.py").write_text(old + "import os\n")
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any]:
+            chosen = next(one["optionId"] for one in params["options"] if one["kind"] == "allow_once")
+            return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+        client.handlers["session/request_permission"] = decide
+        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
+        names = ("read.py", "searched.py", "outlined.py", "attached.py", "changed.py", "unread.py")
+        results = await turn(
+            client, id, server, *(call("edit_replace_exact", path=name, old="sys", new="os") for name in names)
+        )
+    assert [result["ok"] for result in results] == [True, True, True, True, False, False]
+    assert "has changed since it was read" in results[4]["error"]["message"]
+    assert "was not read" in results[5]["error"]["message"]
+    assert (world.project / "searched.py").read_text() == "import os\n"
+    assert (world.project / "changed.py").read_text() == old + "import os\n"
+
+
 async def test_readers_run_beside_each_other_and_tell_where_they_look(world: World, server: ModelServer) -> None:
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         await client.request("initialize", {"protocolVersion": 1})

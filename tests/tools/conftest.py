@@ -70,3 +70,30 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     root = Path(os.path.realpath(tmp_path)) / "repo"
     root.mkdir()
     return Desk(root)
+
+
+# What each tool does on a thread: module, function, tool, arguments.
+CANCELLABLE: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("tools.list_root", "list_root", "list_root", {}),
+    ("tools.find_files", "find_files", "find_files", {"pattern": "*"}),
+    ("tools.search_text", "search", "search_text", {"query": "x"}),
+    ("tools.search_text", "shown_of", "search_text", {"query": "x"}),
+    ("tools.texts", "read_text", "read_file", {"path": "a.py"}),
+    ("tools.read_file", "_window", "read_file", {"path": "a.py"}),
+    ("tools.read_file", "read_inside", "read_file", {"path": "a.zip"}),
+    ("tools.read_file", "load_picture", "read_file", {"path": "a.png"}),
+    ("tools.read_file", "stream_part", "read_file", {"path": "large.txt", "startLine": 1}),
+    ("tools.read_around", "_around", "read_around", {"path": "a.py", "anchor": "f"}),
+    ("tools.get_line_count", "stream_part", "get_line_count", {"path": "large.txt"}),
+    ("tools.texts", "suggest", "read_file", {"path": "b.py"}),
+    ("workspace.tree", "_read", "read_readme", {}),
+    ("tools.detect_languages", "count_languages", "detect_languages", {}),
+    ("tools.hotfiles", "hot_files", "hotfiles", {}),
+    ("tools.structures", "structure_of", "get_file_symbols", {"path": "a.py"}),
+    ("tools.structures", "structure_of", "get_file_outline", {"path": "a.py"}),
+    ("tools.get_file_outline", "_outlined", "get_file_outline", {"path": "a.py"}),
+    ("tools.find_code_block", "code_blocks", "find_code_block", {"path": "a.py", "query": "f"}),
+    ("tools.find_blocks", "blocks", "find_blocks", {"path": "a.py"}),
+    ("tools.ast_search", "_search", "ast_search", {"pat": "f($$$)", "paths": ["."]}),
+    ("tools.expand_output", "_page", "expand_output", {"outputId": "1"}),
+]

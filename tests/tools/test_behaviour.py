@@ -15,6 +15,7 @@ from north_lsp.tools.base import ReadTool
 from north_lsp.workspace.fuzzy import FuzzyIndex
 from north_lsp.workspace.ripgrep import find_ripgrep
 from north_lsp.workspace.search_child import may_take_for_ever
+from north_lsp.workspace.structure import parsing
 from tests.tools.conftest import Desk
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -48,7 +49,12 @@ async def test_all_run_side_by_side(desk: Desk) -> None:
             tasks.start_soon(lambda name, arguments: desk.output(name, **arguments), name, arguments)
 
 
-async def test_parsing_a_large_file_leaves_the_loop_its_turns(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [("get_file_symbols", {}), ("get_file_outline", {}), ("find_blocks", {}), ("find_code_block", {"query": "f"})],
+)
+async def test_parsing_a_large_file_leaves_the_loop_its_turns(desk: Desk, tool: str, more: dict[str, Any]) -> None:
+    parsing.forget()
     desk.write({"a.py": "def f(a):\n    return [a, (a + 1) * 2, {'x': a}]\n" * 20_000})
     turns = 0
 
@@ -60,7 +66,7 @@ async def test_parsing_a_large_file_leaves_the_loop_its_turns(desk: Desk) -> Non
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(count)
-        data = await desk.call("get_file_symbols", path="a.py")
+        data = await desk.call(tool, path="a.py", **more)
         tasks.cancel_scope.cancel()
     assert data["truncated"]
     assert turns > 100

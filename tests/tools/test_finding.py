@@ -1,8 +1,11 @@
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from north_lsp.tools.sightings import shown_of
+from north_lsp.workspace.text import as_text, read_text
 from tests.tools.conftest import Desk
 
 FILES = ("a.py", "b.TS", "src/c.py", "src/deep/d.py", ".hidden/e.py", "node_modules/foo/f.js", "out/g.py")
@@ -29,6 +32,46 @@ async def test_globs(desk: Desk, arguments: dict[str, object], expected: list[st
     desk.write(dict.fromkeys(FILES, "x"))
     desk.write({".gitignore": "out\n"})
     assert (await desk.call("find_files", **arguments))["files"] == expected
+
+
+async def test_what_a_search_shows_was_seen(desk: Desk) -> None:
+    long = "x" * 2000 + " needle " + "y" * 2000
+    desk.write({"a.txt": f"one\nneedle two\nthree\n{long}\n", "b.txt": "needle\n", "c.txt": "disk needle\n"})
+    desk.unsaved[desk.root / "c.txt"] = "unsaved\nneedle\n"
+    data = await desk.call("search_text", query="needle", contextLines=1)
+    assert "..." in data["matches"][1]["text"]
+    seen = desk.workspace.seen
+    # A line that was cut is not seen, though its file is.
+    assert seen.ranges[desk.root / "a.txt"] == ((1, 3),)
+    assert seen.tags[desk.root / "a.txt"] == read_text(desk.root / "a.txt").tag
+    assert seen.ranges[desk.root / "b.txt"] == ((1, 1),)
+    assert seen.tags[desk.root / "c.txt"] == as_text("unsaved\nneedle\n").tag
+    await desk.call("search_text", query="one", mode="files")
+    assert seen.ranges[desk.root / "a.txt"] == ((1, 3),)
+
+
+async def test_a_misspelled_place_is_found_or_told(desk: Desk) -> None:
+    desk.write({"src/app.py": "needle\n", "lib/app.py": "needle\n"})
+    data = await desk.call("search_text", query="needle", file="src/ap.py")
+    assert [match["path"] for match in data["matches"]] == ["src/app.py"]
+    assert "this is src/app.py" in data["meta"]["notices"][0]
+    error = await desk.error("search_text", query="needle", path="app.py")
+    assert (error.code, error.details["similar"]) == ("NOT_FOUND", ["lib/app.py", "src/app.py"])
+
+
+async def test_matches_that_the_digest_leaves_out_were_not_seen(desk: Desk) -> None:
+    desk.write({f"{number:02}.txt": "needle\n" for number in range(12)})
+    assert (await desk.output("search_text", query="needle")).digest is not None
+    assert [path.name for path in desk.workspace.seen.tags] == [f"{number:02}.txt" for number in range(10)]
+
+
+def test_a_file_that_has_changed_since_the_search_was_not_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("one\ntwo\n")
+    assert shown_of([(path, 2, "two")], {}) == [(path, read_text(path).tag, ((2, 2),))]
+    for rows in ([(path, 2, "three")], [(path, 3, "x")], [(tmp_path / "gone", 1, "x")]):
+        assert shown_of(rows, {}) == []
+    assert shown_of([(path, 1, "one"), (path, 2, "two")], {})[0][2] == ((1, 2),)
 
 
 async def test_limits_order_and_broken_globs(desk: Desk) -> None:

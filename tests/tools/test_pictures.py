@@ -1,7 +1,12 @@
 """Pictures: told in words, and shown to models that take them."""
 
+import importlib
+import io
+import random
 import struct
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +14,7 @@ from north_lsp.agent.images import has_images, with_images
 from north_lsp.providers import anthropic, openai_chat, openai_responses
 from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest, ToolCall, ToolResult, UserMessage
 from north_lsp.providers.compat import compat_for
+from north_lsp.workspace import pictures
 from north_lsp.workspace.pictures import recognise
 from tests.tools.conftest import Desk
 
@@ -47,6 +53,57 @@ async def test_a_picture_comes_with_its_bytes(desk: Desk) -> None:
         assert output.pictures == ()
         assert isinstance(output.data, dict)
         assert why in output.data["meta"]["notices"][0]
+
+
+def drawn(form: str, mode: str, sides: tuple[int, int]) -> bytes:
+    saved = io.BytesIO()
+    importlib.import_module("PIL.Image").new(mode, sides, 1).save(saved, form)
+    return saved.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("form", "mode", "sides", "expected"),
+    [
+        ("PNG", "RGBA", (2500, 50), ("image/png", ("PNG", (2000, 40)))),
+        ("PNG", "P", (50, 2500), ("image/png", ("PNG", (40, 2000)))),
+        ("PNG", "1", (2001, 1), ("image/png", ("PNG", (2000, 1)))),
+        ("GIF", "P", (2100, 2100), ("image/png", ("PNG", (2000, 2000)))),
+        ("JPEG", "RGB", (4000, 2000), ("image/jpeg", ("JPEG", (2000, 1000)))),
+        ("JPEG", "CMYK", (2500, 10), ("image/jpeg", ("JPEG", (2000, 8)))),
+        ("WEBP", "RGB", (2500, 10), ("image/jpeg", ("JPEG", (2000, 8)))),
+    ],
+)
+async def test_large_pictures_are_scaled_down(
+    desk: Desk, form: str, mode: str, sides: tuple[int, int], expected: tuple[str, object]
+) -> None:
+    name = f"a.{form.lower()}"
+    desk.write({name: drawn(form, mode, sides)})
+    output = await desk.output("read_file", path=name)
+    (picture,) = output.pictures
+    assert (picture.mime_type, recognise(picture.data)) == expected
+    assert isinstance(output.data, dict)
+    assert f"scaled down from {sides[0]} x {sides[1]}" in output.data["meta"]["notices"][0]
+
+
+def test_what_is_too_heavy_becomes_a_photograph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    noise = importlib.import_module("PIL.Image").frombytes("RGB", (300, 300), chance.randbytes(270_000))
+    noise.save(tmp_path / "a.png")
+    monkeypatch.setattr(pictures, "MAX_BYTES", 200_000)
+    loaded = pictures.load_picture(tmp_path / "a.png")
+    assert isinstance(loaded, pictures.Loaded)
+    assert (loaded.mime_type, len(loaded.data) <= 200_000) == ("image/jpeg", True)
+
+
+def test_large_pictures_that_cannot_be_scaled_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    whole = drawn("PNG", "RGB", (2500, 2500))
+    bomb = whole[:16] + struct.pack(">II", 60_000, 60_000) + whole[24:]
+    for content, why in ((whole[:2000], "could not be scaled"), (bomb, "2000 pixels a side")):
+        (tmp_path / "a.png").write_bytes(content)
+        assert why in str(pictures.load_picture(tmp_path / "a.png"))
+    (tmp_path / "a.png").write_bytes(whole)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert "pillow" in str(pictures.load_picture(tmp_path / "a.png"))
 
 
 CALLED = AssistantMessage((ToolCall("t1", "read_file", {}), ToolCall("t2", "read_file", {})))

@@ -144,6 +144,57 @@ async def test_closed_and_private_files_stay_closed(desk: Desk) -> None:
     assert (await desk.error("find_code_block", path="secret", query="x")).code == "IGNORED"
 
 
+async def test_a_closed_name_that_is_a_link_closes_what_it_leads_to(desk: Desk) -> None:
+    desk.write({"data/real.txt": "needle", "data/folder/x.txt": "needle", "data/open.txt": "needle", "sub/y": "needle"})
+    desk.write({"a": "needle"})
+    for link, target in (
+        ("by-root", "data/real.txt"),
+        ("folder-link", "data/folder"),
+        ("sub/deep", "y"),
+        ("to-open", "data/open.txt"),
+        ("around", "."),
+    ):
+        (desk.root / link).symlink_to(target)
+    names = ("data/real.txt", "data/folder/x.txt", "folder-link/x.txt", "by-root", "sub/y", "sub/deep")
+    for name in names:
+        assert (await desk.call("read_file", path=name))["content"] == "1→needle\n"
+    desk.write({".northignore": "by-root\nfolder-link/\naround\n", "sub/.northignore": "/deep\n"})
+    for name in names:
+        assert (await desk.error("read_file", path=name)).code == "IGNORED"
+        assert (await desk.error("search_text", query="needle", path=name)).code == "IGNORED"
+    assert (await desk.error("read_file", path=str(desk.root / "by-root"))).code == "IGNORED"
+    assert (await desk.error("find_files", pattern="*", path="data/folder")).code == "IGNORED"
+    assert (await desk.call("find_files", pattern="*"))["files"] == ["a", "data/open.txt"]
+    found = await desk.call("search_text", query="needle")
+    assert [match["path"] for match in found["matches"]] == ["a", "data/open.txt"]
+    assert (await desk.call("read_file", path="to-open"))["content"] == "1→needle\n"
+    desk.write({"plain": "needle"})
+    (desk.root / "data" / "later").symlink_to("../plain")
+    desk.write({".northignore": "later\n"})
+    assert (await desk.error("read_file", path="plain")).code == "IGNORED"
+    assert (await desk.error("read_file", path="data/later")).code == "IGNORED"
+    assert "plain" not in [entry["name"] for entry in (await desk.call("list_root"))["entries"]]
+    assert (await desk.call("read_file", path="data/real.txt"))["content"] == "1→needle\n"
+    (desk.root / "data" / "later").unlink()
+    assert (await desk.call("read_file", path="plain"))["content"] == "1→needle\n"
+
+
+async def test_a_part_of_a_file_of_200_megabytes(desk: Desk) -> None:
+    line = "a line of thirty-two bytes, é...\r\n".encode()
+    block, blocks = line * (1 << 15), 185
+    with (desk.root / "huge").open("wb") as file:
+        for _ in range(blocks):
+            file.write(block)
+        file.write(b"the end")
+    assert (desk.root / "huge").stat().st_size > 200_000_000
+    count = blocks << 15
+    assert (await desk.error("read_file", path="huge")).code == "TOO_LARGE"
+    data = await desk.call("read_file", path="huge", startLine=count, endLine=count + 1)
+    assert data["content"] == f"{count}→{line.decode().rstrip()}\n{count + 1}→the end\n"
+    assert (data["totalLines"], data["newline"]) == (count + 1, "crlf")
+    assert desk.workspace.seen.ranges[desk.root / "huge"] == ((count, count + 1),)
+
+
 async def test_special_files_are_refused_with_their_kind(desk: Desk) -> None:
     os.mkfifo(desk.root / "pipe")
     (desk.root / "broken").symlink_to("nowhere")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.errors import ToolError
 from north_lsp.workspace import search as searching
 from north_lsp.workspace.bytes_pattern import translate
 from north_lsp.workspace.paths import Roots
@@ -160,6 +161,63 @@ def test_patterns(
     folder: Path, ripgrep: Path, files: dict[str, bytes], query: str, sensitive: bool, multiline: bool
 ) -> None:
     same(make(folder, files), query, ripgrep, regex=True, case_sensitive=sensitive, multiline=multiline)
+
+
+_GLOBS = st.sampled_from(
+    [
+        None,
+        "*.py",
+        "d/*",
+        "**/e.py",
+        "{a,c.py}",
+        "[a-d]*",
+        "*",
+        "out/**",
+        "D/E.PY",
+        "d/",
+        ".h",
+        "[!a]*",
+        "x",
+        "{a",
+        "-*",
+    ]
+)
+_PLACES = st.sampled_from([None, None, "d", "out", "a", ".h", "d/e.py", "k.key", "nowhere", "."])
+
+
+@_QUIET
+@given(_TREES, st.data())
+def test_all_options_together(folder: Path, ripgrep: Path, files: dict[str, bytes], data: st.DataObject) -> None:
+    regex = data.draw(st.booleans(), "regex")
+    options: dict[str, object] = {
+        "regex": regex,
+        "path": data.draw(_PLACES, "path"),
+        "glob": data.draw(_GLOBS, "glob"),
+        "suffixes": data.draw(st.sampled_from([None, (".py",)]), "suffixes"),
+        "case_sensitive": data.draw(st.booleans(), "case"),
+        "multiline": data.draw(st.booleans(), "multiline"),
+        "lines": data.draw(st.sampled_from([None, (1, 1), (2, 5)]), "lines"),
+        "context_lines": data.draw(st.integers(0, 2), "context"),
+        "limit": data.draw(st.integers(0, 3), "limit"),
+        "offset": data.draw(st.integers(0, 2), "offset"),
+    }
+    query = data.draw(_PATTERNS.map("".join) if regex else _LITERALS, "query")
+    few = data.draw(st.booleans(), "few")
+    roots = make(folder, files)
+    before = searching._FEW_FILES
+    searching._FEW_FILES = before if few else 0
+    try:
+        assert outcome(roots, query, **options, ripgrep=ripgrep) == outcome(roots, query, **options)
+    finally:
+        searching._FEW_FILES = before
+
+
+def outcome(roots: Roots, query: str, **options: object) -> object:
+    """What a search finds, or how it fails."""
+    try:
+        return search(roots, query, **options)  # type: ignore[arg-type]  # drawn by name
+    except ToolError as error:
+        return error.code, error.message
 
 
 @_QUIET

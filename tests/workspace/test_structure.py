@@ -10,11 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type, find_language, language_of
-from north_lsp.workspace.structure.grammars import parsed_languages
+from north_lsp.workspace.structure import parsing
+from north_lsp.workspace.structure.grammars import parse, parsed_languages
 from north_lsp.workspace.structure.model import Structure
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.scanning import brace_blocks, masked
 from north_lsp.workspace.structure.views import blocks, chunks, code_blocks, enclosing, outline, outline_text
+from tests.workspace.structure_corners import CORNERS
 from tests.workspace.structure_samples import HTML, PYTHON, SAMPLES, TYPESCRIPT
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -30,8 +32,15 @@ def listed(found: Structure) -> str:
 
 @pytest.mark.parametrize("language", SAMPLES)
 def test_symbols_are_the_golden_ones(language: str) -> None:
-    shown = listed(structure_of(language, SAMPLES[language][0]))
-    golden = GOLDEN / f"{language}.txt"
+    _check_golden(listed(structure_of(language, SAMPLES[language][0])), GOLDEN / f"{language}.txt")
+
+
+@pytest.mark.parametrize("language", CORNERS)
+def test_corners_of_the_language_are_the_golden_ones(language: str) -> None:
+    _check_golden(listed(structure_of(language, CORNERS[language])), GOLDEN / f"{language}-corners.txt")
+
+
+def _check_golden(shown: str, golden: Path) -> None:
     if os.environ.get("NORTH_GOLDEN") == "write":
         golden.write_text(shown)
     assert shown == golden.read_text()
@@ -47,6 +56,21 @@ def test_a_mistake_loses_no_other_symbol(language: str) -> None:
     assert before.errors == ()
     if language != "html":
         assert after.errors
+
+
+def _sources() -> list[str]:
+    library = Path(sysconfig.get_path("stdlib"))
+    real = [path.read_text("utf-8") for path in sorted((library / "asyncio").glob("*.py"))]
+    return [PYTHON, CORNERS["python"], "x = 1; import a\nif 1: import b\n", "", *real]
+
+
+@pytest.mark.parametrize("text", _sources(), ids=lambda text: str(len(text)))
+def test_walking_statements_finds_what_the_query_finds(text: str) -> None:
+    source = text.encode()
+    tree = parse("python", source)
+    assert not tree.root_node.has_error
+    walked, queried = parsing._walked("python", tree, source), parsing._captured("python", tree, source)
+    assert sorted(walked, key=repr) == sorted(queried, key=repr)
 
 
 def test_every_grammar_has_a_sample() -> None:
@@ -131,6 +155,10 @@ def test_code_blocks_by_name_and_by_text() -> None:
     page = structure_of("html", HTML)
     assert [one.name for one in code_blocks(page, HTML, "text</p>", "any")] == ["section", "p#p"]
     assert code_blocks(python, PYTHON, "Module.", "any") == []
+    line = "@media x { .q { r: s } } .z { r: t }\n"
+    assert [one.name for one in code_blocks(structure_of("css", line), line, "r: s", "any")] == [".q"]
+    line = "<section><div id=a><p id=b>hit</p></div></section>\n"
+    assert [one.name for one in code_blocks(structure_of("html", line), line, "hit", "any")] == ["div#a", "p#b"]
 
 
 def test_the_enclosing_function_is_the_innermost() -> None:

@@ -46,7 +46,8 @@ def _element(node: "Node", source: bytes) -> Symbol | None:
         return None
     shown = " ".join(_text(tag, source).split())[:_LABEL]
     title = f"{name}#{identity}" if identity else name
-    return Symbol(title, "section", node.start_point.row + 1, node.start_point.row + 1, _end(node), shown)
+    first = node.start_point.row + 1
+    return Symbol(title, "section", first, first, _end(node), shown, span=(node.start_byte, node.end_byte))
 
 
 def _embedded(node: "Node", source: bytes) -> list[Symbol]:
@@ -58,7 +59,7 @@ def _embedded(node: "Node", source: bytes) -> list[Symbol]:
     attributes = _tag(tag, source)[1] if tag is not None else {}
     first = node.start_point.row + 1
     label = " ".join(_text(tag, source).split())[:_LABEL] if tag is not None else f"<{kind}>"
-    symbols = [Symbol(kind, kind, first, first, _end(node), label)]
+    symbols = [Symbol(kind, kind, first, first, _end(node), label, span=(node.start_byte, node.end_byte))]
     raw = next((child for child in node.children if child.type == "raw_text"), None)
     spoken = f"{attributes.get('type', '')} {attributes.get('lang', '')}"
     if raw is None or "json" in spoken or "template" in spoken:
@@ -66,7 +67,8 @@ def _embedded(node: "Node", source: bytes) -> list[Symbol]:
     language = _language(kind, spoken)
     shift = raw.start_point.row
     for inner in structure_of(language, _text(raw, source)).symbols:
-        moved = replace(inner, line=inner.line + shift, start=inner.start + shift, end=inner.end + shift)
+        span = (raw.start_byte + inner.span[0], raw.start_byte + inner.span[1])
+        moved = replace(inner, line=inner.line + shift, start=inner.start + shift, end=inner.end + shift, span=span)
         symbols.append(moved)
     return symbols
 

@@ -47,7 +47,8 @@ NO_SYMBOLS = frozenset(
 class Symbol:
     """A named part of a file. Lines are 1-based and inclusive: `line` has the name, `start` to `end` is all of it, with
     what stands before it and belongs to it (decorators, `export`). `depth` counts the symbols around it, `parent` is
-    the name of the nearest. `label` is its head on one line, at most 120 characters."""
+    the name of the nearest. `label` is its head on one line, at most 120 characters. `span` is where all of it begins
+    and ends, so that what stands on one line can be told apart: in bytes, or in characters if only patterns looked."""
 
     name: str
     kind: SymbolKind
@@ -57,6 +58,7 @@ class Symbol:
     label: str
     depth: int = 0
     parent: str | None = None
+    span: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

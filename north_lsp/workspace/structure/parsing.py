@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, cast
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.grammars import has_grammar, parse, symbol_query
 from north_lsp.workspace.structure.model import CONTAINERS, NO_SYMBOLS, Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.statements import has_statements, walk_statements
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 _WRAPPERS = frozenset({"decorated_definition", "export_statement", "template_declaration", "ambient_declaration"})
+# Where what is put before a symbol (Rust's attributes, decorators of methods in TypeScript) is a neighbour of its node,
+# and where it is a part of the node.
+_ATTRIBUTES_BEFORE = frozenset({"rust", "typescript", "tsx"})
+_ATTRIBUTES_INSIDE = frozenset({"java", "csharp", "php", "typescript", "tsx", "javascript"})
+_ATTRIBUTES = frozenset(
+    {"marker_annotation", "annotation", "attribute_list", "decorator", "comment", "line_comment", "block_comment"}
+)
+_GO_WORDS = {"type_spec": "type ", "type_alias": "type ", "var_spec": "var "}
 _LABEL = 120
 _MAX_REMEMBERED = 32
 _QUERIED = 128 * 1024
@@ -51,8 +60,8 @@ def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     methods."""
     result: list[Symbol] = []
     around: list[Symbol] = []
-    for symbol in sorted(symbols, key=lambda one: (one.start, -one.end, one.line)):
-        while around and not (around[-1].start <= symbol.start and symbol.end <= around[-1].end):
+    for symbol in sorted(symbols, key=lambda one: (one.span[0], -one.span[1], one.line)):
+        while around and not _encloses(around[-1].span, symbol.span):
             around.pop()
         placed = _inside(symbol, around)
         result.append(placed)
@@ -61,12 +70,19 @@ def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     return tuple(result)
 
 
+def _encloses(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
+    """Whether one is a part of the other; two names of the same place are neighbours."""
+    return outer[0] <= inner[0] and inner[1] <= outer[1] and outer != inner
+
+
 def _inside(symbol: Symbol, around: Sequence[Symbol]) -> Symbol:
     if not around:
         return symbol if not symbol.depth and symbol.parent is None else replace(symbol, depth=0, parent=None)
     parent = around[-1]
     kind: SymbolKind = "method" if symbol.kind == "function" and parent.kind in CONTAINERS else symbol.kind
-    return Symbol(symbol.name, kind, symbol.line, symbol.start, symbol.end, symbol.label, len(around), parent.name)
+    return Symbol(
+        symbol.name, kind, symbol.line, symbol.start, symbol.end, symbol.label, len(around), parent.name, symbol.span
+    )
 
 
 def _analyse(language: str, text: str) -> Structure:
@@ -86,13 +102,22 @@ def _analyse(language: str, text: str) -> Structure:
 def _by_grammar(language: str, text: str) -> Structure:
     source = text.encode("utf-8", "replace")
     tree = parse(language, source)
-    found = _captured(language, tree, source)
+    damaged = tree.root_node.has_error
+    walked = has_statements(language) and not damaged
+    found = _walked(language, tree, source) if walked else _captured(language, tree, source)
     errors: list[int] = []
-    if tree.root_node.has_error:
+    if damaged:
         spans = _error_spans(tree.root_node)
         errors = sorted({start for start, _ in spans})
         found += _swallowed(language, text, tree, found, spans)
     return Structure(language, "tree-sitter", nested(found), tuple(errors[:20]))
+
+
+def _walked(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
+    return [
+        _symbol(language, kind, node, name_node, source, outer)
+        for kind, node, name_node, outer in walk_statements(language, tree, source)
+    ]
 
 
 def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
@@ -123,29 +148,51 @@ def _queried(language: str, tree: "Tree", size: int) -> Iterator[tuple[int, dict
         yield from cursor.matches(tree.root_node)
 
 
-def _symbol(language: str, kind: SymbolKind, node: "Node", name_node: "Node | None", source: bytes) -> Symbol:
-    outer = node
-    parent = node.parent
-    if parent is not None and parent.type in _WRAPPERS:
-        outer = parent
-        further = parent.parent
-        if further is not None and further.type in _WRAPPERS:
-            outer = further
-    start_row = outer.start_point.row
-    before = outer.prev_named_sibling if language == "rust" else None
-    while before is not None and before.type == "attribute_item":
-        start_row, before = before.start_point.row, before.prev_named_sibling
+def _symbol(
+    language: str,
+    kind: SymbolKind,
+    node: "Node",
+    name_node: "Node | None",
+    source: bytes,
+    outer: "Node | None" = None,
+) -> Symbol:
+    """`outer` is the node with what stands before it and belongs to it; looking for it takes a while."""
+    outer = outer or _outermost(node)
+    first = outer
+    if language in _ATTRIBUTES_BEFORE:
+        before = outer.prev_named_sibling
+        while before is not None and before.type in ("attribute_item", "decorator"):
+            first, before = before, before.prev_named_sibling
     head = outer if outer.type == "export_statement" else node
     # Without a name it is an import, an export, or a rule, which ends where its block begins.
-    label = _whole(node, source) if kind in ("import", "export") else _head(head, node, source)
+    label = _whole(node, source) if kind in ("import", "export") else _head(language, head, node, source)
     line = (name_node if name_node is not None else node).start_point.row + 1
     if name_node is None:
         name = label
     else:
         name = " ".join(source[name_node.start_byte : name_node.end_byte].decode("utf-8", "replace").split())
+        if kind in ("type", "struct", "interface") and name not in label:  # typedef struct {…} name
+            label = f"{label} {name}"[:_LABEL]
     row, column = outer.end_point
+    start_row = first.start_point.row
     end = row + 1 if column or row == outer.start_point.row else row
-    return Symbol(name[:_LABEL], kind, line, start_row + 1, max(end, line), label)
+    span = (first.start_byte, outer.end_byte)
+    return Symbol(name[:_LABEL], kind, line, start_row + 1, max(end, line), label, 0, None, span)
+
+
+def _outermost(node: "Node") -> "Node":
+    outer = node
+    for _ in range(2):
+        parent = outer.parent
+        if parent is None or not (parent.type in _WRAPPERS or _is_sole_part(outer, parent)):
+            break
+        outer = parent
+    return outer
+
+
+def _is_sole_part(node: "Node", parent: "Node") -> bool:
+    """Whether a declaration of Go has no parentheses, so that its word belongs to what it declares."""
+    return parent.type in ("type_declaration", "var_declaration") and parent.start_point.row == node.start_point.row
 
 
 def _whole(node: "Node", source: bytes) -> str:
@@ -153,14 +200,33 @@ def _whole(node: "Node", source: bytes) -> str:
     return " ".join(text.split()).rstrip(" ;")[:_LABEL]
 
 
-def _head(head: "Node", node: "Node", source: bytes) -> str:
-    """What stands before the body, on one line."""
+def _head(language: str, head: "Node", node: "Node", source: bytes) -> str:
+    """What stands before the body, on one line, without attributes and annotations."""
     body = node.child_by_field_name("body")
-    end = body.start_byte if body is not None else min(node.end_byte, head.start_byte + 4 * _LABEL)
-    text = source[head.start_byte : end].decode("utf-8", "replace")
+    if body is None and language == "css":
+        body = next((child for child in node.children if child.type.endswith("block")), None)
+    start = _behind_attributes(head, source) if language in _ATTRIBUTES_INSIDE else head.start_byte
+    end = body.start_byte if body is not None else min(node.end_byte, start + 4 * _LABEL)
+    text = source[start:end].decode("utf-8", "replace")
     if body is None:
         text = text.split("{", 1)[0] if "{" in text.split("\n", 1)[0] else text.split("\n", 1)[0]
-    return " ".join(text.split()).rstrip(" {:=;")[:_LABEL]
+    shown = " ".join(text.split()).rstrip(" {:=;\\")
+    word = _GO_WORDS.get(node.type, "") if language == "go" else ""
+    if not shown.startswith(word):
+        shown = word + shown
+    return shown[:_LABEL]
+
+
+def _behind_attributes(node: "Node", source: bytes) -> int:
+    """Where the head of a node begins behind its attributes, which may be in front or among its modifiers."""
+    for child in node.children:
+        if child.type == "modifiers":
+            inner = _behind_attributes(child, source)
+            if inner < child.end_byte:
+                return inner
+        elif child.type not in _ATTRIBUTES:
+            return child.start_byte
+    return node.end_byte
 
 
 def _error_spans(root: "Node") -> list[tuple[int, int]]:
@@ -189,7 +255,18 @@ def _swallowed(
         quoted = node is not None and ("string" in node.type or "comment" in node.type)
         if not quoted or any(start <= symbol.line <= end for start, end in spans):
             added.append(symbol)
-    return added
+    if text.isascii():
+        return added
+    in_bytes = _byte_offsets(text, {place for symbol in added for place in symbol.span})
+    return [replace(symbol, span=(in_bytes[symbol.span[0]], in_bytes[symbol.span[1]])) for symbol in added]
+
+
+def _byte_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
+    found, done, size = dict[int, int](), 0, 0
+    for offset in sorted(offsets):
+        size += len(text[done:offset].encode("utf-8", "replace"))
+        found[offset], done = size, offset
+    return found
 
 
 def is_symbol(symbol: Symbol) -> bool:

@@ -15,7 +15,11 @@ _SCRIPT: tuple[_Rule, ...] = (
     (r"^[ \t]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+(?P<n>[\w$]+)", "enum"),
     (
         r"^[ \t]*(?:export\s+)?(?:const|let|var)\s+(?P<n>[\w$]+)[^=\n]*=\s*(?:async\s*)?"
-        r"(?:function\b|\([^\n]*=>|[\w$]+\s*=>|\($)",
+        r"(?:function\b|\([^\n]*=>|[\w$]+\s*=>|\($|(?:\w+\.)?(?:memo|forwardRef|observer)\b)",
+        "function",
+    ),
+    (
+        r"^(?P<n>(?:module\.)?exports\.[\w$]+|[\w$]+\.prototype\.[\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\()",
         "function",
     ),
     (
@@ -59,6 +63,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^[ \t]*(?:unsafe\s+)?impl\b(?:<[^>\n]*>)?\s*(?:[^{\n]*\bfor\s+)?(?P<n>\w+)", "impl"),
         (r"^[ \t]*macro_rules!\s*(?P<n>\w+)", "macro"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:const|static)\s+(?:mut\s+)?(?P<n>[A-Z]\w*)\s*:", "constant"),
+        (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?type\s+(?P<n>[A-Z]\w*)", "type"),
         (r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<n>\w+)", "module"),
     ),
     "go": (
@@ -66,10 +71,16 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^func\s*\([^)]*\)\s*(?P<n>\w+)", "method"),
         (r"^type\s+(?P<n>\w+)\s+struct\b", "struct"),
         (r"^type\s+(?P<n>\w+)\s+interface\b", "interface"),
+        (r"^\t(?P<n>\w+)\s+struct\s*\{", "struct"),
+        (r"^\t(?P<n>\w+)\s+interface\s*\{", "interface"),
         (r"^type\s+(?P<n>\w+)\s+(?!struct\b|interface\b)", "type"),
     ),
     "java": _CURLY,
-    "csharp": ((r"^[ \t]*namespace\s+(?P<n>[\w.]+)", "namespace"), *_CURLY),
+    "csharp": (
+        (r"^[ \t]*namespace\s+(?P<n>[\w.]+)", "namespace"),
+        *_CURLY,
+        (rf"^[ \t]+{_TYPED}+[\w.<>?\[\], ]+\s(?P<n>\w+)\s*(?:\{{\s*get\b|=>)", "property"),
+    ),
     "php": (
         (r"^[ \t]*namespace\s+(?P<n>[\w\\]+)", "namespace"),
         (r"^[ \t]*(?:(?:abstract|final|readonly)\s+)*class\s+(?P<n>\w+)", "class"),
@@ -84,7 +95,13 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^[ \t]*def\s+(?:self\.)?(?P<n>[\w?!=]+)", "function"),
     ),
     "c": (
-        (r"^(?:[A-Za-z_][\w \t*]*[ \t*])(?P<n>[A-Za-z_]\w*)\s*\([^;\n]*\)\s*\{?[ \t]*$", "function"),
+        (
+            r"^(?!(?:return|else|typedef)\b)(?:[A-Za-z_][\w \t*]*[ \t*])(?P<n>[A-Za-z_]\w*)\s*\([^;\n]*\)"
+            r"\s*(?:;|\{[^\n]*)?[ \t]*$",
+            "function",
+        ),
+        (r"^[ \t]*#[ \t]*define[ \t]+(?P<n>\w+)(?:\(|[ \t]+\S)", "macro"),
+        (r"^\}[ \t]*(?P<n>\w+)[ \t]*;", "type"),
         (r"^[ \t]*(?:typedef\s+)?struct\s+(?P<n>\w+)\s*\{?[ \t]*$", "struct"),
         (r"^[ \t]*(?:typedef\s+)?enum\s+(?P<n>\w+)\s*\{?[ \t]*$", "enum"),
     ),
@@ -93,7 +110,12 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         (r"^[ \t]*struct\s+(?P<n>\w+)[^;\n]*$", "struct"),
         (r"^[ \t]*enum\s+(?:class\s+)?(?P<n>\w+)[^;\n]*$", "enum"),
         (r"^[ \t]*namespace\s+(?P<n>[\w:]+)", "namespace"),
-        (r"^(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&])(?P<n>[A-Za-z_~][\w:~]*)\s*\([^;\n]*\)[^;\n]*\{?[ \t]*$", "function"),
+        (
+            r"^(?!(?:return|else|typedef|using)\b)(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&])(?P<n>[A-Za-z_~][\w:~]*)\s*"
+            r"\([^;\n]*\)(?:[^;\n{]*;?|[^;\n{]*\{[^\n]*)[ \t]*$",
+            "function",
+        ),
+        (r"^[ \t]*#[ \t]*define[ \t]+(?P<n>\w+)(?:\(|[ \t]+\S)", "macro"),
     ),
     "bash": (
         (r"^[ \t]*(?:function\s+)?(?P<n>[\w:-]+)\s*\(\)", "function"),
@@ -159,13 +181,25 @@ def find_symbols(language: str, text: str) -> list[Symbol]:
             line = numbers.at(match.start("n"))
             if (line, match["n"]) in found:
                 continue
+            head = lines[line - 1]  # what is before it on other lines belongs to something else
+            start = numbers.end_of(line) - len(head.lstrip())
+            start = max(start, match.start())
             if language in _BY_INDENT:
                 end = indented_end(lines, line)
+                stop = numbers.end_of(end)
             else:
-                end = _end_of(match.end("n"), line, blocks, plain, numbers)
-            label = " ".join(lines[line - 1].split()).rstrip("{: ")[:120]
-            found[line, match["n"]] = Symbol(match["n"], kind, line, line, max(end, line), label)
-    return sorted(found.values(), key=lambda symbol: (symbol.start, -symbol.end))
+                stop = _end_of(match.end("n"), blocks, plain)
+                end = numbers.at(stop) if stop > match.end("n") else line
+            label = " ".join(_before_brace(head, plain, numbers.end_of(line)).split()).rstrip("{: ")[:120]
+            span = (start, max(stop, match.end("n")))
+            found[line, match["n"]] = Symbol(match["n"], kind, line, line, max(end, line), label, span=span)
+    return sorted(found.values(), key=lambda symbol: (symbol.span[0], -symbol.span[1]))
+
+
+def _before_brace(line: str, plain: str, end: int) -> str:
+    """The head of a symbol on its line: up to a brace that is in no string."""
+    brace = plain.find("{", end - len(line), end)
+    return line if brace < 0 else line[: brace - end + len(line)]
 
 
 def style_rules(text: str) -> list[Symbol]:
@@ -178,9 +212,9 @@ def style_rules(text: str) -> list[Symbol]:
         if not label or label.endswith("#"):  # an interpolation
             continue
         line = numbers.at(start)
-        rules.append(
-            Symbol(label[:120], style_kind(label), line, line, numbers.at(min(block.close, len(text))), label[:120])
-        )
+        end = min(block.close + 1, len(text))
+        last = numbers.at(min(block.close, len(text)))
+        rules.append(Symbol(label[:120], style_kind(label), line, line, last, label[:120], span=(start, end)))
     return rules
 
 
@@ -196,9 +230,9 @@ def style_kind(label: str) -> SymbolKind:
     return "at-rule" if label.startswith("@") else "rule"
 
 
-def _end_of(offset: int, line: int, blocks: list[BraceBlock], plain: str, numbers: Lines) -> int:
+def _end_of(offset: int, blocks: list[BraceBlock], plain: str) -> int:
     """Where the block ends that belongs to a name: the next brace, if no statement ends before it."""
     for block in blocks:
         if block.open >= offset:
-            return line if ";" in plain[offset : block.open] else numbers.at(block.close)
-    return line
+            return offset if ";" in plain[offset : block.open] else min(block.close + 1, len(plain))
+    return offset

@@ -59,10 +59,15 @@ class Lines:
     """Line numbers of offsets."""
 
     def __init__(self, text: str) -> None:
+        self._size = len(text)
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def at(self, offset: int) -> int:
         return bisect_right(self._starts, offset)
+
+    def end_of(self, line: int) -> int:
+        """The offset behind the last character of a line (from 1), before its line feed."""
+        return self._starts[line] - 1 if line < len(self._starts) else self._size
 
 
 def indented_end(lines: list[str], first: int) -> int:

@@ -139,7 +139,12 @@ def enclosing(structure: Structure, line: int) -> Symbol | None:
         for symbol in structure.symbols
         if symbol.start <= line <= symbol.end and symbol.kind not in ("import", "export", "constant", "property")
     ]
-    return min(around, key=lambda symbol: (symbol.end - symbol.start, -symbol.start), default=None)
+    return min(around, key=_innermost, default=None)
+
+
+def _innermost(symbol: Symbol) -> tuple[int, int, int]:
+    """Sorts what is around a line, the innermost first."""
+    return symbol.end - symbol.start, -symbol.start, -symbol.depth
 
 
 def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> list[Symbol]:
@@ -164,10 +169,10 @@ def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> 
     for line in hits:
         around = sorted(
             (symbol for symbol in candidates if symbol.start <= line <= symbol.end),
-            key=lambda symbol: (symbol.end - symbol.start, -symbol.start),
+            key=_innermost,
         )
         chosen.update(dict.fromkeys(around[:levels]))
-    return sorted(chosen, key=lambda symbol: (symbol.start, -symbol.end))
+    return sorted(chosen, key=lambda symbol: (symbol.start, -symbol.end, symbol.depth))
 
 
 def _is(symbol: Symbol, kind: CodeKind) -> bool:

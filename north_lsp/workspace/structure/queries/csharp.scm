@@ -8,6 +8,10 @@
 (delegate_declaration name: (_) @name) @type
 (method_declaration name: (_) @name) @method
 (constructor_declaration name: (_) @name) @method
+(destructor_declaration name: (_) @name) @method
+(operator_declaration operator: _ @name) @method
+(indexer_declaration "this" @name) @property
+(event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @property
 (local_function_statement name: (_) @name) @function
 (property_declaration name: (_) @name) @property
 (using_directive) @import

@@ -7,6 +7,7 @@
 (impl_item type: (_) @name) @impl
 (mod_item name: (_) @name) @module
 (type_item name: (_) @name) @type
+(associated_type name: (_) @name) @type
 (const_item name: (_) @name) @constant
 (static_item name: (_) @name) @constant
 (macro_definition name: (_) @name) @macro
