@@ -51,6 +51,7 @@ def examine(options: Options) -> list[Finding]:
         *_settings(options),
         *_models(options),
         *_tools(options),
+        *_shell(options),
         *_sandbox(options),
     ]
 
@@ -87,6 +88,17 @@ def _folders(options: Options) -> Iterator[Finding]:
             yield Finding(
                 "error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can"
             )
+
+
+def _shell(options: Options) -> Iterator[Finding]:
+    """What a user of another shell than bash has to know."""
+    own = os.path.basename(options.environ.get("SHELL", ""))
+    if own and not own.startswith("bash"):
+        yield Finding(
+            "note",
+            f"your shell is {own}: commands run with bash, and {own}'s functions and aliases are not there",
+            "what commands need of them belongs into ~/.bash_profile, or into the setting shell.env",
+        )
 
 
 def _sandbox(options: Options) -> Iterator[Finding]:

@@ -13,18 +13,25 @@ from north_lsp.review.parsing import Simple, Word
 
 Standing = Literal["free", "writer", "project", "never"]
 
-_SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\[^\n])*/I?)"
-# A delimiter ends its part wherever it stands unescaped, so that each part is certain and no flag can hide in it.
+_BRACKET = r"\[\^?\]?(?:\[:\w+:\]|(?!{end})[^\]\[\\\n])*\]"
+_SED_REGEX = rf"(?:(?!{{end}})[^\[\\\n]|\\[^\n]|{_BRACKET})*"
+_SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_SED_REGEX.format(end='/')}/I?)"
+# A delimiter ends its part wherever it stands unescaped, so that each part is certain and no flag can hide in it. One
+# in brackets does so for some seds only, and is not taken.
 _SED_COMMAND = re.compile(
     rf"\s*(?:{_SED_ADDRESS}(?:\s*,\s*(?:[+~]\d+|{_SED_ADDRESS}))?\s*(?:!\s*)?)?"
     r"(?:[pPdDnNgGhHxlqQ=](?:\d+)?|[bt:]\s*\w*"
-    r"|(?P<kind>[sy])(?P<end>[/|#,:@!_%])"
-    r"(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?P<flags>[gpiI\d]*))"
+    rf"|(?P<kind>[sy])(?P<end>[/|#,:@!_%]){_SED_REGEX.format(end='(?P=end)')}"
+    r"(?P=end)(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?P<flags>[gpiI\d]*))"
     r"\s*(?:;|\n|\Z)"
 )
 _PRINTF_ASSIGNS = re.compile(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
 _JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\bENV\b|\bimport\b|\binclude\b|__prog_args|input_filename|\bmodulemeta\b")
-_LONG_ENOUGH = 4
+_LONG_ENOUGH = 3  # `--o` is `--output` where no other option begins so
+_SIGNED = re.compile(r"%[-+ ]?G|%\((?:signature|trailers)")
+_YQ_REACHES = re.compile(r"\b(?:load\w*|env|strenv|envsubst|system)\b")
+_VERSION_OF = re.compile(r"(?:git|node|python[\d.]*)\Z")
+_PS_TAKES = frozenset({"-C", "-o", "-p", "-u", "-U", "-g", "-G", "-t", "-q", "--sort", "--pid", "--ppid", "--format"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,18 @@ def standing(spelled: str) -> Judged:
     return Judged("free")
 
 
+def only_tells(simple: Simple) -> bool:
+    """Whether a command only says where or which a program is, whatever else that program could do."""
+    words = [word.text for word in simple.words]
+    match words:
+        case ["command", "-v" | "-V", _, *rest]:
+            return not any(word.startswith("-") for word in [words[2], *rest])
+        case [program, "--version"]:
+            return _VERSION_OF.match(program) is not None
+        case _:
+            return False
+
+
 def only_reads(spelled: str) -> bool:
     """Whether a program is known to do nothing with the paths of its operands but read them."""
     return program_name(spelled) in _table()["readers"]["programs"]
@@ -73,6 +92,10 @@ def excluded(simple: Simple) -> str | None:
             return _date(rest)
         case "printf" if (why := _printf(rest)) is not None:
             return why
+        case "ps" if (why := _ps(rest)) is not None:
+            return why
+        case "yq" if any(_YQ_REACHES.search(word.text) for word in rest):
+            return "the expression of yq reads variables or other files"
         case "jq" if any(_JQ_REACHES.search(word.text) for word in rest):
             return "the filter of jq reads variables or other files"
     row = next((row for pattern, row in _table()["flags"].items() if _matches(name, pattern)), None)
@@ -95,7 +118,7 @@ def _flags(row: Mapping[str, Any], words: Sequence[Word]) -> str | None:
         elif open and text == "--":
             open = False
         elif open and text.startswith("-") and text != "-":
-            if text in row.get("words", ()) or _has_flag(text, row):
+            if text.partition("=")[0] in row.get("words", ()) or _has_flag(text, row):
                 return f"`{text}` {row['reason']}"
             is_value = len(text) == 2 and text[1] in row.get("takes", "")
         else:
@@ -137,7 +160,7 @@ def _git(words: Sequence[Word]) -> str | None:
     for text in flags:
         if _has_flag(text, row, table["common"]):
             return f"`{text}` {table['reason']}"
-    if any("%G" in text or "%(signature" in text or "%(trailers" in text for text in rest):
+    if any(_SIGNED.search(text) for text in rest):
         return "signatures are checked by a program that the repository names"
     if "first" in row and (operands[0] if operands else "") not in row["first"]:
         return f"`git {command}` with these operands changes something"
@@ -218,7 +241,7 @@ def _tar(words: Sequence[Word]) -> str | None:
     for text in texts:
         if text.startswith("-") and text != "-":
             lists = lists or text == "--list" or (not text.startswith("--") and "t" in text)
-            if _has_flag(text, row):
+            if text != "--list" and _has_flag(text, row):
                 return f"`{text}` {row['reason']}"
         elif ":" in text:
             return "a name with a colon is an archive on another machine"
@@ -239,6 +262,17 @@ def _date(words: Sequence[Word]) -> str | None:
                 return f"`{text}` may set the clock"
         else:
             return f"`{text}` sets the clock or reads a file"
+    return None
+
+
+def _ps(words: Sequence[Word]) -> str | None:
+    """Without a dash, an `e` anywhere in a cluster shows variables."""
+    is_value = False
+    for word in words:
+        text = word.text
+        if "env" in text.casefold() or (not is_value and text.isalpha() and "e" in text):
+            return f"`{text}` shows other programs' variables"
+        is_value = text in _PS_TAKES or (text.startswith("-") and text[1:].isalpha() and text[-1] in "Copu")
     return None
 
 

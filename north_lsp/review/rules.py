@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from north_lsp.errors import ToolError
 from north_lsp.review.parsing import NotSimple, Simple, Word, parse
-from north_lsp.review.programs import excluded, only_reads, program_name, standing, writes_repository
+from north_lsp.review.programs import excluded, only_reads, only_tells, program_name, standing, writes_repository
 from north_lsp.review.repository import what_git_would_run
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.protected import write_reason
@@ -21,6 +21,7 @@ _BUILTINS = frozenset({"cd", "echo", "printf", "true", "false", "pwd", "test", "
 _MAX_RULES = 1000
 _MAX_PLACES = 8
 _MAX_ENTRIES = 5000
+_MAX_FOLDERS = 500
 _GLOB = re.compile(r"[*?\[\]]")
 _DIGITS = re.compile(r"-\d+\Z")
 
@@ -112,6 +113,9 @@ def _covered_one(
     if exact(simple.source) and cwd == place.roots.main:
         return None
     judged = standing(simple.program)
+    if only_tells(simple):
+        told = any(matches(rule, simple, place.roots, cwd) for rule in rules)
+        return None if told else Asks("no rule covers it", simple.source)
     if judged.standing == "never":
         return Asks(f"no rule covers it: {simple.program} {judged.reason}", simple.source)
     matching = [rule for rule in rules if matches(rule, simple, place.roots, cwd)]
@@ -213,13 +217,36 @@ def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
 def _protected(simple: Simple, roots: Roots, cwd: Path) -> str | None:
     """For programs that write: whether a word names a protected file."""
     for word in simple.words[1:]:
-        try:
-            resolved = roots.resolve(word.text if os.path.isabs(word.text) else os.path.join(cwd, word.text))
-        except ToolError:
-            continue
-        relative = resolved.path.relative_to(resolved.root).as_posix()
-        if relative != "." and (reason := write_reason(relative, word.text)) is not None:
-            return f"{word.text} {reason}"
+        for text in _spellings(word.text):
+            try:
+                resolved = roots.resolve(text if os.path.isabs(text) else os.path.join(cwd, text))
+            except ToolError:
+                continue
+            relative = resolved.path.relative_to(resolved.root).as_posix()
+            if relative != "." and (reason := write_reason(relative, text)) is not None:
+                return f"{text} {reason}"
+            takes_trees = program_name(simple.program) in ("cp", "mv") and word is not simple.words[-1]
+            if takes_trees and resolved.path.is_dir() and (reason := _protected_below(resolved.path)) is not None:
+                return reason
+    return None
+
+
+def _spellings(text: str) -> list[str]:
+    """A word, and what could be a path in it if it is a flag with a value."""
+    if not text.startswith("-"):
+        return [text]
+    _, has_value, value = text.partition("=")
+    return [text, *([value] if has_value else []), *(text[at:] for at in range(2, len(text)) if text[1] != "-")]
+
+
+def _protected_below(folder: Path) -> str | None:
+    """What a copied or moved folder has in it that would be protected where it comes to lie."""
+    for seen, (here, folders, names) in enumerate(os.walk(folder)):
+        if seen > _MAX_FOLDERS:
+            return f"{folder.name} has too many folders to look at"
+        for name in (*folders, *names):
+            if (reason := write_reason(name, name)) is not None:
+                return f"{os.path.join(os.path.relpath(here, folder), name)} in {folder.name} {reason}"
     return None
 
 
@@ -275,7 +302,7 @@ def propose(command: str, place: Place) -> Rule | None:
     if len(commands) != 1 or commands[0].link:
         return None
     simple = commands[0]
-    if simple.program in _BUILTINS or standing(simple.program).standing == "never":
+    if simple.program in _BUILTINS or standing(simple.program).standing == "never" or only_tells(simple):
         return None
     words = [simple.program]
     rest = list(simple.words[1:])

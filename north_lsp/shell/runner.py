@@ -41,6 +41,7 @@ Place = Literal["session", "clean", "outside", "own"]
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0
 _ENOUGH_SECONDS = 2.0
+_ALONE_SECONDS = 300.0  # a machine that was busy may not be any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ class CommandRunner:
         self._options = options or ShellOptions()
         self._keeper = keeper or Keeper(background)
         self._lost: str | None = None
-        self._alone: str | None = None  # why no shell can be kept here
+        self._alone: str | None = None  # why no shell can be kept here, until `_try_again`
+        self._try_again = 0.0
         self._last_used = 0.0
         self.jobs = Jobs(self._launch_job, background)
         self._cwd: Path | None = None
@@ -313,7 +315,18 @@ class CommandRunner:
         this session's own variables. Shells that other settings made are left to it."""
         if (self._options, self._sandbox is None) != (other._options, other._sandbox is None):
             return
-        for name in ("_live", "_folder", "_marks", "_cwd", "_carried", "_lost", "_alone", "_last_used", "_stopping"):
+        for name in (
+            "_live",
+            "_folder",
+            "_marks",
+            "_cwd",
+            "_carried",
+            "_lost",
+            "_alone",
+            "_try_again",
+            "_last_used",
+            "_stopping",
+        ):
             setattr(self, name, getattr(other, name))
         other._live, other._folder, other._marks = {}, None, set()
         for live in self._live.values():
@@ -344,11 +357,13 @@ class CommandRunner:
 
     async def _shell_or_once(self, place: Place, cwd: Path, command: str, mark: str) -> _Live:
         """Where no shell can be kept, one for this command alone. Raises ToolError."""
-        if self._alone is None:
+        if self._alone is None or time.monotonic() > self._try_again:
             try:
-                return await self._shell(place, cwd)
+                live = await self._shell(place, cwd)
+                self._alone = None
+                return live
             except StartFailed as error:
-                self._alone = error.message
+                self._alone, self._try_again = error.message, time.monotonic() + _ALONE_SECONDS
         bash, folder, described = await self._place_of(place, outside=place in ("outside", "own"))
         environ = {**self._environ, MARK: mark}
         made = await Bash.once(bash, environ, cwd, folder, described, self._background, self._prefixed(command))

@@ -1,5 +1,6 @@
 """From a call of `shell_run` or `job` to its result, with a real shell and an editor that the test plays."""
 
+import itertools
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from north_lsp.agent.status import Status
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog import load_catalog
 from north_lsp.review.rules import Rule
+from north_lsp.shell.runner import Place
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
@@ -311,3 +313,40 @@ async def test_a_command_may_run_in_a_folder_that_the_settings_open_but_is_asked
         assert one.editor.reviews == []
         assert await one.text(command="pwd", cwd=str(docs)) == str(docs)
         assert one.editor.reviews[0].reasons == ("the shell is outside the workspace",)
+
+
+async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
+    (tmp_path / ".bash_profile").write_text("export LOGIN_TOKEN=secret-login\nhi() { :; }\nalias token=true\n")
+    settings = Settings(shell=ShellSettings(snapshot=True), shell_pass_variables=("PASSED_TOKEN",))
+    given = {
+        "MY_API_KEY": "secret-key",
+        "KNOWN_KEY": "secret-known",
+        "DB": "pg://u:secret-db@h/d",
+        "PASSED_TOKEN": "mine",
+    }
+    async with shell(tmp_path, settings, **given) as one:
+        runner = one.state.runner
+        one.state.approvals.allow_command("export")
+        seen = [
+            await one.text(command="export -p; type -t hi"),
+            await one.text(command="export"),
+            await one.text(command="export -p", background=True),
+        ]
+        assert len(one.editor.reviews) == 2
+        places: list[Place] = ["session", "clean", "outside", "own"]
+        for place in places:
+            ran = await runner.run("export -p; cat /proc/self/environ", None, 10, _ignored, place, one.world.root)
+            seen.append(ran.output.text)
+        one.editor.decision, one.editor.terminal = CommandDecision("terminal"), FakeTerminal()
+        await one.text(command="python3 ask.py")
+        words = list(one.editor.terminal.argv)
+        assert {"MY_API_KEY", "KNOWN_KEY", "DB"} <= {after for flag, after in itertools.pairwise(words) if flag == "-u"}
+        assert "secret" not in json.dumps([words, dict(one.editor.terminal.environ)])
+    assert "function" in seen[0]
+    for text in seen:
+        assert "secret" not in text
+        assert "PASSED_TOKEN" in text
+
+
+async def _ignored(text: str) -> None:
+    return None

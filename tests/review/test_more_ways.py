@@ -20,10 +20,50 @@ PROGRAMS = (
     "sudoedit visudo su-exec eatmydata trickle ltrace git-shell sops gawk-5 lex yacc rg fd sort tree file "
     "uniq date tar xxd hostname cut tail head cat csvsql csvpy duckdb units cal expr dig host ping "
     "nslookup traceroute whois getent tracepath mtr arp ss netstat lsof look hexdump top glow gum "
-    "rpm2cpio msgfmt xgettext gettext ngettext infocmp tic ul col "
+    "rpm2cpio shuf yq actionlint yarn cargo command markdownlint msgfmt xgettext gettext ngettext infocmp tic ul col "
 )
 RULES = [*GENEROUS, *(Rule((program,), ("-*",)) for program in PROGRAMS.split())]
 HOSTILE = r"""
+sed 's/[/]X/g;/e;/p;/p' a
+sed 's/[/e/;s/]/w x/' a
+sed -n '/[/]p;e id/d' a
+sed '/[/]/p;w out/d' a
+sort --o=x a
+sort --c=id a
+shuf -o x a
+shuf --output=x a
+shuf --o=x a
+git log --pretty='%+GS'
+git log --format='%-G?'
+git log --format='% GK'
+tar tf a -g x
+tar tf a --listed-incremental=x
+tar tf a --listed=x
+ps aeux
+ps xe
+ps eax
+ps -o environ
+ps -eo pid,env
+ps -p 1 e
+yq 'load("/etc/passwd")' a
+yq 'env(HOME)' -n
+yq -n 'strenv(X)'
+xmllint --schema http://x a
+xmllint --dtdvalid http://x a
+xmllint --loaddtd a
+xmllint --xinclude a
+actionlint -shellcheck=./x
+command -p ls
+command ls
+command -v
+command -vp ls
+git --version log
+git --version --exec-path=x
+python3 --version x.py
+yarn --version
+cargo --version
+"""
+HOSTILE += r"""
 sed 's/x/id/e;s/y/z/' a
 sed 's/a/b/w out/g' a
 sed 's|a|b|w out|' a
@@ -403,6 +443,24 @@ SEVERAL_LINES = [
     "sed 's/a/b/\nw out' a",
 ]
 HARMLESS = r"""
+sed 's/[[:space:]]*$//' a.txt
+sed -n '/[a-z]/p' a.txt
+sed 's|[^/]*$||' a.txt
+sort -k2,2n -t, a.txt
+shuf -n 5 a.txt
+ps -ef
+ps aux
+ps -C node -o pid,args
+ps -o pid,ppid,cmd
+ps -p 1 -o etime
+yq '.a.b' a.txt
+tar --list -f a.txt
+command -v node
+command -V ls
+git --version
+node --version
+python3 --version
+xmllint --noout a.txt
 sed 's/foo/bar/;s/baz/qux/' a.txt
 sed -n '10,20p;20q' a.txt
 sed -e 's/a/b/' -e 's/c/d/g' a.txt
@@ -588,9 +646,17 @@ def test_a_way_past_the_rules_asks(tmp_path: Path, command: str) -> None:
     assert asks(command, RULES, make_place(tmp_path)), command
 
 
+TELLING = [
+    *(Rule((program,), ("-*",)) for program in ("xxd", "shuf", "yq", "xmllint")),
+    *(Rule((program, "--version"), (), "none") for program in ("git", "node", "python3")),
+    Rule(("command", "-v")),
+    Rule(("command", "-V")),
+]
+
+
 @pytest.mark.parametrize("command", HARMLESS.strip("\n").split("\n"))
 def test_an_everyday_command_that_is_covered_does_not_ask(tmp_path: Path, command: str) -> None:
-    assert asks(command, [*READING, *GIT, Rule(("xxd",), ("-*",))], make_place(tmp_path)) is None
+    assert asks(command, [*READING, *GIT, *TELLING], make_place(tmp_path)) is None
 
 
 FRAGMENTS = [
@@ -623,6 +689,7 @@ FRAGMENTS = [
 @example("s/x/id/e;s/y/z/")
 @example("s/a/b/w out/g")
 @example("s/[/]x/y/w out/")
+@example("s/[/]X/g;/e;/p;/p")
 @example("/a\\/b/s#x#y#g;$!N;ba")
 def test_what_passes_as_a_harmless_script_is_one_to_sed_itself(script: str) -> None:
     simple = Simple((Word("sed", "sed"), Word(script, script)), "")

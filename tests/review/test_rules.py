@@ -1159,3 +1159,27 @@ def test_what_only_reads_may_read_the_folders_that_the_settings_open(tmp_path: P
     ):  # fmt: skip
         assert asks(command, rules, opened) is not None, command
     assert propose(f"cat {docs}/a.md", opened) == Rule(("cat",), (), "paths")
+
+
+def test_copying_trees_and_values_of_flags_write_no_protected_names(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    rules = [Rule((program,), ("-*",), "paths") for program in ("cp", "mv", "dos2unix")]
+    (tmp_path / "plain/deep").mkdir(parents=True)
+    (tmp_path / "evil/deep/.git/hooks").mkdir(parents=True)
+    (tmp_path / "config/.vscode").mkdir(parents=True)
+    for command in (
+        "cp -r plain other",
+        "cp -a plain/. sub",
+        "mv plain other",
+        "cp a -t sub",
+        "cp -r plain/deep plain/x",
+    ):
+        assert asks(command, rules, place) is None, command
+    for command in (
+        "cp -r evil/. .", "cp -a evil/deep .", "mv evil other", "mv evil/deep .", "cp -r config/. .",
+        "cp -r evil a sub",
+        "cp --target-directory=.git a", "cp --target-dir=.git/hooks a", "cp -t.git a", "cp -vt.git a",
+        "mv -t.git/hooks a",
+        "cp a -bS.x b", "mv -S x a b", "dos2unix .git/config", "dos2unix /etc/passwd",
+    ):  # fmt: skip
+        assert asks(command, rules, place) is not None, command

@@ -199,6 +199,21 @@ async def test_where_no_shell_can_be_kept_each_command_has_one_of_its_own(tmp_pa
         background.cancel_scope.cancel()
 
 
+async def test_it_is_tried_again_later_whether_a_shell_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_ALONE_SECONDS", 0.0)
+    path = no_persistent_bash(tmp_path)
+    async with anyio.create_task_group() as background:
+        shell = CommandRunner(ENVIRON, background, tmp_path, options=ShellOptions(path=path))
+        assert (await run(shell, "kept=1")).alone is not None
+        Path(path).write_text('#!/bin/bash\nexec /bin/bash "$@"\n')
+        assert (await run(shell, "kept=2")).alone is None
+        assert (await run(shell, "echo $kept")).output.text == "2\n"
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()
+
+
 async def test_a_command_with_a_shell_of_its_own_is_limited_cancelled_and_leaves_nothing(tmp_path: Path) -> None:
     options = ShellOptions(path=no_persistent_bash(tmp_path))
     async with anyio.create_task_group() as background:
