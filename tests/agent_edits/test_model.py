@@ -113,7 +113,8 @@ def calls_of(one: Wanted, chance: random.Random) -> Iterator[ToolCall]:
     """Calls of any edit tools that come to what is wanted."""
     before = one.file.data if one.file is not None else None
     after = one.after
-    if after is not None and one.file is not None and not after:
+    ends = {line.endswith("\r\n") for line in (one.file.lines if one.file is not None else ()) if line.endswith("\n")}
+    if after is not None and one.file is not None and (not after or (len(ends) > 1 and one.target != one.name)):
         yield "edit_create_file", {"path": one.name, "content": after, "overwrite": True}
         if one.target != one.name:
             yield "edit_move_file", {"from": one.name, "to": one.target}
