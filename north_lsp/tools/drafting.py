@@ -184,7 +184,8 @@ class Draft:
         self._guard_protected(resolved, spelled)
         status = await anyio.to_thread.run_sync(_status, resolved.path)
         if status is not None and stat.S_ISDIR(status.st_mode):
-            raise ToolError("CONFLICT", f"{resolved.relative} is a folder", "name a file")
+            hint = "name a file; folders are moved and removed with their files, or by a command"
+            raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
         unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
         if resolved.exists or unsaved is not None:

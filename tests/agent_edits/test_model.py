@@ -1,7 +1,9 @@
 """Random files, edits, decisions and changes by others, against a model that knows only lines and hunks."""
 
 import asyncio
+import random
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,9 @@ from north_lsp.agent.edits import accepted_part, left_out
 from north_lsp.errors import ToolError
 from north_lsp.workspace.merge import merge
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
-from north_lsp.workspace.text import split_lines
+from north_lsp.workspace.text import decode, split_lines
 from tests.support.edits import World
+from tests.support.history import FileDiff, ToolCall, calls_for
 
 _WORDS = st.sampled_from(["alpha", "beta", "gamma", "", "  indented", "\ttab", "ü", "x = 1", "}"])
 _FORMS = st.sampled_from([TextForm(), TextForm("utf-8", b"\xef\xbb\xbf"), TextForm("utf-16-le", b"\xff\xfe")])
@@ -81,58 +84,124 @@ def test_what_is_applied_is_what_the_user_decided_on_merged_with_what_happened(d
     asyncio.run(_decide_and_apply(data))
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What the model wants of one file: another text, another name, or nothing of it any more."""
+
+    name: str
+    file: Made | None
+    target: str
+    after: str | None
+
+
+@st.composite
+def wishes(draw: st.DrawFn) -> list[Wanted]:
+    wanted: list[Wanted] = []
+    for number, file in enumerate(draw(st.lists(made_files(), min_size=1, max_size=3))):
+        name = f"f{number}.txt"
+        kind = draw(st.sampled_from(["edit", "edit", "edit", "move", "delete"]))
+        after = "".join(draw(changed_lines(file.lines)))
+        target = f"moved/{name}" if kind == "move" else name
+        wanted.append(Wanted(name, file, target, None if kind == "delete" else after))
+    if draw(st.sampled_from([False, False, True])):
+        lines = draw(st.lists(_WORDS, min_size=1, max_size=6))
+        wanted.append(Wanted("new/n.txt", None, "new/n.txt", "".join(f"{line}.\n" for line in lines)))
+    return wanted
+
+
+def calls_of(one: Wanted, chance: random.Random) -> Iterator[ToolCall]:
+    """Calls of any edit tools that come to what is wanted."""
+    before = one.file.data if one.file is not None else None
+    after = one.after
+    ends = {line.endswith("\r\n") for line in (one.file.lines if one.file is not None else ()) if line.endswith("\n")}
+    if after is not None and one.file is not None and (not after or (len(ends) > 1 and one.target != one.name)):
+        yield "edit_create_file", {"path": one.name, "content": after, "overwrite": True}
+        if one.target != one.name:
+            yield "edit_move_file", {"from": one.name, "to": one.target}
+        return
+    form = one.file.form if one.file is not None else TextForm()
+    data = None if after is None else form.bom + after.encode(form.encoding)
+    old = one.name if one.target != one.name else None
+    yield from calls_for(FileDiff("", one.target, old, before, data), chance)
+
+
 async def _decide_and_apply(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder))
-        files = data.draw(st.lists(made_files(), min_size=1, max_size=3))
-        names = [f"f{number}.txt" for number in range(len(files))]
-        edits: list[dict[str, Any]] = []
-        for name, file in zip(names, files, strict=True):
-            path = world.write(name, file.data)
-            if data.draw(st.booleans()):
-                world.editor.texts[path] = file.text
-            after = "".join(data.draw(changed_lines(file.lines)))
-            # A whole new text with ends of its own is taken as it is; one without them gets the file's.
-            args = {"path": name, "content": after, "overwrite": True}
-            edits.append({"tool": "edit_create_file", "args": args})
+        wanted = data.draw(wishes())
+        chance = random.Random(data.draw(st.integers(0, 2**32)))
+        for one in wanted:
+            if one.file is not None:
+                path = world.write(one.name, one.file.data)
+                if one.after is not None and one.target == one.name and data.draw(st.booleans()):
+                    world.editor.texts[path] = one.file.text
+        edits = [{"tool": tool, "args": args} for one in wanted for tool, args in calls_of(one, chance)]
+        if not edits:
+            world.conversation.close()
+            return
         changes = [one for one in await world.prepare("edit_apply_batch", edits=edits) if not one.is_empty]
+        by_target = {change.shown: change for change in changes}
+        for one in wanted:
+            found = by_target.get(one.target)
+            text = (one.file.text if one.file is not None else None) if found is None else found.new_text
+            assert text == (one.after or "" if found is not None else one.after), (one, edits)
         proposal = proposal_of(changes)
 
         decision = data.draw(decisions(changes))
         accepted = accepted_part(proposal, decision)
         told = left_out(proposal, decision)
-        expected = {name: file.text for name, file in zip(names, files, strict=True)}
-        for change in changes:
-            expected[change.relative] = decided(change, decision)
-        assert {one.relative: one.new_text for one in accepted.files} == {
-            name: text for name, text in expected.items() if text != text_before(changes, name, files, names)
+        expected = {change.shown: decided(change, decision) for change in changes}
+        stands = {
+            name: text
+            for name, text in expected.items()
+            if text is not None and (by_target[name].action != "update" or text != by_target[name].old_text)
         }
+        assert {one.shown: one.new_text for one in accepted.files} == stands
         every = {hunk.id for change in changes for hunk in change.hunks}
-        if decision.hunks is not None and not decision.texts and every:
-            stands = len(told.get("acceptedHunks", []))  # type: ignore[arg-type]  # a list, as JSON data
-            assert stands == sum(len(ids) for ids in decision.hunks.values()) or "partial" not in told
+        if decision.hunks is not None and not decision.texts and every and "partial" in told:
+            whole = [hunk for change in changes if change.shown in stands for hunk in change.hunks]
+            kept = [hunk for change in changes for hunk in change.hunks if is_kept(change, hunk.id, decision)]
+            assert len(told["acceptedHunks"]) == len(kept) <= len(whole)  # type: ignore[arg-type]  # a list, as JSON
 
         meanwhile: dict[str, str] = {}
-        for name, file in zip(names, files, strict=True):
-            if data.draw(st.sampled_from([False, False, True])):
-                theirs = "".join(data.draw(changed_lines(file.lines)))
-                meanwhile[name] = theirs
-                path = world.root / name
+        for one in wanted:
+            if one.file is not None and data.draw(st.sampled_from([False, False, True])):
+                theirs = "".join(data.draw(changed_lines(one.file.lines)))
+                meanwhile[one.name] = theirs
+                path = world.root / one.name
                 if path in world.editor.texts:
                     world.editor.texts[path] = theirs
                 else:
-                    path.write_bytes(file.form.bom + theirs.encode(file.form.encoding))
+                    path.write_bytes(one.file.form.bom + theirs.encode(one.file.form.encoding))
+            elif one.file is None and data.draw(st.sampled_from([False, False, True])):
+                meanwhile[one.name] = data.draw(st.sampled_from([one.after or "", "by somebody else\n"]))
+                world.write(one.name, meanwhile[one.name])
 
-        merged: dict[str, str] = {}
-        clash = False
-        for name, file in zip(names, files, strict=True):
-            now = meanwhile.get(name, file.text)
-            merged[name] = now
-            if expected[name] != file.text:
-                made = merge(file.text, now, expected[name])
-                clash = clash or bool(made.conflicts)
-                merged[name] = made.text
         before, texts = world.files(), dict(world.editor.texts)
+        after: dict[str, bytes] = dict(before)
+        open_after = dict(texts)
+        clash = False
+        for one in wanted:
+            if one.target not in stands:
+                continue
+            text = stands[one.target]
+            if one.file is None:
+                clash = clash or meanwhile.get(one.name, text) != text
+                after[one.name] = text.encode()
+                continue
+            now = meanwhile.get(one.name, one.file.text)
+            if one.after is None:
+                clash = clash or now != one.file.text
+                after.pop(one.name)
+                continue
+            made = merge(one.file.text, now, text)
+            clash = clash or bool(made.conflicts)
+            path = world.root / one.name
+            if path in texts:
+                open_after[path] = made.text
+            else:
+                after.pop(one.name)
+                after[one.target] = one.file.form.bom + made.text.encode(one.file.form.encoding)
         if clash:
             with pytest.raises(ToolError) as caught:
                 await world.apply(accepted.files)
@@ -141,30 +210,37 @@ async def _decide_and_apply(data: st.DataObject) -> None:
             world.conversation.close()
             return
         await world.apply(accepted.files)
-        for name, file in zip(names, files, strict=True):
-            path = world.root / name
-            if path in world.editor.texts:
-                assert world.editor.texts[path] == merged[name]
-                assert path.read_bytes() == before[name]
-            else:
-                assert path.read_bytes() == file.form.bom + merged[name].encode(file.form.encoding)
-
+        assert (world.files(), world.editor.texts) == (after, open_after)
         await world.undo(1)
-        for name, file in zip(names, files, strict=True):
-            path = world.root / name
-            assert world.editor.texts.get(path, path.read_bytes()) == texts.get(path, before[name]), file
+        assert (world.files(), world.editor.texts) == (before, texts)
         await world.redo(1)
-        for name, file in zip(names, files, strict=True):
-            path = world.root / name
-            if path in world.editor.texts:
-                assert world.editor.texts[path] == merged[name]
+        assert (world.files(), world.editor.texts) == (after, open_after)
+
+        # What the user changes later is kept by an undo, or the file is left as it is.
+        mine = [name for name in after if before.get(name) != after[name] and before.get(name) is not None]
+        if mine and data.draw(st.sampled_from([True, False])):
+            name = data.draw(st.sampled_from(mine))
+            text, form = decode(after[name])
+            later = "".join(data.draw(changed_lines(tuple(split_lines(text)))))
+            (world.root / name).write_bytes(form.bom + later.encode(form.encoding))
+            outcome = (await world.undo(1))[name]
+            back = merge(text, later, decode(before[name])[0])
+            if later == text:
+                assert world.read(name) == before[name]
+            elif back.conflicts:
+                assert (outcome, decode(world.read(name))[0]) == ("conflict", later)
             else:
-                assert path.read_bytes() == file.form.bom + merged[name].encode(file.form.encoding)
+                assert decode(world.read(name))[0] == back.text
+            rest = {other: content for other, content in before.items() if other != name}
+            assert {other: content for other, content in world.files().items() if other != name} == rest
+            assert world.editor.texts == texts
         world.conversation.close()
 
 
-def text_before(changes: list[FileChange], name: str, files: list[Made], names: list[str]) -> str:
-    return files[names.index(name)].text
+def is_kept(change: FileChange, id: str, decision: EditDecision) -> bool:
+    ids = (decision.hunks or {}).get(change.target, frozenset())
+    whole = change.action in ("create", "delete") and len(ids) < len(change.hunks)
+    return id in ids and not whole
 
 
 @st.composite
@@ -179,18 +255,26 @@ def decisions(draw: st.DrawFn, changes: list[FileChange]) -> EditDecision:
     texts: dict[Path, str] = {}
     if draw(st.sampled_from([False, False, True])):
         change = draw(st.sampled_from(changes))
+        if change.action == "delete":
+            return EditDecision("accept", None, hunks)
         texts[change.target] = "".join(draw(changed_lines(tuple(split_lines(change.new_text)))))
     return EditDecision("accept", None, hunks, texts)
 
 
-def decided(change: FileChange, decision: EditDecision) -> str:
-    """By the words of the contract, with lines alone."""
-    if change.target in decision.texts:
+def decided(change: FileChange, decision: EditDecision) -> str | None:
+    """By the words of the contract, with lines alone; None for a file of which nothing stands."""
+    if change.target in decision.texts and change.action != "delete":
         return decision.texts[change.target]
     old, new = split_lines(change.old_text or ""), split_lines(change.new_text)
     if decision.hunks is None:
         return change.new_text
-    ids = decision.hunks.get(change.target, frozenset())
+    if change.target not in decision.hunks:
+        return None
+    ids = decision.hunks[change.target]
+    if change.hunks and not ids:
+        return None
+    if change.action in ("create", "delete") and len(ids) < len(change.hunks):
+        return None
     out: list[str] = []
     at = 0
     for hunk in change.hunks:
