@@ -62,9 +62,14 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
     if found.certain is not None:
         meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
-    paths = found.paths or tuple(await on_thread(lambda: tree.fuzzy().find(missing, 5)))
+    paths, limited = found.paths, ""
+    if not paths:
+        unsaved = await workspace.unsaved_texts()
+        index = await on_thread(lambda: tree.fuzzy(tuple(unsaved)))
+        paths = tuple(await on_thread(index.find, missing, 5))
+        limited = " (index limited)" if index.limited else ""
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
-    hint = f"similar: {', '.join(similar)}" if similar else "find_files shows what there is"
+    hint = f"similar{limited}: {', '.join(similar)}" if similar else f"find_files shows what there is{limited}"
     raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
 
 
