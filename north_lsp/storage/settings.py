@@ -51,12 +51,14 @@ class EditSettings:
 @dataclass(frozen=True)
 class ReadSettings:
     """How tools look. `extra_roots` are folders outside of the workspace that may be read; with more tools than
-    `discovery_threshold`, rarely used ones are described by name only (0: never)."""
+    `discovery_threshold`, rarely used ones are described by name only (0: never). `index_limit` is how many files of a
+    root are found by a few letters."""
 
     extra_roots: tuple[str, ...] = ()
     digest: bool = True
     discovery_threshold: int = 40
     limits: Limits = field(default_factory=Limits)
+    index_limit: int = 5000
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,7 @@ def _read_settings(reader: "SettingsReader") -> ReadSettings:
         reader.flag("digest.enabled", default.digest),
         reader.count("tools.discoveryThreshold", default.discovery_threshold),
         read_limits(reader.number),
+        reader.number("files.indexLimit", default.index_limit, 100, 1_000_000),
     )
 
 

@@ -237,7 +237,7 @@ class Workspace:
     @cached_property
     def trees(self) -> Trees:
         """The lists of the roots' files, kept up to date."""
-        return Trees(self.roots, self.ignore, self.private)
+        return Trees(self.roots, self.ignore, self.private, self.reading.index_limit)
 
 
 class Tool(ABC):

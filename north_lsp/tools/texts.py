@@ -66,10 +66,14 @@ async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str)
     """The error for a file that does not exist, with similar paths that do; `otherwise` is the hint without any."""
     missing = resolved.path.relative_to(resolved.root).as_posix()
     tree = workspace.trees.tree(resolved.root)
-    found = await _suggested(resolved, workspace)
-    paths = found.paths or tuple(await on_thread(lambda: tree.fuzzy().find(missing, 5)))
+    paths, limited = (await _suggested(resolved, workspace)).paths, ""
+    if not paths:
+        unsaved = await workspace.unsaved_texts()
+        index = await on_thread(lambda: tree.fuzzy(tuple(unsaved)))
+        paths = tuple(await on_thread(index.find, missing, 5))
+        limited = " (index limited)" if index.limited else ""
     similar = [workspace.roots.spell(resolved.root, path) for path in paths]
-    hint = f"similar: {', '.join(similar)}" if similar else otherwise
+    hint = f"similar{limited}: {', '.join(similar)}" if similar else f"{otherwise}{limited}"
     return ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
 
 

@@ -10,7 +10,8 @@ _SEPARATORS = str.maketrans("", "", "_-. /")
 
 @dataclass(frozen=True)
 class FuzzyIndex:
-    """Paths prepared for many queries: spelled without regard to case, and names alone."""
+    """Paths prepared for many queries: spelled without regard to case, and names alone. `limited` says that there are
+    more files than these."""
 
     paths: tuple[str, ...]
     folders: frozenset[str]
@@ -18,14 +19,15 @@ class FuzzyIndex:
     _names: tuple[str, ...]
     _plain: tuple[str, ...]
     _masks: tuple[int, ...]
+    limited: bool = False
 
     @classmethod
-    def of(cls, files: Sequence[str], folders: Sequence[str] = ()) -> Self:
+    def of(cls, files: Sequence[str], folders: Sequence[str] = (), *, limited: bool = False) -> Self:
         paths = (*files, *folders)
         folded = tuple(path.casefold() for path in paths)
         names = tuple(path.rsplit("/", 1)[-1] for path in folded)
         plain = tuple(name.translate(_SEPARATORS) for name in names)
-        return cls(paths, frozenset(folders), folded, names, plain, tuple(map(_mask, folded)))
+        return cls(paths, frozenset(folders), folded, names, plain, tuple(map(_mask, folded)), limited)
 
     def find(self, query: str, limit: int = 10) -> list[str]:
         """The best paths: an exact name before a prefix, before a part, before letters in order; shorter ones first."""

@@ -5,8 +5,9 @@ import stat
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from pathlib import Path
 
 from north_lsp.workspace.fuzzy import FuzzyIndex
@@ -49,10 +50,11 @@ class _Folder:
 
 
 class FileTree:
-    """The list of one root. Threads may share it."""
+    """The list of one root. Threads may share it. At most `index_limit` files are found by a few letters."""
 
-    def __init__(self, rules: IgnoreRules) -> None:
+    def __init__(self, rules: IgnoreRules, index_limit: int | None = None) -> None:
         self.rules = rules
+        self._index_limit = index_limit
         self._lock = threading.Lock()
         self._folders: dict[str, _Folder] = {}
         self._watched: dict[Path, Signature | None] = {}
@@ -63,14 +65,25 @@ class FileTree:
         self._closed: frozenset[str] = frozenset()
         self._may_close = False
 
-    def fuzzy(self) -> FuzzyIndex:
-        """The files and folders that there are now, to be found by a few letters."""
+    def fuzzy(self, unsaved: Collection[Path] = ()) -> FuzzyIndex:
+        """The files and folders that there are now, to be found by a few letters. Where there are too many, those that
+        are open (`unsaved`) and those that were changed last."""
         if self._fuzzy is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS:
             return self._fuzzy[1]  # someone is typing
         listing = self.listing()
         if self._fuzzy is None or self._fuzzy[0] is not listing:
-            self._fuzzy = (listing, FuzzyIndex.of(listing.files, listing.folders))
+            self._fuzzy = (listing, self._indexed(listing, unsaved))
         return self._fuzzy[1]
+
+    def _indexed(self, listing: Listing, unsaved: Collection[Path]) -> FuzzyIndex:
+        most = self._index_limit
+        if most is None or len(listing.files) <= most:
+            return FuzzyIndex.of(listing.files, listing.folders)
+        root = self.rules.root
+        opened = {path.relative_to(root).as_posix() for path in unsaved if path.is_relative_to(root)}
+        latest = nsmallest(most, listing.files, key=lambda file: (file not in opened, -_changed_at(f"{root}/{file}")))
+        folders = {folder for file in latest for folder in _folders_around(file)}
+        return FuzzyIndex.of(sorted(latest), sorted(folders), limited=True)
 
     def unknown(self, fact: str, files: Iterable[str], size_limit: int) -> list[str]:
         """The files of which `learn` was not told a fact, or that have changed since, or are larger than this."""
@@ -271,6 +284,7 @@ class Trees:
     roots: Roots
     rules: Mapping[Path, IgnoreRules]
     private: tuple[Path, ...] = ()
+    index_limit: int | None = None
     _trees: dict[Path, FileTree] = field(default_factory=dict)
 
     @classmethod
@@ -278,7 +292,7 @@ class Trees:
         return cls(roots, {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}, private)
 
     def tree(self, root: Path) -> FileTree:
-        return self._trees.setdefault(root, FileTree(self.rules[root]))
+        return self._trees.setdefault(root, FileTree(self.rules[root], self.index_limit))
 
     def outermost(self) -> Iterator[tuple[Path, Listing]]:
         """The roots and what is in them, main root first; what lies in an earlier root as well comes once."""
@@ -356,6 +370,18 @@ def _without(listing: Listing, folders: Sequence[str]) -> Listing:
             *(tuple(path for path in paths if path != folder and not path.startswith(prefix)) for paths in kinds)
         )
     return listing
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _folders_around(file: str) -> Iterator[str]:
+    while (file := file.rpartition("/")[0]) != "":
+        yield file
 
 
 def _is_file(path: Path) -> bool:

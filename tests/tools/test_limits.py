@@ -1,5 +1,6 @@
 """One table of limits for all tools, and the folders outside that may be read."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,9 +25,9 @@ def store(tmp_path: Path, text: str) -> Locations:
 
 def test_settings_of_reading(tmp_path: Path) -> None:
     text = """{"files.extraReadRoots": ["~/x"], "digest": {"enabled": false}, "tools.discoveryThreshold": 0,
-        "limits": {"readLines": 100, "artifactsMb": 7}}"""
+        "files.indexLimit": 200, "limits": {"readLines": 100, "artifactsMb": 7}}"""
     found = load_settings(store(tmp_path, text)).reading
-    assert found == ReadSettings(("~/x",), False, 0, Limits(read_lines=100, artifacts_mb=7))
+    assert found == ReadSettings(("~/x",), False, 0, Limits(read_lines=100, artifacts_mb=7), 200)
 
 
 @pytest.mark.parametrize("value", ["0", "19", "5001", "true", '"500"'])
@@ -42,6 +43,26 @@ def test_every_limit_can_be_set_to_its_bounds() -> None:
         assert getattr(lows, name) <= default <= getattr(highs, name)
         assert key_of(name).startswith("limits.")
     assert key_of("read_lines") == "limits.readLines"
+
+
+async def test_a_limited_index_has_what_is_open_and_what_changed_last(desk: Desk) -> None:
+    desk.write({"new/latest_one.txt": "x", **{f"old/file_{at:03}.txt": "x" for at in range(120)}})
+    for at in range(120):
+        os.utime(desk.root / f"old/file_{at:03}.txt", (at, at))
+    desk.unsaved[desk.root / "old/file_000.txt"] = "x"
+    desk.workspace = replace(desk.workspace, reading=replace(desk.workspace.reading, index_limit=100))
+    for missing, expected in (
+        ("ltsone", ["new/latest_one.txt"]),
+        ("fl000", ["old/file_000.txt"]),
+        ("fl119", ["old/file_119.txt"]),
+        ("fl021", []),
+        ("nw", ["new", "new/latest_one.txt"]),
+    ):
+        error = await desk.error("read_file", path=missing)
+        assert error.details["similar"] == expected
+        assert "(index limited)" in str(error.hint)
+    desk.workspace = replace(desk.workspace, reading=replace(desk.workspace.reading, index_limit=121))
+    assert "limited" not in str((await desk.error("read_file", path="fl021")).hint)
 
 
 async def test_every_tool_keeps_to_the_limits_and_says_so(desk: Desk) -> None:
