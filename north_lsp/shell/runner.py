@@ -235,7 +235,9 @@ class CommandRunner:
                     failed = error
                 tasks.cancel_scope.cancel()
         except BaseException:
-            # The turn is being cancelled: its answer must not wait for a grace period.
+            # The turn is being cancelled: its answer must not wait for a grace period. The next command must, also one
+            # that comes before the stopping has begun.
+            self._stopping.add(live.bash)
             self._background.start_soon(self._clean_up, place, live, before, mark)
             sink.finish()
             raise
@@ -456,7 +458,6 @@ class CommandRunner:
         self._carried = {name: value for name, value in changed.items() if not changes_meaning(name)}
 
     async def _clean_up(self, place: Place, live: _Live, before: set[int], mark: str) -> None:
-        self._stopping.add(live.bash)
         try:
             with anyio.CancelScope(shield=True):
                 code = await live.bash.stop(before)

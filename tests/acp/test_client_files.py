@@ -40,7 +40,7 @@ async def read_with(answer_to: Answers, *, reads: bool = True, seconds: float = 
         tasks.start_soon(peer.serve, [])
         tasks.start_soon(act)
         files = ClientFiles(peer, "s1", Client(reads_files=reads), seconds)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             found.append(await files.read_unsaved(PATH))
             await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()

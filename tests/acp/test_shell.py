@@ -236,7 +236,7 @@ async def test_the_user_s_own_command_can_be_cancelled(world: World, server: Mod
     async with session(world, "deny") as (client, _, id):
         blocks = [{"type": "text", "text": "!sh -c 'echo $$ > pid; exec sleep 60'"}]
         running = await client.start_request("session/prompt", {"sessionId": id, "prompt": blocks})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (world.project / "pid").exists():
                 await asyncio.sleep(0.01)
         await client.notify("session/cancel", {"sessionId": id})

@@ -1,7 +1,6 @@
 """What a cancelled turn does not wait for: a thread that hangs."""
 
 import threading
-import time
 from typing import Any, Literal
 
 import anyio
@@ -54,15 +53,14 @@ async def test_a_cancelled_turn_leaves_a_tool_that_hangs_behind(
         prompt = {"prompt": [{"type": "text", "text": "Look"}], **session}
         asked = await client.start_request("session/prompt", prompt)
         await anyio.to_thread.run_sync(stuck.begun.wait, 10)
-        began = time.monotonic()
         await client.notify("session/cancel", session)
         assert (await client.answer(asked))["stopReason"] == "cancelled"
-        assert time.monotonic() - began < 2
+        assert not stuck.go_on.is_set()
         # Its place is not taken, and what it says later is heard by nobody.
         server.script(answer(say("Here I am.")))
         assert (await client.request("session/prompt", prompt))["stopReason"] == "end_turn"
         stuck.go_on.set()
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             while "ended late" not in log.read_text():
                 await anyio.sleep(0.01)
         assert "too late" not in str(client.updates)

@@ -235,7 +235,7 @@ async def test_previews_have_a_rate_and_end_with_the_edit() -> None:
         broken = _Edit()
         broken.failing = True
         previews.note(broken)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             while not failures:
                 await anyio.lowlevel.checkpoint()
         await previews.stop()

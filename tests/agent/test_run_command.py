@@ -61,8 +61,12 @@ class Playing(MemoryEditor):
     shown: list[Event] = field(default_factory=list)
     terminal: FakeTerminal | None = None
 
+    when_clocked: Path | None = None
+
     async def show(self, event: Event) -> None:
         self.shown.append(event)
+        if self.when_clocked is not None and isinstance(event, CallRunning) and " of at most " in (event.output or ""):
+            self.when_clocked.touch()
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         self.reviews.append(review)
@@ -296,7 +300,8 @@ async def test_own_rules_of_the_interceptor_come_first_and_others_can_be_switche
 
 async def test_progress_tells_the_time(tmp_path: Path) -> None:
     async with shell(tmp_path) as one:
-        await one.call(command="echo here; sleep 1.3", timeout=30)
+        one.editor.when_clocked = one.world.root / "go"
+        await one.call(command="echo here; until [ -e go ]; do sleep 0.02; done", timeout=30)
         texts = [event.output or "" for event in one.editor.shown if isinstance(event, CallRunning)]
         assert any(re.fullmatch(r"here\n\[\d+ s of at most 30 s\]", text) for text in texts), texts
 

@@ -73,8 +73,11 @@ class Base:
 
     async def wait(self, wanted: Callable[[Any], bool]) -> None:
         """Until something that the server sent fits."""
-        async with asyncio.timeout(20), self._news:
-            await self._news.wait_for(lambda: any(wanted(what) for what in self._seen))
+        try:
+            async with asyncio.timeout(30), self._news:
+                await self._news.wait_for(lambda: any(wanted(what) for what in self._seen))
+        except TimeoutError:
+            raise AssertionError(f"not seen in 30 s; what was: {self._seen}") from None
 
     async def asked(self) -> None:
         await self.wait(lambda what: isinstance(what, Question))
@@ -378,10 +381,10 @@ async def plain_editor(world: World, *, start: bool = True) -> AsyncIterator[Pla
 
 async def _stop(editor: LspEditor) -> None:
     if not editor.killed:
-        await asyncio.wait_for(editor.client.shutdown_session(), 10)
-        await asyncio.wait_for(editor.client.stop(), 10)
+        await asyncio.wait_for(editor.client.shutdown_session(), 30)
+        await asyncio.wait_for(editor.client.stop(), 30)
         return
     for future in editor.client.protocol._request_futures.values():  # a question that nobody answers any more
         future.cancel()
     editor.client.protocol._request_futures.clear()
-    await asyncio.wait_for(editor.client.stop(), 10)
+    await asyncio.wait_for(editor.client.stop(), 30)

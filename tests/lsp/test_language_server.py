@@ -83,7 +83,7 @@ class Raw:
 
     async def find(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
         """The first message that fits, past or to come; None at the end of the stream."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 for frame in self._frames:
                     if wanted(frame):
@@ -125,7 +125,7 @@ def raw(process: asyncio.subprocess.Process) -> Raw:
 
 
 async def finish(process: asyncio.subprocess.Process) -> int:
-    code = await asyncio.wait_for(process.wait(), 10)
+    code = await asyncio.wait_for(process.wait(), 30)
     process._transport.close()  # type: ignore[attr-defined]  # the process object has no public way to close its pipes
     return code
 
@@ -217,7 +217,7 @@ async def test_a_question_is_asked_as_a_message(world: World, server: ModelServe
         seen.add(asked["id"])
         assert "$0.30 are spent for this conversation" in asked["params"]["message"]
         titles = [action["title"] for action in asked["params"]["actions"]]
-        assert titles == ["Go on with this turn", "Raise the limit to $0.60 for this conversation", "Stop here"]
+        assert titles == ["Stop here", "Go on with this turn", "Raise the limit to $0.60 for this conversation"]
         await client.send(id=asked["id"], result=result)
         return str((await client.answer(id))["result"]["text"])
 
@@ -262,7 +262,7 @@ async def test_a_closed_output_ends_it(offline: World) -> None:
 async def listening(world: World, **environ: str) -> tuple[asyncio.subprocess.Process, int, str]:
     process = await start(world, "--tcp", "127.0.0.1:0", **environ)
     assert process.stderr is not None
-    words = (await asyncio.wait_for(process.stderr.readline(), 10)).decode().split()
+    words = (await asyncio.wait_for(process.stderr.readline(), 30)).decode().split()
     return process, int(words[3].rpartition(":")[2]), words[-1]
 
 

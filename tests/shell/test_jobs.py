@@ -24,7 +24,7 @@ async def runner(folder: Path) -> AsyncIterator[CommandRunner]:
     async with anyio.create_task_group() as background:
         made = CommandRunner(command_environment(os.environ, frozenset()), background, folder)
         yield made
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             await made.end_all(0.1)
         background.cancel_scope.cancel()
 
@@ -35,7 +35,7 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def ended(job: Job) -> Job:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         await job.ended.wait()
     return job
 
@@ -114,7 +114,7 @@ async def test_a_killed_job_leaves_no_process(tmp_path: Path, command: str) -> N
         job = await shell.jobs.begin(command, "session", tmp_path)
         pid = int(shell.jobs.output(job, 1))
         assert job.running
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             await shell.jobs.kill(job)
             await shell.jobs.kill(job)
         assert not job.running
@@ -131,7 +131,7 @@ async def test_jobs_end_with_the_session_and_only_eight_run(tmp_path: Path) -> N
             shell.jobs.find("99")
         assert "8 (running" in str(error.value.hint)
         pids = [job.pid for job in jobs]
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             await shell.end_all(0.1)
         assert all(is_gone(pid) for pid in pids)
 

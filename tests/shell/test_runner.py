@@ -2,16 +2,17 @@
 
 import os
 import signal
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from north_lsp.errors import ToolError
+from north_lsp.shell import tree
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
 from north_lsp.shell.runner import CommandRunner, Place, Ran
 from north_lsp.shell.tree import MARK, children_of, find_tree, is_asleep
@@ -24,7 +25,7 @@ async def runner(folder: Path, environ: Mapping[str, str] = os.environ) -> Async
         try:
             yield runner
         finally:
-            with anyio.CancelScope(shield=True), anyio.fail_after(10):
+            with anyio.CancelScope(shield=True), anyio.fail_after(30):
                 await runner.end_all(0.2)
             background.cancel_scope.cancel()
 
@@ -56,7 +57,7 @@ def at_work_in(folder: Path) -> set[int]:
 
 
 async def gone(pid: int) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         while not is_gone(pid):
             await anyio.sleep(0.01)
 
@@ -169,13 +170,13 @@ HOSTILE: list[tuple[str, int | None, str | None]] = [
 @pytest.mark.parametrize(("command", "code", "text"), HOSTILE, ids=[case[0][:40] for case in HOSTILE])
 async def test_the_shell_is_usable_after(tmp_path: Path, command: str, code: int | None, text: str | None) -> None:
     async with runner(tmp_path) as shell:
-        with anyio.fail_after(15):
-            ran = await run(shell, command, seconds=0.3 if code is None else 5)
+        with anyio.fail_after(30):
+            ran = await run(shell, command, seconds=0.3 if code is None else 20)
             assert code is None or ran.exit_code == code
             assert text is None or ran.output.text == text
-            after = await run(shell, "echo alive; false", seconds=2)
+            after = await run(shell, "echo alive; false", seconds=20)
             if after.shell_ended:
-                after = await run(shell, "echo alive; false", seconds=2)
+                after = await run(shell, "echo alive; false", seconds=20)
         assert after.output.text == "alive\n"
         assert after.exit_code == 1
 
@@ -356,9 +357,8 @@ def test_variables_of_effect() -> None:
 )
 async def test_the_time_limit_ends_the_command_and_keeps_its_output(tmp_path: Path, command: str) -> None:
     async with runner(tmp_path) as shell:
-        before = time.monotonic()
-        ran = await run(shell, command, seconds=0.4)
-        assert time.monotonic() - before < 3.5
+        with anyio.fail_after(30):
+            ran = await run(shell, command, seconds=0.4)
         assert ran.timed_out
         assert ran.output.text.startswith("begun\n")
         assert ran.left_running == ()
@@ -395,7 +395,7 @@ async def test_the_time_limit_keeps_the_shell_where_it_can(tmp_path: Path) -> No
         "time.sleep(60)'",
     ],
 )
-async def test_a_cancelled_command_answers_at_once_and_leaves_no_process(tmp_path: Path, command: str) -> None:
+async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, command: str) -> None:
     pids: list[int] = []
     async with runner(tmp_path) as shell:
         started = anyio.Event()
@@ -408,20 +408,40 @@ async def test_a_cancelled_command_answers_at_once_and_leaves_no_process(tmp_pat
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(partial(shell.run, command, None, 60, on_output))
-            with anyio.fail_after(5):
+            with anyio.fail_after(30):
                 await started.wait()
-            before = time.monotonic()
             tasks.cancel_scope.cancel()
-        assert time.monotonic() - before < 1.0
         ran = await run(shell, "echo again; echo $$")
         again, now = ran.output.text.split()
         assert again == "again"
         assert now == own or command.startswith("exec")
         if pids[0] != int(own):
             await gone(pids[0])
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             while at_work_in(tmp_path) != {int(now)}:
                 await anyio.sleep(0.01)
+
+
+async def test_a_cancel_answers_before_what_it_stops_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = anyio.Event()
+
+    async def end_tree(*given: Any) -> None:
+        await may_end.wait()
+        await tree.end_tree(*given)
+
+    monkeypatch.setattr("north_lsp.shell.runner.end_tree", end_tree)
+    async with runner(tmp_path) as shell:
+        started = anyio.Event()
+
+        async def on_output(text: str) -> None:
+            started.set()
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(shell.run, "trap '' INT TERM; echo begun; sleep 60", None, 60, on_output))
+                await started.wait()
+                tasks.cancel_scope.cancel()
+        may_end.set()
 
 
 async def test_a_cancel_leaves_what_earlier_commands_put_aside(tmp_path: Path) -> None:
@@ -488,7 +508,7 @@ async def test_a_growing_tree_of_processes_is_ended(tmp_path: Path) -> None:
     async with runner(tmp_path) as shell:
         ran = await run(shell, script, seconds=0.5)
         assert ran.timed_out
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             assert (await run(shell, "echo over")).output.text == "over\n"
 
 
@@ -531,7 +551,7 @@ async def test_a_process_is_asleep_while_it_waits_and_not_while_it_works() -> No
         await anyio.open_process(["bash", "-c", command]) for command in ("read x", "while :; do :; done")
     ]
     try:
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             while not is_asleep(sleeping.pid) or is_asleep(working.pid):
                 await anyio.sleep(0.01)
     finally:

