@@ -18,7 +18,7 @@ async def test_every_commit_of_a_history_can_be_made_with_the_tools() -> None:
         directory = Path(folder, "history.git")
         make_history(directory, 305, 11)
         assert len(commits_of(directory)) == 305
-    done = await replay(directory, Path(folder, "world"), 5)
+        done = await replay(directory, Path(folder, "world"), 5)
     assert done.differing == []
     assert done.commits == 304
     assert done.files > 500
