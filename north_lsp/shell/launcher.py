@@ -17,8 +17,10 @@ import sys
 import termios
 from typing import Any
 
-TTY_FD = 61
-CONTROL_FD = 62
+# Above 63: bash takes the pipes of a coprocess from there downwards, and closes them when it is told to, whatever stands
+# at these numbers by then.
+TTY_FD = 71
+CONTROL_FD = 72
 
 _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 22, 24, 38, 36
 _NEW_MOUNTS, _NEW_USER, _NEW_IPC, _NEW_NET = 0x00020000, 0x10000000, 0x08000000, 0x40000000

@@ -191,7 +191,7 @@ async def test_where_no_shell_can_be_kept_each_command_has_one_of_its_own(tmp_pa
         assert "stubborn-bash ended as it started" in ran.alone
         assert not ran.shell_ended
         assert ran.lost is None
-        ran = await run(shell, "sh -c 'cd /; echo x > /dev/fd/61'", place="clean")
+        ran = await run(shell, "sh -c 'cd /; echo x > /dev/fd/71'", place="clean")
         assert ran.exit_code != 0
         assert ran.cwd == tmp_path
         assert shell.state(tmp_path).changes == ()

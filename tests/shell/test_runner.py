@@ -14,6 +14,7 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.shell import tree
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
+from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.runner import CommandRunner, Place, Ran
 from north_lsp.shell.tree import MARK, children_of, find_tree, is_asleep
 
@@ -85,8 +86,8 @@ HOSTILE: list[tuple[str, int | None, str | None]] = [
     ("exec >&- 2>&-; exit 4", 4, ""),
     ("exec 0<&-; exec 1>&-; exec 2>&-", 0, ""),
     ("exec >/dev/null 2>&1; echo lost", 0, ""),
-    ("exec 61>&-; exec 62>&-; echo closed", 0, "closed\n"),
-    ("echo x >&62; echo y >&61; true", 0, None),
+    ("exec 71>&-; exec 72>&-; echo closed", 0, "closed\n"),
+    ("echo x >&72; echo y >&71; true", 0, None),
     ("for f in /proc/$$/fd/*; do n=${f##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done 2>/dev/null; echo", None, None),
     ("printf 'no end'", 0, "no end"),
     ("set -e; false; echo never", 1, ""),
@@ -420,6 +421,17 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, command: st
         with anyio.fail_after(30):
             while at_work_in(tmp_path) != {int(now)}:
                 await anyio.sleep(0.01)
+
+
+async def test_pipes_of_a_coprocess_are_none_of_the_shell_s_own(tmp_path: Path) -> None:
+    async with runner(tmp_path) as shell:
+        for _ in range(2):
+            begun = await run(shell, "coproc cat; disown -a; echo ${COPROC[@]}")
+            pipes = [int(word) for word in begun.output.text.split("\n")[-2].split()]
+            assert max(pipes) < min(TTY_FD, CONTROL_FD)  # the shell's own were closed meanwhile, and are put back
+            ended = await run(shell, "kill $COPROC_PID; while kill -0 $COPROC_PID 2>/dev/null; do :; done; true")
+            assert (ended.exit_code, ended.timed_out) == (0, False)
+            assert (await run(shell, "echo on")).output.text == "on\n"
 
 
 async def test_a_cancel_answers_before_what_it_stops_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
