@@ -17,8 +17,7 @@ import sys
 import termios
 from typing import Any
 
-# Above 63: bash takes the pipes of a coprocess from there downwards, and closes them when it is told to, whatever stands
-# at these numbers by then.
+# Above 63: bash takes the pipes of a coprocess from there downwards, and closes them later, whatever stands there then.
 TTY_FD = 71
 CONTROL_FD = 72
 
