@@ -1,6 +1,5 @@
 """What models get wrong when they repeat a text that they have read: tried one by one against the file. Pure."""
 
-import html
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -59,6 +58,8 @@ def _mended(needle: str) -> Iterator[tuple[str, str]]:
     if _ESCAPE.search(needle):
         plain = _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), needle)
         yield 'the text is escaped once too often (`\\n`, `\\t`, `\\"` as two characters)', plain
+    import html  # its tables are large, and only a text that does not fit needs them
+
     if "&" in needle:
         yield "the text has HTML entities where the file has the characters themselves", html.unescape(needle)
     if any(ord(character) < 128 and character in "<>&\"'" for character in needle):
