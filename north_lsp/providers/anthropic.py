@@ -39,6 +39,7 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.values import as_object
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
 _STOP_REASONS: dict[str, StopReason] = {
@@ -300,16 +301,16 @@ class _Answer:
         at = self._offset + (index if isinstance(index, int) else 0)
         match data.get("type") or name:
             case "message_start":
-                self._count(_object(_object(data.get("message")).get("usage")))
+                self._count(as_object(as_object(data.get("message")).get("usage")))
             case "message_delta":
-                self._count(_object(data.get("usage")))
-                self._stop = _object(data.get("delta")).get("stop_reason") or self._stop
+                self._count(as_object(data.get("usage")))
+                self._stop = as_object(data.get("delta")).get("stop_reason") or self._stop
             case "message_stop":
                 self.ended = True
             case "content_block_start":
-                return self._start(at, _object(data.get("content_block")))
+                return self._start(at, as_object(data.get("content_block")))
             case "content_block_delta":
-                return self._delta(at, _object(data.get("delta")))
+                return self._delta(at, as_object(data.get("delta")))
             case "content_block_stop":
                 return self._end(at)
             case "error":
@@ -338,7 +339,7 @@ class _Answer:
                 self._json[index] = []
                 self._open.add(index)
                 started: list[StreamEvent] = [CallStart(index, id, name)]
-                if whole := _object(block.get("input")):  # servers that do not stream arguments
+                if whole := as_object(block.get("input")):  # servers that do not stream arguments
                     return started + self._arguments(index, json_text.arguments_text(whole))
                 return started
             case _:
@@ -394,10 +395,6 @@ class _Answer:
             before.cache_read + now.cache_read,
             before.cache_write + now.cache_write,
         )
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(values: Mapping[str, object], key: str) -> str:

@@ -6,10 +6,9 @@ a JSON object.
 """
 
 import json
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from itertools import count
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -18,7 +17,6 @@ import httpx2
 from north_lsp.providers import wire
 from north_lsp.providers.base import (
     AssistantMessage,
-    Block,
     BlockEnd,
     CallDelta,
     CallStart,
@@ -28,9 +26,7 @@ from north_lsp.providers.base import (
     StopReason,
     StreamEvent,
     Text,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     Timeouts,
     ToolCall,
     ToolResult,
@@ -38,7 +34,9 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.growing import GrowingAnswer
 from north_lsp.providers.json_text import arguments_text
+from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
 _REASONS: dict[str, StopReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
@@ -82,7 +80,7 @@ class GoogleProvider:
         self._http = http or httpx2.AsyncClient(timeout=limits)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(_used_ids(request))
+        answer = _Answer(request)
         model = self._wire_id or request.model
         post = partial(self._post, model, request_body(request, model, self._reasons) | self._extra)
         try:
@@ -123,8 +121,8 @@ class GoogleProvider:
 
 def _with_delay(headers: Mapping[str, str], body: object) -> Mapping[str, str]:
     """The headers, with the wait that the vendor asks for in the body: `"retryDelay": "34.07s"`."""
-    for row in _list(_object(_object(body).get("error")).get("details")):
-        delay = _object(row).get("retryDelay")
+    for row in as_list(as_object(as_object(body).get("error")).get("details")):
+        delay = as_object(row).get("retryDelay")
         if isinstance(delay, str) and delay.endswith("s") and "retry-after" not in headers:
             return {**headers, "retry-after": delay.removesuffix("s")}
     return headers
@@ -222,33 +220,19 @@ def _signed(kind: Literal["call", "text"], value: str) -> str:
 def _read_signature(signature: str | None) -> tuple[str, str]:
     """Empty for the signature of another API."""
     try:
-        stored = _object(json.loads(signature or ""))
+        stored = as_object(json.loads(signature or ""))
     except ValueError:
         return "", ""
-    return _string(stored.get("google")), _string(stored.get("signature"))
-
-
-def _used_ids(request: ModelRequest) -> set[str]:
-    answers: Iterable[AssistantMessage] = (one for one in request.messages if isinstance(one, AssistantMessage))
-    return {call.id for answer in answers for call in answer.calls}
+    return as_text(stored.get("google")), as_text(stored.get("signature"))
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 
 
-class _Answer:
-    """The message so far, always equal to what has been emitted. `used` are ids of earlier calls."""
-
-    def __init__(self, used: set[str]) -> None:
-        self.ended = False
-        self._used = set(used)
-        self._blocks: list[Block] = []
-        self._open: int | None = None
+class _Answer(GrowingAnswer):
+    def __init__(self, request: ModelRequest) -> None:
+        super().__init__(request)
         self._reason: str | None = None
-        self._usage = Usage()
-
-    def partial(self, reason: Literal["error"]) -> AssistantMessage:
-        return AssistantMessage(tuple(self._blocks), reason, self._usage)
 
     def take_done(self) -> None:
         """Some servers that speak this API end as others do."""
@@ -266,25 +250,25 @@ class _Answer:
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
         if data.get("error") or name == "error":
             raise StreamError(data)
-        self._count(_object(data.get("usageMetadata")))
+        self._count(as_object(data.get("usageMetadata")))
         events: list[StreamEvent] = []
-        candidates = _list(data.get("candidates"))
-        candidate = _object(candidates[0]) if candidates else {}
-        for part in _list(_object(candidate.get("content")).get("parts")):
-            events += self._part(_object(part))
-        reason = _string(candidate.get("finishReason"))
+        candidates = as_list(data.get("candidates"))
+        candidate = as_object(candidates[0]) if candidates else {}
+        for part in as_list(as_object(candidate.get("content")).get("parts")):
+            events += self._part(as_object(part))
+        reason = as_text(candidate.get("finishReason"))
         if reason in _UNREADABLE_CALLS:
-            said = _string(candidate.get("finishMessage")) or f"the model made a call that cannot be read ({reason})"
+            said = as_text(candidate.get("finishMessage")) or f"the model made a call that cannot be read ({reason})"
             raise StreamError({"error": {"code": "server_error", "message": said}})
-        if _object(data.get("promptFeedback")).get("blockReason"):
+        if as_object(data.get("promptFeedback")).get("blockReason"):
             reason = "PROHIBITED_CONTENT"
         self._reason = reason or self._reason
         return events
 
     def _part(self, part: dict[str, Any]) -> list[StreamEvent]:
-        signature, text = _string(part.get("thoughtSignature")), _string(part.get("text"))
+        signature, text = as_text(part.get("thoughtSignature")), as_text(part.get("text"))
         if isinstance(part.get("functionCall"), dict):
-            return self._call(_object(part["functionCall"]), signature)
+            return self._call(as_object(part["functionCall"]), signature)
         events: list[StreamEvent] = []
         if text:
             events += self._think(text) if part.get("thought") is True else self._say(text)
@@ -297,9 +281,9 @@ class _Answer:
         events = self._close()
         if signature:
             events += self._sign("call", signature)
-        index, name = len(self._blocks), _string(function.get("name"))
-        arguments = _object(function.get("args"))
-        call = ToolCall(self._new_id(_string(function.get("id"))), name, arguments)
+        index, name = len(self._blocks), as_text(function.get("name"))
+        arguments = as_object(function.get("args"))
+        call = ToolCall(self._new_id(as_text(function.get("id"))), name, arguments)
         self._blocks.append(call)
         started: list[StreamEvent] = [CallStart(index, call.id, name), CallDelta(index, arguments_text(arguments))]
         return [*events, *started, BlockEnd(index, call)]
@@ -309,64 +293,11 @@ class _Answer:
         self._blocks.append(block)
         return [BlockEnd(len(self._blocks) - 1, block)]
 
-    def _say(self, piece: str) -> list[StreamEvent]:
-        events, index = self._block(Text(""))
-        block = self._blocks[index]
-        assert isinstance(block, Text)
-        self._blocks[index] = Text(block.text + piece)
-        return [*events, TextDelta(index, piece)]
-
-    def _think(self, piece: str) -> list[StreamEvent]:
-        events, index = self._block(Thinking(""))
-        block = self._blocks[index]
-        assert isinstance(block, Thinking)
-        self._blocks[index] = Thinking(block.thinking + piece)
-        return [*events, ThinkingDelta(index, piece)]
-
-    def _block(self, empty: Text | Thinking) -> tuple[list[StreamEvent], int]:
-        """The open block of this type; opens one, and closes another."""
-        if self._open is not None and type(self._blocks[self._open]) is type(empty):
-            return [], self._open
-        events = self._close()
-        self._blocks.append(empty)
-        self._open = len(self._blocks) - 1
-        return events, self._open
-
-    def _close(self) -> list[StreamEvent]:
-        if self._open is None:
-            return []
-        index, self._open = self._open, None
-        return [BlockEnd(index, self._blocks[index])]
-
-    def _new_id(self, id: str) -> str:
-        free = id
-        if not free or free in self._used:
-            base = id or "call"
-            free = next(name for number in count(len(self._used)) if (name := f"{base}_{number}") not in self._used)
-        self._used.add(free)
-        return free
-
     def _count(self, usage: dict[str, Any]) -> None:
         """The last report wins. Cached tokens are a part of the prompt's."""
         if not usage:
             return
-        cached = _number(usage.get("cachedContentTokenCount"))
-        prompt = _number(usage.get("promptTokenCount")) + _number(usage.get("toolUsePromptTokenCount"))
-        output = _number(usage.get("candidatesTokenCount")) + _number(usage.get("thoughtsTokenCount"))
+        cached = as_count(usage.get("cachedContentTokenCount"))
+        prompt = as_count(usage.get("promptTokenCount")) + as_count(usage.get("toolUsePromptTokenCount"))
+        output = as_count(usage.get("candidatesTokenCount")) + as_count(usage.get("thoughtsTokenCount"))
         self._usage = Usage(max(prompt - cached, 0), output, cached)
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int:
-    return max(value, 0) if isinstance(value, int) else 0

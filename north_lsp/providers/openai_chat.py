@@ -2,20 +2,18 @@
 is used. Where servers differ in what they accept, `compat.py` says how; what they send is read leniently."""
 
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 
 from north_lsp.providers import wire
 from north_lsp.providers.base import (
     AssistantMessage,
-    Block,
     BlockEnd,
     CallDelta,
     CallStart,
@@ -24,10 +22,7 @@ from north_lsp.providers.base import (
     ModelRequest,
     StopReason,
     StreamEvent,
-    Text,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     Timeouts,
     ToolCall,
     ToolResult,
@@ -36,8 +31,10 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.compat import Compat, advice, compat_for, host_of, without_unsupported
 from north_lsp.providers.failures import Endpoint, describe
+from north_lsp.providers.growing import GrowingAnswer
 from north_lsp.providers.json_text import arguments_text, parse_call
-from north_lsp.providers.openai_client import OpenAiClient, as_count, as_object, as_text
+from north_lsp.providers.openai_client import OpenAiClient
+from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
 _REASONS: dict[str, StopReason] = {
@@ -81,7 +78,7 @@ class ChatProvider:
         self._client = OpenAiClient(secret, base_url, self._timeouts, http)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(_used_ids(request), self._compat.reasoning_content_field)
+        answer = _Answer(request, self._compat.reasoning_content_field)
         for attempt in range(_MAX_FORMS):
             model = self._wire_id or request.model
             body = request_body(request, self._compat, self._address, model, self._reasons) | self._extra
@@ -236,11 +233,6 @@ def _id(id: str, compat: Compat) -> str:
     return short if len(short) <= _MAX_ID else sha256(id.encode()).hexdigest()[:_MAX_ID]
 
 
-def _used_ids(request: ModelRequest) -> set[str]:
-    answers: Iterable[AssistantMessage] = (one for one in request.messages if isinstance(one, AssistantMessage))
-    return {call.id for answer in answers for call in answer.calls}
-
-
 # -- the answer -------------------------------------------------------------------------------------------------------
 
 
@@ -254,24 +246,14 @@ class _Call:
     json: list[str] = field(default_factory=list)
 
 
-class _Answer:
-    """The message so far, always equal to what has been emitted. `used` are ids of earlier calls: some servers give the
-    same ids, or none, in every answer, but a conversation needs each only once."""
-
-    def __init__(self, used: set[str], reasoning_field: str | None) -> None:
-        self.ended = False
-        self._used = set(used)
+class _Answer(GrowingAnswer):
+    def __init__(self, request: ModelRequest, reasoning_field: str | None) -> None:
+        super().__init__(request)
         self._reasoning_fields: Sequence[str] = (reasoning_field,) if reasoning_field else _REASONING_FIELDS
-        self._blocks: list[Block] = []
-        self._open: int | None = None
         self._calls: dict[object, _Call] = {}
         self._last: _Call | None = None
         self._reason: str | None = None
         self._is_done = False
-        self._usage = Usage()
-
-    def partial(self, reason: Literal["error"]) -> AssistantMessage:
-        return AssistantMessage(tuple(self._blocks), reason, self._usage)
 
     def take_done(self) -> None:
         self._is_done = True
@@ -334,39 +316,6 @@ class _Answer:
             return [event for piece in pieces for event in self._think(as_text(as_object(piece).get("text")))]
         return self._say(as_text(part.get("text")))
 
-    def _say(self, piece: str) -> list[StreamEvent]:
-        if not piece:
-            return []
-        events, index = self._block(Text(""))
-        block = self._blocks[index]
-        assert isinstance(block, Text)
-        self._blocks[index] = Text(block.text + piece)
-        return [*events, TextDelta(index, piece)]
-
-    def _think(self, piece: str) -> list[StreamEvent]:
-        if not piece:
-            return []
-        events, index = self._block(Thinking(""))
-        block = self._blocks[index]
-        assert isinstance(block, Thinking)
-        self._blocks[index] = Thinking(block.thinking + piece)
-        return [*events, ThinkingDelta(index, piece)]
-
-    def _block(self, empty: Text | Thinking) -> tuple[list[StreamEvent], int]:
-        """The open block of this type; opens one, and closes another."""
-        if self._open is not None and type(self._blocks[self._open]) is type(empty):
-            return [], self._open
-        events = self._close()
-        self._blocks.append(empty)
-        self._open = len(self._blocks) - 1
-        return events, self._open
-
-    def _close(self) -> list[StreamEvent]:
-        if self._open is None:
-            return []
-        index, self._open = self._open, None
-        return [BlockEnd(index, self._blocks[index])]
-
     def _call(self, piece: dict[str, Any]) -> list[StreamEvent]:
         function = as_object(piece.get("function"))
         call = self._find_call(piece, as_text(function.get("name")))
@@ -407,14 +356,6 @@ class _Answer:
             self._calls[key] = known
         self._last = known
         return known
-
-    def _new_id(self, id: str) -> str:
-        free = id
-        if not free or free in self._used:
-            base = id or "call"
-            free = next(name for number in count(len(self._used)) if (name := f"{base}_{number}") not in self._used)
-        self._used.add(free)
-        return free
 
     def _count(self, usage: dict[str, Any]) -> None:
         """The last report wins. Cached tokens are a part of the prompt's."""

@@ -50,15 +50,3 @@ class OpenAiClient:
 
     async def aclose(self) -> None:
         await self._sdk.close()
-
-
-def as_object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def as_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def as_count(value: object) -> int:
-    return max(value, 0) if isinstance(value, int) else 0

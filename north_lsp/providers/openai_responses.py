@@ -38,7 +38,8 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.json_text import arguments_text, parse_call
-from north_lsp.providers.openai_client import OpenAiClient, as_count, as_object, as_text
+from north_lsp.providers.openai_client import OpenAiClient
+from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
 DEFAULT_ADDRESS = "https://api.openai.com/v1"

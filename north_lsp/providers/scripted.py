@@ -34,6 +34,7 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.providers.json_text import arguments_text
+from north_lsp.providers.values import as_object
 from north_lsp.storage.files import MAX_DATA_BYTES, read_regular
 
 _DELAY_LIMIT_MS = 600_000
@@ -70,7 +71,7 @@ class ScriptedProvider:
                     yield BlockEnd(index, blocks[-1])
                 case {"call": str(name)}:
                     self._calls += 1
-                    call = ToolCall(f"test_{self._calls}", name, _object(part.get("arguments")))
+                    call = ToolCall(f"test_{self._calls}", name, as_object(part.get("arguments")))
                     blocks.append(call)
                     yield CallStart(index, call.id, name)
                     yield CallDelta(index, arguments_text(call.arguments))
@@ -110,10 +111,6 @@ def _read(path: Path) -> Sequence[Sequence[Mapping[str, Any]]]:
     if not isinstance(answers, list) or not answers or not all(isinstance(answer, list) for answer in answers):
         raise ValueError("it has to be a list of answers, each a list of parts")
     return answers
-
-
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _count(value: object) -> int:

@@ -1,0 +1,74 @@
+"""An answer while it arrives, for vendors that number no blocks: text and thinking go on until something else comes."""
+
+from itertools import count
+from typing import Literal
+
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    ModelRequest,
+    StreamEvent,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    Usage,
+)
+
+
+class GrowingAnswer:
+    """The message so far, always equal to what has been emitted. Some servers give calls the same ids, or none, in
+    every answer to a conversation, which needs each only once."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        self.ended = False
+        answers = [one for one in request.messages if isinstance(one, AssistantMessage)]
+        self._used = {call.id for answer in answers for call in answer.calls}
+        self._blocks: list[Block] = []
+        self._open: int | None = None
+        self._usage = Usage()
+
+    def partial(self, reason: Literal["error"]) -> AssistantMessage:
+        return AssistantMessage(tuple(self._blocks), reason, self._usage)
+
+    def _say(self, piece: str) -> list[StreamEvent]:
+        if not piece:
+            return []
+        events, index = self._block(Text(""))
+        block = self._blocks[index]
+        assert isinstance(block, Text)
+        self._blocks[index] = Text(block.text + piece)
+        return [*events, TextDelta(index, piece)]
+
+    def _think(self, piece: str) -> list[StreamEvent]:
+        if not piece:
+            return []
+        events, index = self._block(Thinking(""))
+        block = self._blocks[index]
+        assert isinstance(block, Thinking)
+        self._blocks[index] = Thinking(block.thinking + piece)
+        return [*events, ThinkingDelta(index, piece)]
+
+    def _block(self, empty: Text | Thinking) -> tuple[list[StreamEvent], int]:
+        """The open block of this type; opens one, and closes another."""
+        if self._open is not None and type(self._blocks[self._open]) is type(empty):
+            return [], self._open
+        events = self._close()
+        self._blocks.append(empty)
+        self._open = len(self._blocks) - 1
+        return events, self._open
+
+    def _close(self) -> list[StreamEvent]:
+        if self._open is None:
+            return []
+        index, self._open = self._open, None
+        return [BlockEnd(index, self._blocks[index])]
+
+    def _new_id(self, id: str) -> str:
+        free = id
+        if not free or free in self._used:
+            base = id or "call"
+            free = next(name for number in count(len(self._used)) if (name := f"{base}_{number}") not in self._used)
+        self._used.add(free)
+        return free
