@@ -57,6 +57,13 @@ def titled(text: str, limit: int = 80) -> str:
     return f"{one_line(name, limit - len(count) - len(dash))}{dash}{one_line(count, limit)}"
 
 
+def fenced(text: str, language: str = "") -> str:
+    """A text as a Markdown code block that it cannot end itself."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
 def money(dollars: float) -> str:
     """US dollars, as exactly as the amount deserves."""
     if dollars <= 0:

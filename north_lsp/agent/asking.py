@@ -108,7 +108,7 @@ class Asking:
 
     async def ask(self) -> AssistantMessage:
         """The next answer, stored and shown. Raises ModelFailed."""
-        await self._state.spending.check(self._spent())
+        await self._state.spending.check(self._spent)
         while True:
             await self._follow_choice()
             streamed, end = await self._stream()

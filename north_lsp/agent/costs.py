@@ -40,8 +40,8 @@ class CostKeeper:
                 return
             try:
                 with anyio.CancelScope(shield=True):
-                    self._aside = await anyio.to_thread.run_sync(self._costs.add, spent) or self._aside
-                    self._known = await anyio.to_thread.run_sync(self._costs.read)
+                    aside, self._known = await anyio.to_thread.run_sync(self._costs.add_and_read, spent)
+                self._aside = aside or self._aside
                 self._error = None
             except OSError as error:
                 self._pending = [*spent, *self._pending]  # tried again with the next request

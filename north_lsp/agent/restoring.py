@@ -9,10 +9,12 @@ import anyio.to_thread
 from north_lsp.agent.checkpoints import Checkpoint
 from north_lsp.agent.overview import Totals, totals
 from north_lsp.agent.undoing import Conflicts, FileOutcome, Plan, Undoing
+from north_lsp.display import fenced
 from north_lsp.errors import ToolError
 from north_lsp.workspace.git import run_git
 
 _GIT_SECONDS = 10.0
+_MOST_LINES = 2000
 
 
 class Session(Protocol):
@@ -103,9 +105,22 @@ def points(session: Session) -> str:
 async def differences(session: Session, since: str | None = None) -> str:
     """What the conversation has changed until now, as unified diffs. Raises ToolError NOT_FOUND."""
     rows = await session.undoing.differences(since)
+    diff = "".join(text for _, text in rows)
+    if not diff.strip():
+        return "Nothing differs."
+    shown = _shown(diff)
+    if since is not None:
+        return shown
     sums = totals(session.undoing.all())
-    head = f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n" if since is None and rows else ""
-    return head + "".join(text for _, text in rows)
+    return f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n\n{shown}"
+
+
+def _shown(diff: str) -> str:
+    """At most so much of it as a chat can show."""
+    lines = diff.rstrip("\n").split("\n")
+    left = len(lines) - _MOST_LINES
+    more = f"\n\n{left:,} more lines" if left > 0 else ""
+    return fenced("\n".join(lines[:_MOST_LINES]), "diff") + more
 
 
 def statistics(session: Session) -> str:
@@ -129,4 +144,4 @@ async def differences_from_git(root: Path) -> str:
     found = await anyio.to_thread.run_sync(run_git, ["diff", "--no-color", "HEAD", "--"], root, _GIT_SECONDS)
     if found is None:
         raise ToolError("UNAVAILABLE", "git says nothing of this folder: it is no repository, or it has no commit")
-    return found
+    return _shown(found) if found.strip() else "Nothing differs from the last commit, of the files that git tracks."

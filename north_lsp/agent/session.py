@@ -544,10 +544,6 @@ class Session:
         levels = (as_level(str(one["thinkingLevel"])) for one in entries if one["type"] == "thinking_level_change")
         return next((level for level in levels if level != "off"), None)
 
-    def _cost(self) -> float:
-        usage = usage_of(self._conversation.active_path(), self.model.window)
-        return usage.cost_usd if usage is not None else 0.0
-
     def take_notices(self) -> list[str]:
         """What the user should be told of models and keys, once."""
         told, self._notices = [*self._notices, *self._environment.upkeep.news()], []

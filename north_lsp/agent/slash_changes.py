@@ -1,6 +1,5 @@
 """What the commands about changes ask of a session, in Markdown."""
 
-import re
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from north_lsp.agent.session import Session
-
-_MOST_LINES = 2000
-_BACKTICKS = re.compile(r"`{3,}")
 
 
 class ChangesHost:
@@ -50,11 +46,10 @@ class ChangesHost:
 
     async def differences(self, since: str | None) -> str:
         point = None if since is None else self._point(since)
-        return _fenced(await _told(restoring.differences(self._session, point)), "Nothing differs.")
+        return await _told(restoring.differences(self._session, point))
 
     async def differences_from_git(self) -> str:
-        found = await _told(restoring.differences_from_git(self._session.roots[0]))
-        return _fenced(found, "Nothing differs from the last commit, of the files that git tracks.")
+        return await _told(restoring.differences_from_git(self._session.roots[0]))
 
     def statistics(self) -> str:
         return restoring.statistics(self._session)
@@ -83,15 +78,3 @@ async def _told(what: "Awaitable[str]") -> str:
         return visible(await what)
     except ToolError as error:
         raise CommandError(visible(error.message)) from None
-
-
-def _fenced(diff: str, nothing: str) -> str:
-    """A diff as a block of code that its own text cannot end, and at most so long that a chat can show it."""
-    if not diff.strip():
-        return nothing
-    head, found, rest = diff.partition("\n") if diff.startswith("+") and not diff.startswith("+++") else ("", "", diff)
-    lines = rest.rstrip("\n").split("\n")
-    left = len(lines) - _MOST_LINES
-    fence = "`" * (max((len(mark) for mark in _BACKTICKS.findall(rest)), default=2) + 1)
-    more = f"\n\n{left:,} more lines" if left > 0 else ""
-    return "\n".join([*([head, ""] if found else []), f"{fence}diff", *lines[:_MOST_LINES], fence]) + more

@@ -47,12 +47,12 @@ class Spending:
         for limit in self._limits:
             limit.passed = False
 
-    async def check(self, session_usd: float) -> None:
-        """Before a request. Raises LimitReached."""
+    async def check(self, session_usd: Callable[[], float]) -> None:
+        """Before a request; `session_usd` is only asked where there is a limit. Raises LimitReached."""
         for limit in self._limits:
             if limit.amount <= 0 or limit.passed:
                 continue
-            spent = session_usd if limit.setting == "cost.sessionLimitUsd" else await self.today()
+            spent = session_usd() if limit.setting == "cost.sessionLimitUsd" else await self.today()
             if spent >= limit.amount:
                 await self._ask(limit, spent)
             elif spent >= _NEAR * limit.amount and not limit.warned:

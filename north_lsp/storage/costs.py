@@ -36,6 +36,10 @@ class Costs:
     def add(self, spent: Iterable[Spent], now: datetime | None = None) -> Path | None:
         """Add requests. Returns where a file that could not be read was put aside. Raises OSError, also for a lock that
         stays taken."""
+        return self.add_and_read(spent, now)[0]
+
+    def add_and_read(self, spent: Iterable[Spent], now: datetime | None = None) -> tuple[Path | None, dict[str, Any]]:
+        """As `add`, and the totals that it comes to."""
         day = (now or datetime.now(UTC)).date()
         with short_lock(self._locations, "costs"):
             content, aside = self._read_or_set_aside()
@@ -46,7 +50,7 @@ class Costs:
             content["lastUpdated"] = round(time.time() * 1000)
             private_directory(self._path.parent)
             write_atomic(self._path, json_bytes(content))
-        return aside
+        return aside, content
 
     def reset(self) -> None:
         """Begin anew. Raises OSError."""

@@ -281,14 +281,6 @@ class SettingsReader:
             raise self._error(key, f"{key} has to be a list of texts")
         return tuple(value)
 
-    def dictionary(self, key: str) -> dict[str, str]:
-        value = self._find(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise self._error(key, f"{key} has to be an object of texts")
-        return value
-
     def rows(self, key: str) -> tuple[Mapping[str, object], ...]:
         value = self._find(key)
         if value is None:

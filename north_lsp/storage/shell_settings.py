@@ -43,7 +43,7 @@ class Reader(Protocol):
 
     def flag(self, key: str, default: bool) -> bool: ...
 
-    def dictionary(self, key: str) -> Mapping[str, str]: ...
+    def named_texts(self, key: str) -> Mapping[str, str]: ...
 
     def rows(self, key: str) -> tuple[Mapping[str, object], ...]: ...
 
@@ -56,7 +56,7 @@ def shell_settings(reader: Reader) -> ShellSettings:
         reader.text("shell.path"),
         reader.flag("shell.persistent", default.persistent),
         reader.choice("shell.virtualTerminal", ("on", "off")) != "off",
-        reader.dictionary("shell.env"),
+        reader.named_texts("shell.env"),
         reader.flag("shell.passKeys", default.pass_keys),
         (reader.text("shell.prefix") or "").strip(),
         reader.flag("shell.snapshot", default.snapshot),

@@ -59,14 +59,18 @@ async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = 
     if found.certain is not None:
         meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
-    raise await missing_file(resolved, workspace, "find_files shows what there is")
+    raise await _missing(resolved, workspace, "find_files shows what there is", found)
 
 
 async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str) -> ToolError:
     """The error for a file that does not exist, with similar paths that do; `otherwise` is the hint without any."""
+    return await _missing(resolved, workspace, otherwise, await _suggested(resolved, workspace))
+
+
+async def _missing(resolved: Resolved, workspace: Workspace, otherwise: str, found: Suggestions) -> ToolError:
     missing = resolved.path.relative_to(resolved.root).as_posix()
     tree = workspace.trees.tree(resolved.root)
-    paths, limited = (await _suggested(resolved, workspace)).paths, ""
+    paths, limited = found.paths, ""
     if not paths:
         unsaved = await workspace.unsaved_texts()
         index = await on_thread(lambda: tree.fuzzy(tuple(unsaved)))

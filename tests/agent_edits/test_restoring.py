@@ -1,6 +1,5 @@
 """Undo, redo, named points and differences, as the user is told of them."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from north_lsp.agent.overview import Totals, totals
 from north_lsp.agent.recovery import interrupted_edits
 from north_lsp.agent.undoing import Plan, Undoing
 from north_lsp.errors import ToolError
-from tests.support.edits import World
+from tests.support.edits import World, commit
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
 
@@ -31,11 +30,6 @@ def world(tmp_path: Path) -> World:
     world.write("a.txt", TEXT)
     world.write("b.txt", TEXT)
     return world
-
-
-def commit(root: Path) -> None:
-    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "m"]):
-        subprocess.run(["git", *command], cwd=root, check=True)
 
 
 async def third(world: World, name: str) -> None:

@@ -11,8 +11,7 @@ from north_lsp.agent.undoing import Plan
 from north_lsp.commands.base import CommandError
 from north_lsp.commands.parsing import find_commands
 from north_lsp.commands.registry import Commands
-from tests.agent_edits.test_restoring import commit
-from tests.support.edits import World
+from tests.support.edits import World, commit
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
 

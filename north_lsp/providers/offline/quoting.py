@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from north_lsp.display import fenced
+
 _MAX_HEADER_LINES = 8
 _MAX_NOTE_LINES = 14
 _INLINE_CHARACTERS = 100
@@ -135,8 +137,6 @@ def inline(text: str) -> str:
     return f"{ticks}{gap}{shown}{gap}{ticks}"
 
 
-def fenced(text: str, path: str = "") -> str:
-    """A text as a Markdown code block that it cannot end itself."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{_LANGUAGES.get(PurePosixPath(path).suffix.lstrip('.'), '')}\n{text}\n{fence}"
+def code_block(text: str, path: str = "") -> str:
+    """A text as a Markdown code block, in the language of its file."""
+    return fenced(text, _LANGUAGES.get(PurePosixPath(path).suffix.lstrip("."), ""))

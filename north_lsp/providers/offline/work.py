@@ -12,10 +12,10 @@ from typing import assert_never
 from north_lsp.providers.offline.phrases import phrase
 from north_lsp.providers.offline.quoting import (
     Line,
+    code_block,
     defines,
     definition_pattern,
     definitions,
-    fenced,
     from_text,
     headings,
     inline,
@@ -248,7 +248,7 @@ def _explain(task: Explain, desk: Desk) -> Steps:
     quoted = with_notes(lines, best.line) if defining else lines
     quotation = "\n".join(line.text for line in quoted) or best.text
     opening = phrase("explained" if defining else "explained_nowhere", name=shown, path=best.path, line=best.line)
-    desk.said.append(f"{opening}\n\n{fenced(quotation, best.path)}")
+    desk.said.append(f"{opening}\n\n{code_block(quotation, best.path)}")
     others = [place for place in defining if place != best]
     uses = [place for place in places if place != best and place not in others and _names(place.text, name)]
     desk.said.append(_uses(others, uses))
@@ -308,7 +308,7 @@ def _describe_selection(selected: Attachment, range_: tuple[int, int], desk: Des
     shown = lines[:_SHOWN_SELECTED_LINES]
     parts = [
         phrase(name, first=first, last=last, line=first, path=selected.path, count=len(lines)),
-        fenced("\n".join(line.text for line in shown), selected.path),
+        code_block("\n".join(line.text for line in shown), selected.path),
     ]
     if len(shown) < len(lines):
         parts.append(phrase("selection_shortened", shown=len(shown), count=len(lines)))
@@ -330,7 +330,7 @@ def _read(task: Read, desk: Desk) -> Steps:
     parts = [phrase(counted, path=task.path, count=total)]
     if task.lines is not None:
         shown = lines[:_SHOWN_SELECTED_LINES]
-        parts.append(fenced("\n".join(line.text for line in shown), task.path))
+        parts.append(code_block("\n".join(line.text for line in shown), task.path))
         if len(shown) < len(lines):
             parts.append(phrase("selection_shortened", shown=len(shown), count=len(lines)))
     else:
@@ -478,4 +478,4 @@ def _run(task: Run, desk: Desk) -> Steps:
     else:
         ran = read_ran(reply)
         said = phrase("ran", command=command, ending=ran.ending)
-        desk.done.append(f"{said}\n\n{fenced(ran.tail)}" if ran.tail.strip() else said)
+        desk.done.append(f"{said}\n\n{code_block(ran.tail)}" if ran.tail.strip() else said)
