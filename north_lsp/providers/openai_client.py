@@ -1,13 +1,18 @@
 """The official OpenAI SDK, as both of its APIs use it. Imported only when it is used: the SDK is heavy."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
-import openai
 
 from north_lsp.providers.base import Timeouts
+from north_lsp.providers.lean_import import import_lean
 from north_lsp.providers.wire import Refused, Unreachable
+
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = import_lean("openai")
 
 
 class OpenAiClient:

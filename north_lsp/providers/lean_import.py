@@ -1,0 +1,109 @@
+"""Imports a vendor's SDK without what North does not use of it.
+
+North sends JSON and reads JSON; of the SDKs it uses the clients alone. But their packages of types load a class for
+every shape of every API they know, thousands of modules, which is most of the time and memory that their import takes.
+"""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+
+_IMPORT = re.compile(r"^from (\.+[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))\n?", re.MULTILINE)
+_BESIDE = re.compile(r"\s*(#.*|from __future__ import .*)?\s*")
+
+
+def import_lean(package: str, left_out: Sequence[str] = ()) -> ModuleType:
+    """The package, with the names of its types looked up when they are first asked for. `left_out` names its modules
+    that cannot be used then: who imports one later gets it as ever. An SDK that has changed so much that it does not
+    load in this way is loaded as it is."""
+    if package in sys.modules:
+        return sys.modules[package]
+    try:
+        with _lean(package, [f"{package}.{name}" for name in left_out]):
+            return importlib.import_module(package)
+    except Exception:  # noqa: BLE001 - whatever is wrong with it will be wrong again below
+        for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
+            del sys.modules[name]
+        return importlib.import_module(package)
+
+
+@contextmanager
+def _lean(package: str, left_out: Sequence[str]) -> Iterator[None]:
+    finder = _TypesFinder(f"{package}.types")
+    sys.modules.update({name: _LeftOut(name) for name in left_out})
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in left_out:
+            sys.modules.pop(name, None)
+
+
+class _LeftOut(ModuleType):
+    """Stands for a module while the package is imported: whatever is imported from it cannot be used."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+class _TypesFinder:
+    """Finds the packages of types, and has them loaded by name."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != self._root and not name.startswith(f"{self._root}."):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.submodule_search_locations is None or spec.origin is None:
+            return None
+        loader = _ByName(name, spec.origin)
+        if loader.names is None:
+            return None
+        spec.loader = loader
+        return spec
+
+
+class _ByName(SourceFileLoader):
+    """Loads a package that does nothing but import names from its modules: each when it is asked for. `names` gives the
+    module and the name there; None for a package that does more."""
+
+    def __init__(self, fullname: str, path: str) -> None:
+        super().__init__(fullname, path)
+        self.names = _names(self.get_source(fullname) or "")
+
+    def exec_module(self, module: ModuleType) -> None:
+        names = self.names or {}
+
+        def look_up(name: str) -> object:
+            if name not in names:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            source, there = names[name]
+            if source.strip("."):
+                value = getattr(importlib.import_module(source, module.__name__), there)
+            else:
+                value = importlib.import_module(f"{source}{there}", module.__name__)
+            setattr(module, name, value)
+            return value
+
+        module.__dict__["__getattr__"] = look_up
+
+
+def _names(source: str) -> Mapping[str, tuple[str, str]] | None:
+    names: dict[str, tuple[str, str]] = {}
+    for found in _IMPORT.finditer(source):
+        for part in (found[2] or found[3]).split(","):
+            if words := part.split():
+                names[words[-1]] = (found[1], words[0])
+    rest = _IMPORT.sub("", source)
+    return names if all(_BESIDE.fullmatch(line) for line in rest.splitlines()) else None
