@@ -70,7 +70,7 @@ class TurnSettings:
     nudge_unapplied_code: bool = False
     flush_ms: int = 32
     stream_guard: bool = True
-    queue_default: QueueKind = "followUp"
+    queue_default: QueueKind = "steer"
     steering_mode: DequeueMode = "one-at-a-time"
     follow_up_mode: DequeueMode = "one-at-a-time"
     interrupt_mode: InterruptMode = "immediate"

@@ -16,7 +16,7 @@ async def test_two_hundred_open_requests_and_a_broken_line(world: World, server:
         await client.send_raw(b"{this is no message\n")
         broken = await client.wait(lambda message: message.get("error", {}).get("code") == -32700)
         assert broken["id"] is None
-        assert len((await ask(client, session, "queue/list"))["followUp"]) == 200
+        assert len((await ask(client, session, "queue/list"))["steer"]) == 200
         await client.notify("session/cancel", {"sessionId": session})
         for id in running:
             assert (await client.answer(id))["stopReason"] == "cancelled"

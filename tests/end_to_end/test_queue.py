@@ -47,7 +47,7 @@ async def test_a_prompt_for_the_end_of_the_turn_runs_then(world: World, server: 
     async with conversation(world) as (client, session):
         first = await start(client, session, "first")
         await server.reached("here")
-        waiting = await start(client, session, "with a request")
+        waiting = await start(client, session, "with a request", "followUp")
         added = await ask(client, session, "followUp", prompt=text_blocks("without one"))
         queue = await ask(client, session, "queue/list")
         assert [(row["text"], row["hasRequest"]) for row in queue["followUp"]] == [
@@ -66,7 +66,7 @@ async def test_a_prompt_for_the_end_of_the_turn_runs_then(world: World, server: 
 
 
 async def test_all_prompts_that_wait_may_be_taken_together(world: World, server: ModelServer) -> None:
-    configure(world, **{"queue.followUpMode": "all"})
+    configure(world, **{"queue.followUpMode": "all", "queue.defaultBehavior": "followUp"})
     server.script(answer(Say("One."), Gate("here")), answer(Say("Two.")))
     async with conversation(world) as (client, session):
         requests = [await start(client, session, "first")]
@@ -84,7 +84,7 @@ async def test_a_prompt_may_become_part_of_the_turn_that_runs(world: World, serv
     async with conversation(world) as (client, session):
         first = await start(client, session, "first")
         await server.reached("here")
-        second = await start(client, session, "and that", "steer")
+        second = await start(client, session, "and that")
         assert [row["text"] for row in (await ask(client, session, "queue/list"))["steer"]] == ["and that"]
         server.open("here")
         assert (await client.answer(first))["stopReason"] == "end_turn"
@@ -95,7 +95,7 @@ async def test_a_prompt_may_become_part_of_the_turn_that_runs(world: World, serv
 
 @pytest.mark.parametrize(("mode", "ran"), [("immediate", False), ("wait", True)])
 async def test_words_skip_calls_or_wait_for_them(world: World, server: ModelServer, mode: str, ran: bool) -> None:
-    configure(world, **{"queue.interruptMode": mode, "queue.steeringMode": "all", "queue.defaultBehavior": "steer"})
+    configure(world, **{"queue.interruptMode": mode, "queue.steeringMode": "all"})
     server.script(answer(Gate("here"), call("read_file", path="json/decoder.py")), answer(Say("Done.")))
     async with conversation(world) as (client, session):
         first = await start(client, session, "first")
@@ -124,7 +124,7 @@ async def test_what_waits_can_be_changed_moved_and_withdrawn(world: World, serve
         await ask(client, session, "queue/edit", id=ids[2], position=0)
         queue = await ask(client, session, "queue/withdraw", id=ids[1])
         assert queue == {"ok": True, "id": ids[1], "text": "two"}
-        owned = await start(client, session, "owned")
+        owned = await start(client, session, "owned", "followUp")
         rows = (await ask(client, session, "queue/list"))["followUp"]
         assert [row["text"] for row in rows] == ["three", "uno", "owned"]
         await ask(client, session, "queue/withdraw", id=rows[-1]["id"])
@@ -169,7 +169,7 @@ async def test_a_failure_gives_back_what_was_queued_and_asks_what_has_a_request(
         first = await start(client, session, "first")
         await server.reached("here")
         await ask(client, session, "followUp", prompt=text_blocks("later"))
-        second = await start(client, session, "second")
+        second = await start(client, session, "second", "followUp")
         server.open("here")
         ended = await client.answer(first)
         assert [row["text"] for row in ended["_meta"]["north"]["queued"]] == ["later"]

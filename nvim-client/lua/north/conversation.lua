@@ -357,7 +357,10 @@ local function send(prompt)
     show_prompt(prompt)
   end
   local session_id = state.session_id
-  request("session/prompt", { sessionId = session_id, prompt = prompt.blocks }, function(error, result)
+  -- During a turn it waits: words for the turn itself are steered.
+  local meta = { north = { behavior = "followUp" } }
+  local params = { sessionId = session_id, prompt = prompt.blocks, _meta = meta }
+  request("session/prompt", params, function(error, result)
     if session_id == state.session_id then
       answered(prompt, error, result)
     end

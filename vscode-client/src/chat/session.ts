@@ -101,7 +101,10 @@ export class Session implements vscode.Disposable {
     this.beginNext();
     const blocks: PromptBlock[] = [{ type: "text", text }, ...(attachment ? [attachment.block] : [])];
     try {
-      const { stopReason } = await client.sendRequest<PromptResult>("session/prompt", { sessionId, prompt: blocks });
+      // During a turn it waits: words for the turn itself are steered.
+      const _meta = { north: { behavior: "followUp" } };
+      const params = { sessionId, prompt: blocks, _meta };
+      const { stopReason } = await client.sendRequest<PromptResult>("session/prompt", params);
       if (this.isCurrent(sessionId)) this.ended(prompt, stopReason);
     } catch (error) {
       // A crash is dealt with as a whole, not by each of its prompts.
