@@ -6,6 +6,7 @@ from north_lsp.agent.events import (
     Event,
     FellBack,
     Notice,
+    Promoted,
     QueueChanged,
     RetryEnded,
     Retrying,
@@ -47,6 +48,8 @@ def named(event: Event) -> list[Happening]:
             return [("retry_fallback_applied", {"from": before, "to": after})]
         case FellBack(_, _, after):
             return [("retry_fallback_succeeded", {"model": after})]
+        case Promoted(before, after):
+            return [("context_promoted", {"from": before, "to": after})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
             return [("review_shown", shown), ("attention", {"reason": "review"})]

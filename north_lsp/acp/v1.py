@@ -22,6 +22,7 @@ from north_lsp.agent.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    Promoted,
     QueueChanged,
     RetryEnded,
     Retrying,
@@ -179,6 +180,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | QueueChanged()
             | RetryEnded()
             | FellBack()
+            | Promoted()
             | ReviewShown()
             | ReviewResolved()
         ):

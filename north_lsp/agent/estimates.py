@@ -8,20 +8,27 @@ from north_lsp.providers.base import AssistantMessage, ModelRequest, Text, Think
 _CHARACTERS_A_TOKEN = 3.5
 _MARGIN = 1.10
 _A_MESSAGE = 4
+_A_PICTURE = 1_600
 
 
 def tokens_of(characters: int) -> int:
     return math.ceil(math.ceil(characters / _CHARACTERS_A_TOKEN) * _MARGIN)
 
 
-def estimated_usage(request: ModelRequest, answer: AssistantMessage) -> Usage:
-    """All of the input counts as read anew."""
+def input_tokens(request: ModelRequest) -> int:
+    """What a request gives a model to read."""
     system = tokens_of(len(request.system))
     tools = tokens_of(
         sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)
     )
     messages = sum(_A_MESSAGE + tokens_of(_characters(message)) for message in request.messages)
-    return Usage(system + tools + messages, tokens_of(_characters(answer)))
+    pictures = sum(len(message.images) for message in request.messages if isinstance(message, ToolResult))
+    return system + tools + messages + pictures * _A_PICTURE
+
+
+def estimated_usage(request: ModelRequest, answer: AssistantMessage) -> Usage:
+    """All of the input counts as read anew."""
+    return Usage(input_tokens(request), tokens_of(_characters(answer)))
 
 
 def _characters(message: UserMessage | AssistantMessage | ToolResult) -> int:

@@ -236,6 +236,14 @@ class FellBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Promoted:
+    """A model with a larger window answers, since the conversation is too long for the other."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewShown:
     """The user is asked; `kind` is write, shell or choice."""
 
@@ -276,6 +284,7 @@ Event = (
     | CommandsChanged
     | RetryEnded
     | FellBack
+    | Promoted
     | ReviewShown
     | ReviewResolved
 )

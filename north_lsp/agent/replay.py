@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from north_lsp.agent.asking import error_text
+from north_lsp.agent.answer_log import error_text
 from north_lsp.agent.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.events import (
     AnswerDelta,

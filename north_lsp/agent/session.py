@@ -1,6 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -52,8 +52,8 @@ from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed, Provider
-from north_lsp.providers.catalog import Catalog, Model, secret_names
-from north_lsp.providers.choosing import EVERYTHING, Allowed
+from north_lsp.providers.catalog import Catalog, MissingCredential, Model, secret_names
+from north_lsp.providers.choosing import EVERYTHING, Allowed, larger_models
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.thinking import Level, as_level
 from north_lsp.providers.upkeep import Upkeep
@@ -371,6 +371,7 @@ class Session:
             self._environment.costs,
             self._spending,
             self._fall_back,
+            self._promotion,
             self._environment.detached,
             lambda: self.model,
             self._environment.providers.get,
@@ -402,6 +403,18 @@ class Session:
     async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
         found = await self._environment.fallbacks.after(model, failure)
         return None if found is None else (found[0].with_level(model.level), found[1])
+
+    async def _promotion(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:
+        if not self._environment.settings.turns.context_promotion:
+            return None
+        for larger in larger_models(self._environment.catalog, model):
+            if larger.selector in without or not self.allowed.allows(larger):
+                continue
+            try:
+                return larger.with_level(model.level), await self._environment.providers.get(larger)
+            except MissingCredential:
+                continue
+        return None
 
     async def _say(self, word: Queued) -> None:
         """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""

@@ -1,7 +1,7 @@
 """What one turn works with; made by the session, fixed for the turn."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -63,9 +63,9 @@ class ProjectApprovals(CommandApprovals, Protocol):
 class TurnState:
     """`system` is the system text; `mode` is the one that was in force when the prompt was sent. `say` adds what the
     user said meanwhile, `costs` counts what requests use and `spending` has its limits, `fallback` gives the model to
-    go on with after a failure, and `artifacts` keeps what is too long for the conversation. `detached` takes over what
-    a cancelled turn cannot wait for; `chosen` is the user's choice of now, `provider_of` reaches a model (raises
-    MissingCredential)."""
+    go on with after a failure, `promotion` one with a larger window (but none of those named), and `artifacts` keeps
+    what is too long for the conversation. `detached` takes over what a cancelled turn cannot wait for; `chosen` is the
+    user's choice of now, `provider_of` reaches a model (raises MissingCredential)."""
 
     conversation: Conversation
     model: Model
@@ -88,6 +88,7 @@ class TurnState:
     costs: CostKeeper
     spending: Spending
     fallback: Callable[[Model, Failed], Awaitable[tuple[Model, Provider] | None]]
+    promotion: Callable[[Model, Collection[str]], Awaitable[tuple[Model, Provider] | None]]
     detached: Detached
     chosen: Callable[[], Model]
     provider_of: Callable[[Model], Awaitable[Provider]]

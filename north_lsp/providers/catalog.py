@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models", "google-models"]
+DEFAULT_WINDOW = 128_000
+DEFAULT_OUTPUT = 16_384
 _ANSWER_TOKENS = 32_000
 _TEST_VARIABLE = "NORTH_TEST_PROVIDER"
 
@@ -127,7 +129,8 @@ class ProviderInfo:
 @dataclass(frozen=True, slots=True)
 class Model:
     """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
-    that is another one; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
+    that is another one; `window_known` is False where nobody has said how large its window is, and the usual size is
+    taken; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
     selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
     no model, but a name that was asked for and that nothing has (`unknown.py`), and `address` where it is served, if
     not at its provider's."""
@@ -152,6 +155,7 @@ class Model:
     answer_tokens: int = _ANSWER_TOKENS
     address: str | None = None
     problem: str = ""
+    window_known: bool = True
 
     @property
     def selector(self) -> str:
@@ -238,7 +242,8 @@ class Catalog:
         if info is None or info.discovery is None or not name or id in self.found_at:
             return None
         prices = FREE if is_local(info.address_in(self.environ) or "") else UNPRICED
-        model = Model(info, name, name, name, 128_000, 16_384, prices, api=info.api, source="discovered")
+        usual = (DEFAULT_WINDOW, DEFAULT_OUTPUT)
+        model = Model(info, name, name, name, *usual, prices, api=info.api, source="discovered", window_known=False)
         return self._discovered(model)
 
     def current(self, model: "Model") -> "Model":

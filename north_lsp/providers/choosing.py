@@ -57,6 +57,19 @@ class Allowed:
 EVERYTHING = Allowed()
 
 
+def larger_models(known: Catalog, model: Model) -> Sequence[Model]:
+    """What can go on with a conversation that is too long for a model: the one that models.yml names for that, else
+    those of its provider and API with larger windows, the smallest first."""
+    if model.promotion_target is not None:
+        here = known.get(f"{model.provider.id}/{model.promotion_target}")
+        try:
+            return [here or known.find(model.promotion_target)]
+        except UnknownModel:
+            return []
+    same = [one for one in known.models if (one.provider.id, one.api) == (model.provider.id, model.api)]
+    return sorted((one for one in same if one.window > model.window), key=lambda one: one.window)
+
+
 def fits(pattern: str, model: Model) -> bool:
     """Whether a selector of a list names the model; `*` and `?` are wildcards."""
     base, _, tail = pattern.rpartition(":")

@@ -12,9 +12,18 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.display import one_line
-from north_lsp.providers.catalog import FREE, UNPRICED, Catalog, Model, Prices, ProviderInfo
+from north_lsp.providers.catalog import (
+    DEFAULT_OUTPUT,
+    DEFAULT_WINDOW,
+    FREE,
+    UNPRICED,
+    Catalog,
+    Model,
+    Prices,
+    ProviderInfo,
+)
 from north_lsp.providers.compat import is_local
-from north_lsp.providers.models_merge import DEFAULT_OUTPUT, DEFAULT_THINKING, DEFAULT_WINDOW
+from north_lsp.providers.models_merge import DEFAULT_THINKING
 from north_lsp.providers.thinking import ThinkingInfo
 
 if TYPE_CHECKING:
@@ -229,6 +238,7 @@ def _model(info: ProviderInfo, address: str, row: Mapping[str, Any], window: int
         api=info.api,
         images=images,
         source="discovered",
+        window_known=window is not None,
     )
 
 

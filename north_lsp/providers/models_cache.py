@@ -96,6 +96,7 @@ def _row(model: Model) -> dict[str, Any]:
         "id": model.id,
         "title": model.title,
         "window": model.window,
+        "windowKnown": model.window_known,
         "output": model.max_output,
         "images": model.images,
         "prices": [prices.input, prices.output, prices.cache_write, prices.cache_read] if prices.known else None,
@@ -124,4 +125,5 @@ def _model(info: ProviderInfo, row: dict[str, Any]) -> Model:
         api=info.api,
         images=bool(row["images"]),
         source="discovered",
+        window_known=bool(row.get("windowKnown", True)),
     )

@@ -6,13 +6,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from north_lsp.providers.catalog import FREE, NO_TRANSFORM, UNPRICED, Catalog, Model, ProviderInfo
+from north_lsp.providers.catalog import (
+    DEFAULT_OUTPUT,
+    DEFAULT_WINDOW,
+    FREE,
+    NO_TRANSFORM,
+    UNPRICED,
+    Catalog,
+    Model,
+    ProviderInfo,
+)
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.models_file import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.thinking import ThinkingInfo
 
-DEFAULT_WINDOW = 128_000
-DEFAULT_OUTPUT = 16_384
 DEFAULT_THINKING = ThinkingInfo("effort", levels=("off", "minimal", "low", "medium", "high"))
 
 
@@ -84,6 +91,7 @@ def _blank(info: ProviderInfo, entry: ModelEntry, environ: Mapping[str, str]) ->
         prices,
         api=info.api,
         source="models.yml",
+        window_known=False,
     )
 
 
@@ -98,6 +106,7 @@ def _model(base: Model, entry: ModelEntry) -> Model:
         base,
         title=entry.name or base.title,
         window=window,
+        window_known=entry.window is not None or base.window_known,
         max_output=min(entry.max_output or base.max_output, window),
         prices=entry.cost or base.prices,
         thinking=thinking,

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from north_lsp.display import one_line
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
-from north_lsp.providers.catalog import FREE, Catalog, Model, ProviderInfo, UnknownModel
+from north_lsp.providers.catalog import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, Catalog, Model, ProviderInfo, UnknownModel
 
 _INFO = ProviderInfo("unknown", "unknown", "Unknown", ())
 _NEXT = "choose a model in the editor or with `/model <name>`, or correct --model or NORTH_MODEL"
@@ -21,7 +21,7 @@ def asked_for(known: Catalog, selector: str) -> Model:
 
 def stand_in(selector: str, problem: str) -> Model:
     title = f"{one_line(selector)} (unknown)"
-    return Model(_INFO, selector, selector, title, 128_000, 16_384, FREE, api="unknown", problem=problem)
+    return Model(_INFO, selector, selector, title, DEFAULT_WINDOW, DEFAULT_OUTPUT, FREE, api="unknown", problem=problem)
 
 
 class UnknownProvider:

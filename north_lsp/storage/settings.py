@@ -77,6 +77,7 @@ class TurnSettings:
     session_limit_usd: float = 0.0
     day_limit_usd: float = 0.0
     fallback_revert: RevertPolicy = "cooldown-expiry"
+    context_promotion: bool = True
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,7 @@ def _turn_settings(reader: "SettingsReader") -> TurnSettings:
         cast(
             RevertPolicy, reader.choice("retry.fallbackRevertPolicy", get_args(RevertPolicy)) or default.fallback_revert
         ),
+        reader.flag("contextPromotion.enabled", default.context_promotion),
     )
 
 

@@ -123,7 +123,7 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
             world.conversation, model, nothing, "", "agent", world.tools, world.workspace, cast(Any, editor),
             Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
             nothing, nothing, PromptQueue(editor.show), Status(cast(Any, editor)), nothing, nothing, nothing, nothing,
-            Detached(background), lambda: model, nothing,
+            nothing, Detached(background), lambda: model, nothing,
             Artifacts(folder / "artifacts"), settings,
         )  # fmt: skip
         try:

@@ -1,0 +1,92 @@
+"""How answers are kept in the conversation: whole, cut off by the user, failed, or broken and asked for again."""
+
+from dataclasses import replace
+from typing import Any
+
+from north_lsp.agent.calls import Calls
+from north_lsp.agent.events import AnswerDelta
+from north_lsp.agent.state import TurnState
+from north_lsp.agent.transcript import block_to_log
+from north_lsp.providers.base import AssistantMessage, Failed, Text
+from north_lsp.providers.catalog import Model
+
+_CANCELLED_MARK = "[Cancelled]"
+
+
+class AnswerLog:
+    """Of one turn."""
+
+    def __init__(self, state: TurnState, calls: Calls) -> None:
+        self._state = state
+        self._calls = calls
+
+    def form(
+        self, message: AssistantMessage, model: Model, reason: str, duration_ms: int, *, estimated: bool = False
+    ) -> dict[str, Any]:
+        """An answer as it is stored; `estimated` tells that nobody but North has counted its tokens."""
+        usage = message.usage
+        return {
+            "role": "assistant",
+            "provider": model.provider.id,
+            "model": model.id,
+            "api": model.provider.api,
+            "content": [block_to_log(block) for block in message.blocks],
+            "usage": {
+                "input": usage.input,
+                "output": usage.output,
+                "cacheRead": usage.cache_read,
+                "cacheWrite": usage.cache_write,
+                "cost": {"total": model.prices.cost(usage)},
+            }
+            | ({} if model.prices.known else {"priced": False})
+            | ({"estimated": True} if estimated else {}),
+            "stopReason": reason,
+            "durationMs": duration_ms,
+            "timestamp": self._state.milliseconds(),
+        }
+
+    def store(
+        self,
+        message: AssistantMessage,
+        model: Model,
+        entry_id: str,
+        duration_ms: int,
+        *,
+        estimated: bool = False,
+        **more: object,
+    ) -> None:
+        """What arrived in parts of it is not needed any more."""
+        reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
+        stored = self.form(message, model, reason, duration_ms, estimated=estimated) | more
+        self._state.conversation.append("message", entry_id=entry_id, message=stored)
+        self._state.conversation.clear_partial()
+
+    async def keep_cancelled(
+        self, message: AssistantMessage, model: Model, entry_id: str, duration_ms: int, *, in_file: bool
+    ) -> None:
+        """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
+        if isinstance(message.blocks[-1], Text) and not in_file:
+            mark = f" {_CANCELLED_MARK}"
+            message = replace(message, blocks=(*message.blocks[:-1], Text(message.blocks[-1].text + mark)))
+            await self._state.editor.show(AnswerDelta(entry_id, mark))
+        self.store(replace(message, stop_reason="aborted"), model, entry_id, duration_ms)
+
+    async def keep_failed(self, end: Failed, model: Model, entry_id: str, duration_ms: int) -> None:
+        """What there is of an answer that will not come; the user reads why."""
+        partial = replace(end.partial, stop_reason="error")
+        self.store(partial, model, entry_id, duration_ms, errorMessage=end.message)
+        await self._state.editor.show(AnswerDelta(entry_id, error_text(end.message, bool(end.partial.text))))
+
+    async def keep_broken(
+        self, message: AssistantMessage, end: Failed, model: Model, entry_id: str, duration_ms: int
+    ) -> None:
+        """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
+        partial = replace(message, usage=end.partial.usage, stop_reason="error")
+        self.store(partial, model, entry_id, duration_ms, excludeFromContext=True)
+        await self._calls.break_off(partial.calls, end.message)
+
+
+def error_text(message: str, after_text: bool) -> str:
+    """How a model's failure stands in the conversation."""
+    gap = "\n\n" if after_text else ""
+    return f"{gap}**The model gave no complete answer:** {message}"

@@ -1,0 +1,198 @@
+"""One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy
+that a crash leaves behind."""
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.call_ids import UniqueIds
+from north_lsp.agent.calls import Calls
+from north_lsp.agent.deltas import DeltaMerger
+from north_lsp.agent.edit_guard import StreamingCall, cannot_apply
+from north_lsp.agent.events import CallNamed, CallReady, CallTitled
+from north_lsp.agent.file_blocks import FileBlocks
+from north_lsp.agent.previews import GrowingCall, Previews
+from north_lsp.agent.state import TurnState
+from north_lsp.display import one_line
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    CallDelta,
+    CallStart,
+    Done,
+    Failed,
+    ModelRequest,
+    Provider,
+    StreamEvent,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+)
+from north_lsp.providers.catalog import Model
+from north_lsp.tools.base import WriteTool
+
+if TYPE_CHECKING:
+    from north_lsp.agent.answer_log import AnswerLog
+
+_PARTIAL_SECONDS = 2.0
+_NOT_COMPLETE = "the answer was cut off before the arguments were complete"
+
+
+@dataclass
+class Streamed:
+    """What has arrived; `began` when its stream did, `delivered` when the user has seen some of it."""
+
+    entry_id: str
+    started: float = field(default_factory=time.monotonic)
+    saved_at: float = field(default_factory=time.monotonic)
+    blocks: dict[int, Block] = field(default_factory=dict)
+    began: bool = False
+    delivered: bool = False
+    broke_in_file: bool = False
+    calls: dict[int, StreamingCall] = field(default_factory=dict)
+    growing: dict[int, GrowingCall] = field(default_factory=dict)
+    cut_short: bool = False  # by North: a call that cannot succeed was still coming
+
+    def message(self) -> AssistantMessage:
+        return AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
+
+    @property
+    def duration_ms(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+
+class AnswerStream:
+    """The stream of one request. `streamed` is what there is of it, also when it is cancelled."""
+
+    def __init__(self, state: TurnState, calls: Calls, files: FileBlocks, log: "AnswerLog", model: Model) -> None:
+        self._state = state
+        self._calls = calls
+        self._files = files
+        self._log = log
+        self._model = model
+        self._previews = Previews(state.editor.show, state.on_failure)
+        self.streamed = Streamed(state.conversation.reserve_id())
+        self._merger = DeltaMerger(self.streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
+
+    async def run(self, provider: Provider, request: ModelRequest) -> Done | Failed:
+        """Until it ends. What a provider does wrong is a failure; cancelling leaves everything that arrived shown."""
+        state, streamed, merger = self._state, self.streamed, self._merger
+        self._files.begin(streamed.entry_id, self._previews)
+        end: Done | Failed | None = None
+        ids = UniqueIds(state.conversation.active_path())
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(merger.run)
+                tasks.start_soon(self._previews.run)
+                async with aclosing(provider.stream(request)) as events:
+                    async for event in events:
+                        renamed = ids.rename(event)
+                        if isinstance(renamed, Done | Failed):
+                            end = renamed
+                            break
+                        await self._take(renamed)
+                        if streamed.cut_short:
+                            end = Done("toolUse", replace(streamed.message(), stop_reason="toolUse"))
+                            break
+                streamed.broke_in_file = self._files.in_block and not isinstance(end, Done)
+                if rest := await self._files.finish():
+                    await merger.add(rest, thinking=False)
+                await merger.flush()
+                tasks.cancel_scope.cancel()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await merger.flush()
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
+            state.on_failure("model stream", error)
+            end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
+        return end or Failed("network", "the model's stream ended early", streamed.message(), retryable=True)
+
+    async def _take(self, event: StreamEvent) -> None:
+        streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
+        streamed.began = True
+        streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
+        match event:
+            case TextDelta(index, text):
+                before = blocks.get(index)
+                blocks[index] = Text((before.text if isinstance(before, Text) else "") + text)
+                if shown := await self._prose(text):
+                    await merger.add(shown, thinking=False)
+            case ThinkingDelta(index, text):
+                before = blocks.get(index)
+                blocks[index] = Thinking((before.thinking if isinstance(before, Thinking) else "") + text)
+                await merger.add(text, thinking=True)
+            case CallStart(index, id, name):
+                await merger.flush()
+                call = ToolCall(id, name, {}, _NOT_COMPLETE)
+                tool = self._state.tools.find(name)
+                kind = tool.kind if tool is not None else "other"
+                title = self._calls.title(call)
+                await self._state.editor.show(CallNamed(id, one_line(name), kind, title))
+                blocks[index] = call
+                streamed.calls[index] = StreamingCall(id, tool, title=title)
+                if isinstance(tool, WriteTool) and self._state.mode == "agent":
+                    streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._state.workspace)
+            case BlockEnd(index, block):
+                blocks[index] = block
+                if isinstance(block, ToolCall):
+                    await self._previews.stop()
+                    await merger.flush()
+                    title = self._calls.title(block)
+                    places = self._calls.places(block)
+                    await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
+            case CallDelta(index, json):
+                arriving = streamed.calls.get(index)
+                if arriving is not None and arriving.take(json):
+                    await self._look_ahead(arriving, index)
+                if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
+                    self._previews.note(growing)
+            case _:
+                pass
+        await self._save_partial()
+
+    async def _save_partial(self) -> None:
+        """Every now and then, for the case that this process does not live to see the answer's end."""
+        now, streamed = time.monotonic(), self.streamed
+        if now - streamed.saved_at >= _PARTIAL_SECONDS:
+            streamed.saved_at = now
+            message = self._log.form(streamed.message(), self._model, "aborted", streamed.duration_ms)
+            await anyio.to_thread.run_sync(self._state.conversation.save_partial, message, streamed.entry_id)
+
+    async def _look_ahead(self, call: StreamingCall, index: int) -> None:
+        """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
+        state, streamed, merger = self._state, self.streamed, self._merger
+        block = streamed.blocks[index]
+        if not isinstance(block, ToolCall):
+            return
+        known = replace(block, arguments=call.partial.settled)
+        title = self._calls.title(known)
+        if title != call.title:
+            call.title = title
+            await merger.flush()
+            await state.editor.show(CallTitled(call.id, title))
+        if not state.settings.turns.stream_guard or state.mode != "agent":
+            return
+        earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
+        if self._files.has_unsettled or (error := await cannot_apply(call, earlier, state.workspace)) is None:
+            return
+        state.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
+        self._calls.foresee(call.id, error)
+        streamed.blocks[index] = replace(known, problem=None)
+        streamed.cut_short = True
+        await self._previews.stop()
+        await merger.flush()
+        await state.editor.show(CallReady(call.id, title, dict(known.arguments)))
+
+    async def _prose(self, text: str) -> str:
+        """What of the answer's text is shown as such: not the files that are written in it."""
+        if not self._files.in_block and "<" in text:
+            await self._merger.flush()  # a file may begin here, and what was said before it comes before it
+        return await self._files.take(text)
