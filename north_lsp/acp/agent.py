@@ -180,7 +180,7 @@ class AcpAgent:
         return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
-        return v1.config_options(self._sessions[session_id], self._environment.catalog)
+        return v1.config_options(self._sessions[session_id])
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -188,7 +188,7 @@ class AcpAgent:
     def _allowed(self, params: Params) -> Allowed:
         """What may be used in the session that is named, if one is."""
         session = self._sessions.get(str(params.get("sessionId")))
-        return session.allowed if session is not None else EVERYTHING
+        return session.choice.allowed if session is not None else EVERYTHING
 
     async def _announce_models(self) -> None:
         """Other models are there now, or other keys."""
@@ -200,7 +200,7 @@ class AcpAgent:
         async def announce() -> None:
             await self._editor(session.id).show(CommandsChanged(session.commands))
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
-            for text in [*notices, *session.load_warnings, *session.take_notices()]:
+            for text in [*notices, *session.load_warnings, *session.choice.take_notices()]:
                 await self._editor(session.id).show(Notice("warning", text))
             await session.recover()
 
@@ -312,14 +312,14 @@ class AcpAgent:
                 await session.set_mode(_mode(read.text(params, "value"), "value"))
             case "model":
                 try:
-                    await session.set_model(await session.find_model(read.text(params, "value")))
+                    await session.choice.choose(await session.choice.find(read.text(params, "value")))
                 except (UnknownModel, ValueError) as error:
                     raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
             case "thought_level":
                 level = as_level(read.text(params, "value"))
                 if level is None:
                     raise invalid_params("value", f"has to be one of {', '.join(LEVELS)}")
-                await session.set_thinking_level(level)
+                await session.choice.set_thinking_level(level)
             case "_edits":
                 await session.set_edits_auto_accepted(_is_auto(params))
             case "_shell":

@@ -174,7 +174,7 @@ def _state(session: Session) -> dict[str, Any]:
         "sessionId": session.id,
         "name": session.title,
         "file": str(session.file),
-        "model": session.model.selector,
+        "model": session.choice.model.selector,
         "mode": session.mode,
         "state": state,
         "isStreaming": state == "streaming",

@@ -39,7 +39,7 @@ from north_lsp.agent.events import (
 from north_lsp.agent.modes import MODES
 from north_lsp.agent.session import Session
 from north_lsp.display import one_line, visible
-from north_lsp.providers.catalog import Catalog, Model
+from north_lsp.providers.catalog import Model
 from north_lsp.providers.thinking import Level
 from north_lsp.tools.base import Location, Mode
 from north_lsp.workspace.preview import Preview
@@ -235,12 +235,12 @@ def mode_state(mode: Mode) -> dict[str, Any]:
     return {"currentModeId": mode, "availableModes": modes}
 
 
-def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
+def config_options(session: Session) -> list[dict[str, Any]]:
     """All options with their current values, in their fixed order."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
-    usable = [model for model in catalog.available() if session.allowed.allows(model)]
-    others = () if any(known.selector == session.model.selector for known in usable) else (session.model,)
-    models = [{"value": known.selector, "name": known.title} for known in (*usable, *others)]
+    chosen, offered = session.choice.model, session.choice.offered
+    others = () if any(known.selector == chosen.selector for known in offered) else (chosen,)
+    models = [{"value": known.selector, "name": known.title} for known in (*offered, *others)]
     edits = [
         {"value": "review", "name": "Review", "description": "Every edit is reviewed before it is written"},
         {"value": "auto", "name": "Accept", "description": "Edits are applied; protected files still ask"},
@@ -251,8 +251,8 @@ def config_options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     ]
     return [
         _select("mode", "Mode", "mode", session.mode, modes),
-        _select("model", "Model", "model", session.model.selector, models),
-        *_thought_level(session.model),
+        _select("model", "Model", "model", chosen.selector, models),
+        *_thought_level(chosen),
         _select("_edits", "Edits in this project", None, "auto" if session.edits_auto_accepted else "review", edits),
         _select(
             "_shell", "Commands in this project", None, "auto" if session.commands_auto_approved else "review", shell

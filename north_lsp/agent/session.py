@@ -1,11 +1,10 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
@@ -24,7 +23,6 @@ from north_lsp.agent.events import (
     CommandInfo,
     Event,
     ModeChanged,
-    ModelChanged,
     Notice,
     QueuedText,
     TitleChanged,
@@ -34,7 +32,7 @@ from north_lsp.agent.events import (
     UserSaid,
 )
 from north_lsp.agent.fallbacks import Fallbacks
-from north_lsp.agent.model_notices import clamped, obstacles
+from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Stopped
 from north_lsp.agent.recovery import interrupted_edits, recover_project
@@ -49,13 +47,11 @@ from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
-from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
+from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
 from north_lsp.display import one_line
-from north_lsp.providers.base import Failed, Provider
-from north_lsp.providers.catalog import Catalog, MissingCredential, Model, secret_names
-from north_lsp.providers.choosing import EVERYTHING, Allowed, larger_models
+from north_lsp.providers.catalog import Catalog, Model, secret_names
+from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.thinking import Level, as_level
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
@@ -113,14 +109,24 @@ class Session:
     ) -> None:
         """`notices` are what the user should be told of the choice of the model."""
         self.mode: Mode = mode
-        self.model = model
-        self._notices = list(notices)
-        self.allowed = allowed
         self._conversation = conversation
         self._workspace = workspace
         self.status = Status(editor)
         self._editor = WatchedEditor(editor, self.status)
         self._environment = environment
+        self.choice = ModelChoice(
+            model,
+            conversation,
+            self._editor,
+            environment.catalog,
+            environment.providers,
+            environment.fallbacks,
+            environment.upkeep,
+            environment.save_model,
+            environment.settings,
+            notices,
+            allowed,
+        )
         self._approvals = approvals
         self._checkpoints = checkpoints
         self._diagnostics = diagnostics
@@ -144,17 +150,17 @@ class Session:
         self._given_back: list[QueuedText] = []
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
-        own = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
+        variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         self._runner = make_runner(
             environment.settings,
             environment.environ,
             secrets,
             self.roots,
-            own,
+            variables,
             environment.background,
             environment.shells,
         )
-        self._own_commands: list[dict[str, Any]] = []  # what the user ran beside a turn, to be stored behind it
+        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
 
     @property
     def id(self) -> str:
@@ -184,7 +190,7 @@ class Session:
 
     def usage(self) -> UsageChanged | None:
         """What the conversation has used; None before the first answer."""
-        return usage_of(self._conversation.active_path(), self.model.window)
+        return usage_of(self._conversation.active_path(), self.choice.model.window)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
@@ -329,7 +335,7 @@ class Session:
         message_id, reason = "", "error"
         try:
             await self.recover()
-            await self._look_after_models()
+            await self.choice.look_after()
             message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode)
@@ -346,13 +352,13 @@ class Session:
         return stopped
 
     async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
-        model = self._environment.fallbacks.instead_of(self.model).with_level(self.model.level)
+        model, provider = await self.choice.answering()
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
             self._conversation,
             model,
-            await self._environment.providers.get(model),
+            provider,
             self._system(),
             mode,
             await self._tools(),
@@ -370,11 +376,11 @@ class Session:
             self._say,
             self._environment.costs,
             self._spending,
-            self._fall_back,
-            self._promotion,
+            self.choice.after,
+            self.choice.larger,
             self._environment.detached,
-            lambda: self.model,
-            self._environment.providers.get,
+            lambda: self.choice.model,
+            self.choice.provider_of,
             self._artifacts,
             self._environment.settings,
         )
@@ -392,29 +398,13 @@ class Session:
             self.queue.close()
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
-                self._store_own()
+                self._own.store()
                 await self._sync()
                 await self._environment.costs.settle()
                 if (problem := self._environment.costs.take_problem()) is not None:
                     await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
-
-    async def _fall_back(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
-        found = await self._environment.fallbacks.after(model, failure)
-        return None if found is None else (found[0].with_level(model.level), found[1])
-
-    async def _promotion(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:
-        if not self._environment.settings.turns.context_promotion:
-            return None
-        for larger in larger_models(self._environment.catalog, model):
-            if larger.selector in without or not self.allowed.allows(larger):
-                continue
-            try:
-                return larger.with_level(model.level), await self._environment.providers.get(larger)
-            except MissingCredential:
-                continue
-        return None
 
     async def _say(self, word: Queued) -> None:
         """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
@@ -428,32 +418,9 @@ class Session:
             await self._editor.show(UserSaid(entry["id"], shown_text(message)))
 
     async def _run_own(self, own: OwnCommand, *, locked: bool = False) -> Stopped:
-        """A command that the user typed (`!ls`): no model, no question; beside a turn in a shell of its own, but not
-        where it has a turn's place (`locked`)."""
-        beside = self._turn_lock.locked() and not locked
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
-
-        async def store(entry: dict[str, Any]) -> None:
-            self._own_commands.append(entry)
-            if not beside or not self._turn_lock.locked():
-                self._store_own()
-                await self._sync()
-
-        run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self.roots[0], store)
-        if beside:
-            await run("own")
-        elif locked:
-            await run("outside")
-        else:
-            async with self._turn_lock:
-                await run("outside")
+        await self._own.run(own, locked=locked)
         return "end_turn"
-
-    def _store_own(self) -> None:
-        """What the user ran beside a turn, now that no call waits for its result."""
-        for entry in self._own_commands:
-            self._conversation.append("message", **entry)
-        self._own_commands.clear()
 
     def take_over_shell(self, other: "Session") -> None:
         """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs. While
@@ -487,7 +454,7 @@ class Session:
 
     async def _tools(self) -> "Registry":
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
-        if self.model.wants_patches:
+        if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
         return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._conversation)
 
@@ -509,71 +476,6 @@ class Session:
             self._conversation.append("mode_change", mode=mode)
             self.mode = mode
             await self._editor.show(ModeChanged(mode))
-
-    async def find_model(self, selector: str) -> Model:
-        """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
-        await self._environment.upkeep.refresh()
-        model = self._environment.catalog.find(selector)
-        if (reason := self.allowed.reason_against(model)) is not None:
-            raise ValueError(f"{model.selector} may not be used here: {reason}")
-        return model
-
-    async def set_model(self, model: Model) -> None:
-        """For the next request on, and for new conversations. A level of the model's own is taken over."""
-        level = model.level or self.model.level
-        changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
-        if changed:
-            self._conversation.append("model_change", model=model.selector, reason="user")
-            await self._show_notices(await self._settled(model))
-        if level != self.model.level:
-            await self.set_thinking_level(level)
-        elif changed:
-            await self._editor.show(ModelChanged(model.selector))
-
-    async def _settled(self, model: Model) -> list[str]:
-        """Makes the choice the default; says what stands in the way of using the model here."""
-        tier = self._environment.settings.models.service_tier
-        usage = usage_of(self._conversation.active_path(), model.window)
-        told = obstacles(model, self._environment.catalog, usage, tier)
-        try:
-            await anyio.to_thread.run_sync(self._environment.save_model, model.selector)
-        except OSError as error:
-            told.append(f"the choice of the model could not be saved: {error.strerror or error}")
-        if usage is not None:
-            await self._editor.show(usage)
-        return told
-
-    async def set_thinking_level(self, level: Level | None) -> None:
-        """For the next request on; a level that the model does not have is kept for one that has it."""
-        if level != self.model.level and level is not None:
-            self._conversation.append("thinking_level_change", thinkingLevel=level)
-            self.model = self.model.with_level(level)
-            await self._editor.show(ModelChanged(self.model.selector))
-        await self._show_notices(clamped(self.model))
-
-    def last_thinking(self) -> Level | None:
-        """The level at which the model thought before thinking was switched off."""
-        entries = reversed(self._conversation.active_path())
-        levels = (as_level(str(one["thinkingLevel"])) for one in entries if one["type"] == "thinking_level_change")
-        return next((level for level in levels if level != "off"), None)
-
-    def take_notices(self) -> list[str]:
-        """What the user should be told of models and keys, once."""
-        told, self._notices = [*self._notices, *self._environment.upkeep.news()], []
-        return told
-
-    async def _look_after_models(self) -> None:
-        """Take in what was edited meanwhile."""
-        await self._environment.upkeep.refresh()
-        before, self.model = self.model, self._environment.catalog.current(self.model)
-        if self.model.selector != before.selector:  # what was asked for is there now
-            self._conversation.append("model_change", model=self.model.selector, reason="restore")
-            await self._editor.show(ModelChanged(self.model.selector))
-        await self._show_notices(self.take_notices())
-
-    async def _show_notices(self, texts: Iterable[str]) -> None:
-        for text in texts:
-            await self._editor.show(Notice("warning", text))
 
     @property
     def edits_auto_accepted(self) -> bool:
@@ -657,7 +559,7 @@ class Session:
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
-        usage = usage_of(path, self.model.window)
+        usage = usage_of(path, self.choice.model.window)
         if usage is None:
             return events
         await self._environment.costs.look()

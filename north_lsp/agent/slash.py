@@ -118,24 +118,23 @@ class SessionHost(ChangesHost):
 
     @property
     def model(self) -> str:
-        return self._session.model.selector
+        return self._session.choice.model.selector
 
     @property
     def models(self) -> Sequence[tuple[str, str]]:
-        allowed = self._session.allowed
-        return [(model.selector, model.title) for model in self._catalog.available() if allowed.allows(model)]
+        return [(model.selector, model.title) for model in self._session.choice.offered]
 
     async def set_model(self, selector: str) -> str:
         try:
-            model = await self._session.find_model(selector)
+            model = await self._session.choice.find(selector)
         except (UnknownModel, ValueError) as error:
             raise CommandError(str(error)) from None
-        await self._session.set_model(model)
+        await self._session.choice.choose(model)
         return model.title
 
     @property
     def thinking(self) -> tuple[str, Sequence[str]]:
-        model = self._session.model
+        model = self._session.choice.model
         if model.thinking is None:
             return model.level or "", ()
         return model.thinking.clamp(model.level or model.thinking.default), model.thinking.levels
@@ -143,11 +142,11 @@ class SessionHost(ChangesHost):
     async def set_thinking(self, level: str) -> None:
         known = as_level(level)
         if level == "on":
-            thinking = self._session.model.thinking
-            known = self._session.last_thinking() or (thinking.default if thinking is not None else "medium")
+            thinking = self._session.choice.model.thinking
+            known = self._session.choice.last_thinking() or (thinking.default if thinking is not None else "medium")
         if known is None:
             raise CommandError(f"there is no level {one_line(level)!r}: /thinking takes on, {', '.join(LEVELS)}")
-        await self._session.set_thinking_level(known)
+        await self._session.choice.set_thinking_level(known)
 
     async def costs(self) -> Costs:
         totals = await self._costs.totals()

@@ -30,7 +30,9 @@ def asked(server: ModelServer) -> list[str]:
 
 async def test_a_larger_model_goes_on_and_the_choice_stays(world: World, server: ModelServer) -> None:
     serve(world, server.url, model("small", 24_000), model("huge", 900_000), model("large", 200_000))
-    server.script(answer(Say("I have read it."), usage(input=30_000)), answer(Say("Still here.")), answer(Say("Short.")))
+    server.script(
+        answer(Say("I have read it."), usage(input=30_000)), answer(Say("Still here.")), answer(Say("Short."))
+    )
     async with inside(world.environ, "there/small") as client:
         session = await opened(client, world)
         assert await prompt(client, session, LONG) == "end_turn"
