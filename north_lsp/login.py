@@ -3,15 +3,13 @@ nothing prints them."""
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from north_lsp.options import Options, UsageError
+from north_lsp.providers.adding import ModelsText
 from north_lsp.providers.catalog import Catalog, ProviderInfo
 from north_lsp.providers.key_check import key_problem
-from north_lsp.providers.models_file import find_file
-from north_lsp.providers.presets import PresetError, difference, find_preset, has_provider, with_provider
+from north_lsp.providers.presets import PresetError, find_preset
 from north_lsp.storage.credentials import CredentialStore
-from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
 from north_lsp.storage.locations import Locations
 
 Ask = Callable[[str], str]
@@ -72,30 +70,30 @@ def setup_provider(
     options: Options, preset_name: str, id: str | None, address: str | None, unattended: bool, ask: Ask, say: Say
 ) -> int:
     """Add a ready-made provider to models.yml, after its lines were shown. Returns the exit code. Raises UsageError."""
-    folder = Locations.from_environment(options.environ).config
-    path = find_file(folder) or folder / "models.yml"
     try:
+        text = ModelsText(Locations.from_environment(options.environ).config)
         preset = find_preset(preset_name)
-        before = _read(path)
         name, replace = id or preset.id, False
-        if has_provider(before, name):
+        if text.has(name):
             if unattended:
-                raise UsageError(f"{path} has a provider {name} already: choose another name with --id")
-            choice = ask(f"{path} has a provider {name} already: [k]eep it, [r]eplace it, or a new name? ").strip()
+                raise UsageError(f"{text.path} has a provider {name} already: choose another name with --id")
+            choice = ask(f"{text.path} has a provider {name} already: [k]eep it, [r]eplace it, or a new name? ").strip()
             if choice.lower() in ("", "k", "keep"):
                 return 0
             replace = choice.lower() in ("r", "replace")
             name = name if replace else choice
         if preset.wants_address and address is None and not unattended:
             address = ask("Its address, for example http://127.0.0.1:8000/v1: ").strip()
-        after = with_provider(path, before, preset, name, address, replace=replace)
+        addition = text.adding(preset_name, name, address, replace=replace)
     except PresetError as error:
         raise UsageError(str(error)) from None
-    say(difference(path, before, after))
+    say(addition.difference)
     if not unattended and not _yes(ask("Write this? [y/N] ")):
         return 1
-    private_directory(path.parent)
-    write_atomic(path.resolve(), after.encode(), 0o644)
+    try:
+        addition.write()
+    except OSError as error:
+        raise UsageError(f"{addition.path} cannot be written: {error.strerror or error}") from None
     say(f"Written. `north-lsp models {name}` shows what is there.")
     return 0
 
@@ -112,15 +110,6 @@ def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInf
     if found is None:
         raise UsageError(f"there is no provider {id!r}; there are {', '.join(info.id for info in offered)}")
     return found
-
-
-def _read(path: Path) -> str:
-    try:
-        return read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
 
 
 def _yes(answer: str) -> bool:

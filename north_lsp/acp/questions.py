@@ -61,7 +61,7 @@ def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
         "title": title,
         "kind": "other",
         "status": "pending",
-        "content": [content(title)],
+        "content": [content(f"{title}\n\n{visible(choice.detail)}" if choice.detail else title)],
     }
     last = len(choice.options) - 1
     options = [

@@ -75,11 +75,13 @@ def unasked_command(review: CommandReview) -> CommandDecision:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A question with a few answers. `options` are ids and their names, the last one refuses; `id` is its own."""
+    """A question with a few answers. `options` are ids and their names, the last one refuses; `id` is its own, and
+    `detail` Markdown below it."""
 
     id: str
     question: str
     options: tuple[tuple[str, str], ...]
+    detail: str = ""
 
 
 class Terminal(Protocol):

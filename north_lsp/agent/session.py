@@ -145,7 +145,15 @@ class Session:
         self.retry = environment.retry
         limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
         self._spending = Spending(self._editor, *limits, today)
-        host = SessionHost(self, conversation, self._editor, environment.catalog, environment.costs)
+        host = SessionHost(
+            self,
+            conversation,
+            self._editor,
+            environment.catalog,
+            environment.costs,
+            environment.locations,
+            environment.upkeep,
+        )
         self._slash = SlashCommands(conversation, self._editor, host)
         self._given_back: list[QueuedText] = []
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs

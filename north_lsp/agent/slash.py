@@ -10,6 +10,7 @@ from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.permissions import described, what_it_allows
 from north_lsp.agent.prompt import Part, Words
 from north_lsp.agent.slash_changes import ChangesHost
+from north_lsp.agent.slash_providers import ProvidersHost
 from north_lsp.agent.usage import spent_by_model
 from north_lsp.commands.base import CommandError, Costs, Host, Spent
 from north_lsp.commands.parsing import Found, Invocation, find_commands
@@ -18,9 +19,11 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog import LEVELS, Catalog, UnknownModel
 from north_lsp.providers.thinking import as_level
+from north_lsp.providers.upkeep import Upkeep
 from north_lsp.storage.approvals import Permission
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.locations import Locations
 
 if TYPE_CHECKING:
     from north_lsp.agent.costs import CostKeeper
@@ -72,8 +75,11 @@ class SlashCommands:
         return kept or None
 
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
+        kept = self._commands.kept(invocation)
+        if kept != invocation.args:
+            typed = " ".join((f"/{invocation.name}", *kept, "…"))
         entry = self._conversation.append(
-            "command_executed", input=typed, name=invocation.name, args=list(invocation.args), ok=ok, output=output
+            "command_executed", input=typed, name=invocation.name, args=list(kept), ok=ok, output=output
         )
         await self._editor.show(AnswerDelta(entry["id"], f"{output}\n\n"))
 
@@ -88,13 +94,21 @@ def slash_events(entry: Mapping[str, Any]) -> list[UserSaid | AnswerDelta]:
     return [UserSaid(id, str(entry.get("input", ""))), AnswerDelta(id, f"{entry.get('output', '')}\n\n")]
 
 
-class SessionHost(ChangesHost):
+class SessionHost(ChangesHost, ProvidersHost):
     """A session as commands see it."""
 
     def __init__(
-        self, session: "Session", conversation: Conversation, editor: Editor, catalog: Catalog, costs: "CostKeeper"
+        self,
+        session: "Session",
+        conversation: Conversation,
+        editor: Editor,
+        catalog: Catalog,
+        costs: "CostKeeper",
+        locations: Locations,
+        upkeep: Upkeep,
     ) -> None:
-        super().__init__(session)
+        ChangesHost.__init__(self, session)
+        ProvidersHost.__init__(self, locations, catalog, upkeep)
         self._conversation = conversation
         self._editor = editor
         self._catalog = catalog
@@ -208,5 +222,5 @@ class SessionHost(ChangesHost):
         await self._session.jobs.kill(job)
         return f"Job {job.id} {job.state()}."
 
-    async def choose(self, question: str, options: Sequence[tuple[str, str]]) -> str | None:
-        return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options)))
+    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
+        return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))

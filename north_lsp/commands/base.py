@@ -37,6 +37,33 @@ class Costs:
     days: Sequence[tuple[str, float]]
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedProvider:
+    """A change of models.yml at `path`; `shown` is the change in Markdown, `next_step` what to do once it is there.
+    `write` may raise CommandError."""
+
+    path: str
+    shown: str
+    next_step: str
+    write: Callable[[], Awaitable[None]]
+
+
+class KnownKey(Protocol):
+    """A stored key: `ending` is all that is shown of it."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def ending(self) -> str: ...
+
+
 class Host(Protocol):
     """The conversation that a command was typed in. Every method may raise CommandError."""
 
@@ -129,14 +156,35 @@ class Host(Protocol):
 
     async def end_job(self, id: str) -> str: ...
 
-    async def choose(self, question: str, options: Sequence[tuple[str, str]]) -> str | None: ...
+    @property
+    def presets(self) -> Sequence[str]:
+        """The names of the ready-made providers."""
+        ...
+
+    async def provider_names(self, preset: str) -> tuple[str, str]:
+        """The name that a preset's provider gets, and the one that is free: another one, if that is taken."""
+        ...
+
+    async def plan_provider(self, preset: str, name: str, address: str | None, *, replace: bool) -> PlannedProvider: ...
+
+    async def how_to_log_in(self, provider: str | None) -> str: ...
+
+    async def stored_keys(self) -> Sequence[KnownKey]: ...
+
+    async def forget_key(self, id: int) -> None: ...
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
+        """The id of the user's choice; None if nobody chose. `detail` is Markdown below the question."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`run` gets the host and the words behind the name. `hint` says which there can be."""
+    """`run` gets the host and the words behind the name. `hint` says which there can be; more than `kept_words` of
+    them are not kept in the conversation."""
 
     name: str
     description: str
     run: Callable[[Any, Sequence[str]], Awaitable[Reply]]
     hint: str = ""
+    kept_words: int | None = None

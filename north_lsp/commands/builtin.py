@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from north_lsp.commands.approvals import APPROVALS
 from north_lsp.commands.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.commands.changes import CHANGES
+from north_lsp.commands.providers import PROVIDERS
 from north_lsp.display import money, one_line
 
 _DAYS = 7
@@ -109,4 +110,5 @@ COMMANDS = (
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
+    *PROVIDERS,
 )

@@ -26,6 +26,11 @@ class Commands:
     def all(self) -> Sequence[Command]:
         return sorted(self._commands.values(), key=lambda command: command.name)
 
+    def kept(self, invocation: Invocation) -> tuple[str, ...]:
+        """The words of a command that may stand in the conversation."""
+        command = self._commands.get(invocation.name)
+        return invocation.args if command is None else invocation.args[: command.kept_words]
+
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Raises CommandError."""
         if invocation.problem:

@@ -167,7 +167,8 @@ class PlainEditor:
         if not self._client.has_ui:
             return None
         refuses_first = [choice.options[-1], *choice.options[:-1]]
-        return await self._ask(choice.question, {name: id for id, name in refuses_first}, may_remember=True)
+        question = f"{choice.question}\n\n{choice.detail}" if choice.detail else choice.question
+        return await self._ask(question, {name: id for id, name in refuses_first}, may_remember=True)
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
         return None

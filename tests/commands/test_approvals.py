@@ -48,7 +48,7 @@ class Session:
 def host(tmp_path: Path, jobs: object = None) -> tuple[SessionHost, Approvals]:
     world, nothing = World(tmp_path), cast(Any, None)
     approvals = Approvals(world.locations, "0" * 16, world.root)
-    return SessionHost(cast(Any, Session(approvals, jobs)), nothing, nothing, nothing, nothing), approvals
+    return SessionHost(cast(Any, Session(approvals, jobs)), *[nothing] * 6), approvals
 
 
 async def typed(host: SessionHost, name: str, *words: str) -> str:
