@@ -134,7 +134,9 @@ def _models(options: Options) -> Iterator[Finding]:
     for problem in known.problems:
         yield Finding("error", problem, "mend the file; docs/models.md says what may stand in it")
     if known.keys.problem is not None:
-        yield Finding("error", known.keys.problem, "remove the file, and store the keys again with north-lsp login")
+        yield Finding(
+            "error", known.keys.problem, "docs/models.md says where keys come from; north-lsp login stores one"
+        )
     keyed = [provider for provider in known.providers if has_credential(provider, options.environ, known.keys)]
     for provider in keyed:
         name = credential_source(provider, options.environ, known.keys)

@@ -32,14 +32,20 @@ class Options:
 
     def load_catalog(self) -> "Catalog":
         """The shipped models, and the user's, with the keys that he has stored. Reads files."""
+        from north_lsp.providers.broker import broker_of
         from north_lsp.providers.catalog import load_catalog
         from north_lsp.providers.keys import Keys
         from north_lsp.storage.credentials import CredentialStore
         from north_lsp.storage.locations import Locations
+        from north_lsp.storage.settings import Settings, SettingsError, load_settings
 
         locations = Locations.from_environment(self.environ)
         known = load_catalog(locations.config, self.environ)
-        known.keys = Keys(CredentialStore(locations))
+        try:
+            settings = load_settings(locations)
+        except SettingsError:  # said where they are used
+            settings = Settings()
+        known.keys = Keys(CredentialStore(locations), broker_of(settings.models, self.environ))
         known.keys.refresh()
         return known
 

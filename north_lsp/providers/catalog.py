@@ -326,14 +326,18 @@ def has_credential(provider: ProviderInfo, environ: Mapping[str, str], keys: Key
 
 def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
     """Where the provider's key is, by the order in which places are looked at: given to this process, stored, a
-    variable, models.yml. Runs no command."""
-    held = keys.find(provider.id)
-    if held is not None:
-        return held.source
+    variable, models.yml (with a broker: models.yml before it). Runs no command."""
+    found = _place(provider, environ, keys)
+    return found.where if isinstance(found, KeySource) else found.source if found is not None else None
+
+
+def _place(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> Credential | KeySource | None:
+    """The key, or the words of models.yml that say where it is."""
+    written = provider.key if provider.key is not None and provider.key.is_there(environ) else None
     name = credential(provider, environ)
-    if name is not None:
-        return name
-    return provider.key.where if provider.key is not None and provider.key.is_there(environ) else None
+    variable = Credential(environ[name].strip(), name, name.endswith("_TOKEN")) if name is not None else None
+    given, held = keys.given(provider.id), keys.find(provider.id)
+    return given or (written if keys.has_broker else None) or held or variable or written
 
 
 def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
@@ -360,20 +364,13 @@ def find_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KE
 
 def find_key(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
     """The provider's key, if there is one. May run a command. Raises MissingCredential."""
-    held = keys.find(provider.id)
-    if held is not None:
-        return held
-    name = credential(provider, environ)
-    if name is not None:
-        return Credential(environ[name].strip(), name, name.endswith("_TOKEN"))
-    if provider.key is not None and provider.key.is_there(environ):
-        return provider.key.resolve(environ)
-    return None
+    found = _place(provider, environ, keys)
+    return found.resolve(environ) if isinstance(found, KeySource) else found
 
 
 def secret_names(known: Catalog | None = None) -> frozenset[str]:
     """Variables that hold credentials of North's own; no command inherits them."""
-    names = {"ANTHROPIC_AUTH_TOKEN", "NORTH_TCP_TOKEN"}
+    names = {"ANTHROPIC_AUTH_TOKEN", "NORTH_TCP_TOKEN", "NORTH_AUTH_BROKER_TOKEN"}
     for provider in (known or catalog()).providers:
         names.update(provider.credentials)
         sources = [*provider.headers.values(), *([provider.key] if provider.key is not None else [])]

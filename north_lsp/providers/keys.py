@@ -1,25 +1,46 @@
-"""The keys that are no variables: those given for this process alone, and those that the user has stored. A snapshot,
-so that asking costs nothing; `refresh` reads the store again when it has changed. Imports nothing heavy."""
+"""The keys that are no variables: those given for this process alone, those of a key broker, and those that the user
+has stored. A snapshot, so that asking costs nothing; `refresh` reads them again when they have changed. Imports nothing
+heavy."""
+
+from typing import TYPE_CHECKING
 
 from north_lsp.providers.credentials import Credential
 from north_lsp.storage.credentials import CredentialStore, StoredKey
 
+if TYPE_CHECKING:
+    from north_lsp.providers.broker import Broker
+
 
 class Keys:
-    """`problem` is one line for the user about a store that cannot be read."""
+    """`problem` is one line for the user about keys that cannot be read."""
 
-    def __init__(self, store: CredentialStore | None = None) -> None:
+    def __init__(self, store: CredentialStore | None = None, broker: "Broker | None" = None) -> None:
         self._store = store
+        self._broker = broker
         self._stamp: tuple[int, int] | None = None
         self._stored: tuple[StoredKey, ...] = ()
         self._given: dict[str, str] = {}
-        self.problem: str | None = None
+        self._store_problem: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        return self._store_problem or (self._broker.problem if self._broker is not None else None)
+
+    def given(self, provider: str) -> Credential | None:
+        """The key that this process was given: it stands above all others."""
+        secret = self._given.get(provider)
+        return None if secret is None else Credential(secret, "the key given to this process")
+
+    @property
+    def has_broker(self) -> bool:
+        """Keys come from a broker; what models.yml says stands above those."""
+        return self._broker is not None
 
     def find(self, provider: str) -> Credential | None:
-        """The key of a provider: the one given to this process, else the newest stored one."""
-        given = self._given.get(provider)
-        if given is not None:
-            return Credential(given, "the key given to this process")
+        """The key of a provider: the broker's, else the newest stored one."""
+        lent = self._broker.find(provider) if self._broker is not None else None
+        if lent is not None:
+            return lent
         stored = next((key for key in self._stored if key.provider == provider), None)
         return None if stored is None else Credential(stored.secret, f"North's own store ({stored.ending})")
 
@@ -39,11 +60,18 @@ class Keys:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the store has changed since it was read."""
+        """Whether the store has changed since it was read, or the broker is to be asked again."""
+        if self._broker is not None and self._broker.is_stale:
+            return True
         return self._store is not None and self._store.stamp() != self._stamp
 
     def refresh(self) -> bool:
-        """Read the store again if its file has changed; says whether the keys have. Blocks for a moment."""
+        """Read the store again if its file has changed, and ask the broker where its keys are not fresh; says whether
+        the keys have changed. Blocks, for some seconds where the broker does not answer."""
+        lent = self._broker is not None and self._broker.is_stale and self._broker.refresh()
+        return self._read_store() or lent
+
+    def _read_store(self) -> bool:
         if self._store is None:
             return False
         stamp = self._store.stamp()
@@ -52,10 +80,10 @@ class Keys:
         before = self._stored
         try:
             self._stored = tuple(self._store.all_keys())
-            self.problem = None
+            self._store_problem = None
         except OSError as error:
             self._stored = ()
-            self.problem = str(error)
+            self._store_problem = str(error)
         self._stamp = self._store.stamp()
         return self._stored != before
 

@@ -1,15 +1,18 @@
-"""Keys that the user has given to North: `<data>/agent.db`, readable by this user only. Nothing here logs or prints a
-key. SQLite is imported when the file is there, or is to be made."""
+"""Keys that the user has given to North: `<data>/agent.db`, readable by this user only, or the system's keyring, to
+which the file then only refers. Nothing here logs or prints a key. SQLite is imported when the file is there, or is to
+be made."""
 
 import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from north_lsp.storage import keyring
 from north_lsp.storage.files import private_directory
+from north_lsp.storage.keyring import KeyringError
 from north_lsp.storage.locations import Locations
 
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ class CredentialStore:
     """Methods block for a moment: call them on a thread. Each raises CredentialsUnreadable, or OSError."""
 
     def __init__(self, locations: Locations) -> None:
+        self._locations = locations
         self.path = locations.data / "agent.db"
 
     def stamp(self) -> tuple[int, int] | None:
@@ -79,18 +83,37 @@ class CredentialStore:
             return []
         with self._open() as database:
             query = f"SELECT {_COLUMNS} FROM credentials WHERE type = 'api_key' AND NOT disabled ORDER BY id DESC"
-            return [StoredKey(*row) for row in database.execute(query)]
+            rows = database.execute(query).fetchall()
+        try:
+            secrets = [keyring.resolved(row[3]) for row in rows]
+        except KeyringError as error:
+            raise CredentialsUnreadable(str(error)) from None
+        keys = [StoredKey(*row) for row in rows]
+        return [replace(key, secret=one) for key, one in zip(keys, secrets, strict=True) if one is not None]
 
     def add(self, provider: str, secret: str, label: str = "") -> StoredKey:
-        """Store a key; the same one again is only labelled anew."""
+        """Store a key where the settings say; the same one again is only labelled anew."""
         now = round(time.time() * 1000)
+        again = [key.id for key in self.all_keys() if (key.provider, key.secret) == (provider, secret)]
+        kept = keyring.put(provider, secret) if self._uses_keyring() else secret
         with self._open() as database:
-            database.execute("DELETE FROM credentials WHERE provider = ? AND secret = ?", (provider, secret))
             cursor = database.execute(
                 "INSERT INTO credentials (provider, type, label, secret, created_at) VALUES (?, 'api_key', ?, ?, ?)",
-                (provider, label or provider, secret, now),
+                (provider, label or provider, kept, now),
             )
-            return StoredKey(int(cursor.lastrowid or 0), provider, label or provider, secret, now)
+            stored = StoredKey(int(cursor.lastrowid or 0), provider, label or provider, secret, now)
+        for id in again:
+            self.remove(id)
+        return stored
+
+    def _uses_keyring(self) -> bool:
+        """Settings that cannot be read are no reason to store a key in another place than the user wanted."""
+        from north_lsp.storage.settings import SettingsError, load_settings
+
+        try:
+            return load_settings(self._locations).models.key_storage == "keyring"
+        except SettingsError as error:
+            raise CredentialsUnreadable(f"no key was stored, since the settings cannot be read: {error}") from None
 
     def remove(self, id: int | None = None, provider: str | None = None) -> int:
         """Forget one key, or a provider's, or all of them; says how many."""
@@ -102,6 +125,8 @@ class CredentialStore:
         elif provider is not None:
             condition, values = "provider = ?", [provider]
         with self._open() as database:
+            for (secret,) in database.execute(f"SELECT secret FROM credentials WHERE {condition}", values).fetchall():
+                keyring.forget(secret)
             return int(database.execute(f"DELETE FROM credentials WHERE {condition}", values).rowcount)
 
     @contextmanager

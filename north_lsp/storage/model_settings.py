@@ -12,6 +12,7 @@ ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 ServiceTier = Literal["flex", "priority"]
 CacheRetention = Literal["short", "long"]
 KimiFormat = Literal["openai", "anthropic"]
+KeyStorage = Literal["file", "keyring"]
 _PATHS = ("path", "paths", "pathPrefix", "pathPrefixes")
 _LEAST_OUTPUT = 1024
 
@@ -31,7 +32,8 @@ class Scoped:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """`problems` are lines for the user about items that were passed over."""
+    """`problems` are lines for the user about items that were passed over. `broker_url` is where keys come from, and
+    `broker_token` (a variable's name, `!command`, or the token) opens it."""
 
     enabled: tuple[Scoped, ...] = ()
     disabled_providers: tuple[Scoped, ...] = ()
@@ -45,6 +47,9 @@ class ModelSettings:
     cache_retention: CacheRetention = "short"
     problems: tuple[str, ...] = ()
     kimi_format: KimiFormat = "openai"
+    key_storage: KeyStorage = "file"
+    broker_url: str | None = None
+    broker_token: str | None = None
 
 
 def read_model_settings(reader: "SettingsReader") -> ModelSettings:
@@ -65,6 +70,9 @@ def read_model_settings(reader: "SettingsReader") -> ModelSettings:
         cast(CacheRetention, reader.choice("providers.cacheRetention", get_args(CacheRetention)) or "short"),
         tuple(problems),
         cast(KimiFormat, reader.choice("providers.kimiApiFormat", get_args(KimiFormat)) or "openai"),
+        cast(KeyStorage, reader.choice("auth.storage", get_args(KeyStorage)) or "file"),
+        reader.text("auth.broker.url"),
+        reader.text("auth.broker.token"),
     )
 
 

@@ -1,0 +1,51 @@
+"""Keys in the system's keyring (`auth.storage`): North's own file then only has a reference. The package `keyring` is
+imported when a reference is there, or is to be made."""
+
+import uuid
+from typing import Any
+
+_SERVICE = "north-lsp"
+_REFERENCE = "keyring:"
+
+
+class KeyringError(OSError):
+    """The keyring cannot be used; the text is one line for the user."""
+
+
+def put(provider: str, secret: str) -> str:
+    """Store a key; gives the reference to it. Raises KeyringError."""
+    name = f"{provider}-{uuid.uuid4().hex}"
+    _call("set_password", name, secret)
+    return _REFERENCE + name
+
+
+def resolved(stored: str) -> str | None:
+    """The key that a stored text stands for, which may be the text itself; None for one that is not in the keyring any
+    more. Raises KeyringError."""
+    if not stored.startswith(_REFERENCE):
+        return stored
+    found = _call("get_password", stored.removeprefix(_REFERENCE))
+    return found if isinstance(found, str) else None
+
+
+def forget(stored: str) -> None:
+    """Take out the key that a stored text refers to. Raises KeyringError."""
+    if resolved(stored) is not None and stored.startswith(_REFERENCE):
+        _call("delete_password", stored.removeprefix(_REFERENCE))
+
+
+def _call(method: str, *values: str) -> Any:
+    try:
+        import keyring
+    except ImportError:
+        raise KeyringError(
+            "keys are to be in the system's keyring (auth.storage), but the package keyring is not installed: "
+            "pip install 'north-lsp[keyring]', or take the setting out"
+        ) from None
+    from keyring.errors import KeyringError as Refused
+
+    try:
+        return getattr(keyring, method)(_SERVICE, *values)
+    except Refused as error:
+        text = str(error).strip().splitlines()[:1] or [type(error).__name__]
+        raise KeyringError(f"the system's keyring cannot be used: {text[0]}") from None
