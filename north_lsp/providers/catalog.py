@@ -96,7 +96,8 @@ NO_TRANSFORM = Transform()
 class ProviderInfo:
     """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
     `keyless` provider may be used without. `key` is what models.yml gives instead of a variable; at
-    `anthropic_address` the same models are served in Anthropic's format."""
+    `anthropic_address` the same models are served in Anthropic's format. `stream` answers for an extension's
+    provider."""
 
     id: str
     api: str
@@ -114,6 +115,7 @@ class ProviderInfo:
     compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
     transform: Transform = NO_TRANSFORM
     anthropic_address: str | None = None
+    stream: Callable[..., Any] | None = field(default=None, hash=False)
 
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         """Where it is served; Ollama's variables name the host, to which the API's path is added."""
@@ -151,7 +153,7 @@ class Model:
     headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
     compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
     transform: Transform = NO_TRANSFORM
-    source: Literal["shipped", "models.yml", "discovered"] = "shipped"
+    source: Literal["shipped", "models.yml", "discovered", "extension"] = "shipped"
     answer_tokens: int = _ANSWER_TOKENS
     address: str | None = None
     problem: str = ""
@@ -424,8 +426,17 @@ def _thinking(row: dict[str, Any] | None) -> ThinkingInfo | None:
 
 
 def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
-    """The shipped catalogue with the user's `models.yml`. A file with errors is left out as a whole, and said in
-    `problems`; nothing is raised. Reads files: call it on a thread where somebody waits."""
+    """The shipped catalogue with the user's `models.yml` and extensions. What has errors is left out as a whole, and
+    said in `problems`; nothing is raised. Reads files: call it on a thread where somebody waits."""
+    known = _configured(config_dir, environ)
+    if not (config_dir / "extensions").is_dir():
+        return known
+    from north_lsp.providers.extensions import with_extensions
+
+    return with_extensions(known, config_dir / "extensions")
+
+
+def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
     shipped = _with_test_provider(catalog(), environ)
     from north_lsp.providers.models_file import find_file
 
@@ -464,6 +475,10 @@ def make_provider(
         from north_lsp.providers.unknown import UnknownProvider
 
         return UnknownProvider(model.problem)
+    if model.provider.stream is not None:
+        from north_lsp.providers.extensions import ExtensionProvider
+
+        return ExtensionProvider(model.provider.stream, model.provider.title)
     if model.provider.api == "north-test":
         from north_lsp.providers.scripted import ScriptedProvider
 
