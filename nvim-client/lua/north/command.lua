@@ -36,6 +36,9 @@ local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,
+  login = function(words)
+    conversation.login(words)
+  end,
   mode = function(words)
     if vim.list_contains(MODES, words) then
       conversation.set_mode(words)

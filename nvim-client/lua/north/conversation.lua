@@ -1,5 +1,6 @@
 ---The conversation: one at a time, on one server, which is started when it is needed and again when it dies.
 local chat = require("north.chat")
+local login = require("north.login")
 local permission = require("north.permission")
 local server = require("north.server")
 local undo = require("north.undo")
@@ -466,6 +467,11 @@ end
 
 function M.choose_undo()
   undo.choose(ask_server)
+end
+
+---@param provider string its id, or "" to choose one
+function M.login(provider)
+  login.login(ask_server, provider)
 end
 
 ---@param mode string

@@ -221,6 +221,7 @@ def test_completion(bed: Bed) -> None:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
             "ask",
+            "login",
             "mode",
             "new",
             "redo",
@@ -292,6 +293,21 @@ def test_an_edit_is_taken_back_and_done_again(bed: Bed) -> None:
         nvim.until(file_is(after.replace(NEW, OLD)))
         prompts = [question["prompt"] for question in asked(nvim)]
         assert prompts == ["Changed later at the same place: hello/greeting.py"] * 2
+
+
+def test_a_key_is_stored_without_being_shown(bed: Bed) -> None:
+    key = "sk-e2e-0123456789abcdef"
+    with bed.nvim(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as nvim:
+        nvim.command(f"lua vim.fn.inputsecret = function(prompt) _G.secret_prompt = prompt; return '{key}' end")
+        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it all the same")
+        nvim.command("North login")
+        nvim.until("#require('helpers').asked == 2")
+        assert nvim.lua("return _G.secret_prompt") == "API key of OpenAI: "
+        assert not (bed.folder / "data" / "agent.db").exists()
+        nvim.command("North login openai")
+        nvim.until("vim.fn.execute('messages'):find('has stored the key …cdef of OpenAI', 1, true)")
+        assert key not in str(nvim.lua("return vim.fn.execute('messages') .. vim.fn.execute('history all')"))
+    assert key.encode() in (bed.folder / "data" / "agent.db").read_bytes()
 
 
 def test_words_for_the_turn_that_runs(bed: Bed) -> None:

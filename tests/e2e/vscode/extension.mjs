@@ -73,6 +73,7 @@ const env = {
   NORTH_STATE_DIR: path.join(folder, "state"),
   NORTH_OFFLINE_DELAY_MS: "40",
   NORTH_MODEL: "offline",
+  OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
 };
 const settings = { "files.autoSave": "off" };
 
@@ -236,6 +237,22 @@ try {
   assert.ok(await first("LATER = 1")());
   await palette(page, "Notifications: Clear All Notifications");
   log("edits taken back");
+
+  // -- a key: asked for without being shown, tried out, stored
+  const secret = "sk-e2e-0123456789abcdef";
+  await palette(page, "North: Store an API Key…");
+  const quickInput = page.locator(".quick-input-widget input.input");
+  await quickInput.fill("openai");
+  await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "OpenAI" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator('.quick-input-widget input[type="password"]').fill(secret);
+  await page.keyboard.press("Enter");
+  await page.locator(".monaco-dialog-box").getByRole("button", { name: "Store It All the Same" }).click();
+  await notification(page, "North has stored the key …cdef of OpenAI.").waitFor();
+  assert.ok((await readFile(path.join(data, "agent.db"))).includes(secret));
+  assert.ok(!(await page.content()).includes(secret));
+  await palette(page, "Notifications: Clear All Notifications");
+  log("a key stored");
 
   // -- a proposal leaves the file alone that is being written in
   await chat.send("explain greet");

@@ -7,6 +7,7 @@ import type { Session } from "../chat/session";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
+import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { openSetting } from "./settings";
 
@@ -47,6 +48,7 @@ export function registerCommands({ session, panel, questions, proposals, log }: 
     undoEdit: () => chooseAndTakeBack(session),
     stop: () => session.stop(),
     switchMode: () => switchMode(session),
+    storeKey: () => storeKey(session),
     openSetting,
     restartServer: () => session.restart(),
     showLog: () => log.show(),

@@ -1,0 +1,67 @@
+---Storing a provider's API key: typed without being shown, tried out and kept by the server.
+local M = {}
+
+local STORE, KEEP = "Store it all the same", "Do not store it"
+
+---@param error table?
+local function refused(error)
+  vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
+end
+
+---@param ask north.Ask
+---@param provider { id: string, name: string }
+---@param key string
+---@param force boolean
+local function store(ask, provider, key, force)
+  ask("_north/keys/set", { provider = provider.id, key = key, force = force }, function(error, result)
+    if result then
+      vim.notify(("North has stored the key %s of %s"):format(result.key.ending, provider.name))
+    elseif error and type(error.data) == "table" and error.data.mayForce then
+      vim.ui.select({ STORE, KEEP }, { prompt = error.message, format_item = tostring }, function(answer)
+        if answer == STORE then
+          store(ask, provider, key, true)
+        end
+      end)
+    else
+      refused(error)
+    end
+  end)
+end
+
+---@param ask north.Ask
+---@param provider { id: string, name: string }
+local function enter(ask, provider)
+  local key = vim.trim(vim.fn.inputsecret(("API key of %s: "):format(provider.name)))
+  if key ~= "" then
+    store(ask, provider, key, false)
+  end
+end
+
+---@param ask north.Ask
+---@param id string a provider's id, or "" to choose one
+function M.login(ask, id)
+  ask("_north/keys/list", {}, function(error, result)
+    if not result then
+      refused(error)
+      return
+    end
+    for _, provider in ipairs(result.providers) do
+      if provider.id == id then
+        enter(ask, provider)
+        return
+      end
+    end
+    vim.ui.select(result.providers, {
+      prompt = "Whose API key?",
+      format_item = function(provider)
+        return ("%s (%s)"):format(provider.name, provider.id)
+      end,
+    }, function(provider)
+      if provider then
+        enter(ask, provider)
+      end
+    end)
+  end)
+end
+
+return M
