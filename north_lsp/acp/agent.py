@@ -67,7 +67,9 @@ class AcpAgent:
     ) -> None:
         self._peer = peer
         self._environment = environment
-        self._client = replace(client, shows_thoughts=environment.settings.models.show_thinking)
+        settings = environment.settings
+        shows, notifies = settings.models.show_thinking, settings.turns.notifications
+        self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._documents_for = documents_for
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)

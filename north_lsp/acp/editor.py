@@ -64,6 +64,8 @@ class AcpEditor:
             await self._peer.notify("session/update", params)
         if self._client.hears_events:
             for name, fields in happenings.named(event):
+                if name == "attention" and not self._client.wants_attention:
+                    continue
                 params = {"sessionId": self._session_id, **self._stamp(), "event": name, **fields}
                 await self._peer.notify("_north/event", params)
 

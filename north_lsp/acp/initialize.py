@@ -40,7 +40,8 @@ EXTENSION_METHODS = (
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the client announced, and whether the user wants to see thoughts; nothing else is asked of it."""
+    """What the client announced, and whether the user wants to see thoughts and to be notified; nothing else is asked
+    of it."""
 
     name: str | None = None
     version: str | None = None
@@ -51,6 +52,7 @@ class Client:
     has_terminals: bool = False
     shows_thoughts: bool = True
     hears_events: bool = False
+    wants_attention: bool = True
     has_ui: bool = True
 
 

@@ -78,6 +78,7 @@ class TurnSettings:
     day_limit_usd: float = 0.0
     fallback_revert: RevertPolicy = "cooldown-expiry"
     context_promotion: bool = True
+    notifications: bool = True
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,7 @@ def _turn_settings(reader: "SettingsReader") -> TurnSettings:
             RevertPolicy, reader.choice("retry.fallbackRevertPolicy", get_args(RevertPolicy)) or default.fallback_revert
         ),
         reader.flag("contextPromotion.enabled", default.context_promotion),
+        reader.choice("notifications", ("on", "off")) != "off",
     )
 
 

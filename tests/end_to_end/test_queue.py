@@ -239,11 +239,12 @@ async def test_the_state_is_told_and_can_be_asked_for(world: World, server: Mode
 
 
 async def test_attempts_are_told_as_events(world: World, server: ModelServer) -> None:
-    configure(world, **{"retry.requestMaxRetries": 0, "retry.baseDelayMs": 8})
+    configure(world, **{"retry.requestMaxRetries": 0, "retry.baseDelayMs": 8, "notifications": "off"})
     server.script(fail(529, "overloaded_error", "overloaded"), answer(Say("Here.")))
     async with listening(world) as (client, session):
         assert await prompt(client, session, "hello") == "end_turn"
         heard = [event for event in events(client) if event["event"].startswith("auto_retry")]
+        assert "attention" not in {event["event"] for event in events(client)}
     assert [event["event"] for event in heard] == ["auto_retry_start", "auto_retry_tick", "auto_retry_end"]
     assert (heard[0]["attempt"], heard[0]["maxAttempts"]) == (1, 3)
     assert (heard[2]["success"], heard[2]["attempt"]) == (True, 1)
