@@ -3,6 +3,7 @@
 import ast
 import os
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,35 @@ def test_code_blocks_by_name_and_by_text() -> None:
     assert [one.name for one in code_blocks(structure_of("css", line), line, "r: s", "any")] == [".q"]
     line = "<section><div id=a><p id=b>hit</p></div></section>\n"
     assert [one.name for one in code_blocks(structure_of("html", line), line, "hit", "any")] == ["div#a", "p#b"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "query", "names"),
+    [
+        ("css", "a { color: red } b { color: blue }", "blue", ["b"]),
+        ("css", "é { color: red } b { color: blue } c { top: 0 }", "blue", ["b"]),
+        ("scss", "a { color: red; b { color: blue } }", "red", ["a"]),
+        ("javascript", "class A { x() { return 1 } needle = 2; y() { return 3 } }", "return 3", ["y"]),
+        ("javascript", "class A { x() { return 1 } needle = 2; y() { return 3 } }", "needle", ["A"]),
+        ("javascript", "class A {\n  x() { return 1 } // needle\n  y() { return 3 }\n}", "needle", ["x"]),
+        ("javascript", "export const f = () => 1, g = () => 2;", "() => 2", ["g"]),
+        ("java", "class A { int x() { return 1; } int y() { return 2; } }", "return 1", ["x"]),
+        ("python", "class A:\n    def f(self): return 1  # needle\n", "needle", ["f"]),
+        ("python", "def f(): return 'é' ; x = 1\ndef g(): return 2\n", "x = 1", ["f"]),
+        ("python", "def f():\n    return 1\n\ndef g():\n    return 2\n", "1\n\ndef", []),
+        ("python", "class A:\n    def f(self):\n        a\n        b\n", "a\n        b", ["f"]),
+        ("plain", "if (é) { a } else { b } for (;;) { c }", "b", ["else"]),
+    ],
+)
+def test_a_text_is_found_in_the_block_that_holds_it(language: str, text: str, query: str, names: list[str]) -> None:
+    assert [one.name for one in code_blocks(structure_of(language, text), text, query, "any")] == names
+
+
+def test_a_letter_in_a_long_file_is_found_quickly() -> None:
+    text = "".join(f"def f{number}(x):\n    y = x\n    return y\n" for number in range(5_000))
+    started = time.process_time()
+    assert len(code_blocks(structure_of("python", text), text, "return y", "any")) == 5_000
+    assert time.process_time() - started < 5
 
 
 def test_the_enclosing_function_is_the_innermost() -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from north_lsp.workspace.structure.grammars import parse
 from north_lsp.workspace.structure.model import Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.scanning import offsets_in_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -66,8 +67,14 @@ def _embedded(node: "Node", source: bytes) -> list[Symbol]:
         return symbols
     language = _language(kind, spoken)
     shift = raw.start_point.row
-    for inner in structure_of(language, _text(raw, source)).symbols:
-        span = (raw.start_byte + inner.span[0], raw.start_byte + inner.span[1])
+    text = _text(raw, source)
+    found = structure_of(language, text)
+    places = {place for inner in found.symbols for place in inner.span}
+    in_bytes = {place: place for place in places}
+    if found.backend == "patterns":
+        in_bytes = offsets_in_bytes(text, places)
+    for inner in found.symbols:
+        span = (raw.start_byte + in_bytes[inner.span[0]], raw.start_byte + in_bytes[inner.span[1]])
         moved = replace(inner, line=inner.line + shift, start=inner.start + shift, end=inner.end + shift, span=span)
         symbols.append(moved)
     return symbols

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.grammars import has_grammar, parse, symbol_query
 from north_lsp.workspace.structure.model import CONTAINERS, NO_SYMBOLS, Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.scanning import offsets_in_bytes
 from north_lsp.workspace.structure.statements import has_statements, walk_statements
 
 if TYPE_CHECKING:
@@ -257,16 +258,8 @@ def _swallowed(
             added.append(symbol)
     if text.isascii():
         return added
-    in_bytes = _byte_offsets(text, {place for symbol in added for place in symbol.span})
+    in_bytes = offsets_in_bytes(text, {place for symbol in added for place in symbol.span})
     return [replace(symbol, span=(in_bytes[symbol.span[0]], in_bytes[symbol.span[1]])) for symbol in added]
-
-
-def _byte_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
-    found, done, size = dict[int, int](), 0, 0
-    for offset in sorted(offsets):
-        size += len(text[done:offset].encode("utf-8", "replace"))
-        found[offset], done = size, offset
-    return found
 
 
 def is_symbol(symbol: Symbol) -> bool:
