@@ -14,7 +14,7 @@ from north_lsp.workspace.languages import LANGUAGES, endings_of_type, find_langu
 from north_lsp.workspace.structure import parsing
 from north_lsp.workspace.structure.grammars import parse, parsed_languages
 from north_lsp.workspace.structure.model import Structure
-from north_lsp.workspace.structure.parsing import structure_of
+from north_lsp.workspace.structure.parsing import is_symbol, structure_of
 from north_lsp.workspace.structure.scanning import brace_blocks, masked
 from north_lsp.workspace.structure.views import blocks, chunks, code_blocks, enclosing, outline, outline_text
 from tests.workspace.structure_corners import CORNERS
@@ -121,6 +121,54 @@ def test_any_damage_is_survived(language: str, at: int, cut: int, put: str) -> N
     for language_of_text in ("plain", language):
         for block in code_blocks(structure_of(language_of_text, text), text, put or "a", "any"):
             assert 1 <= block.start <= block.end <= len(lines)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [(language, good) for language, (good, _) in SAMPLES.items()] + list(CORNERS.items()),
+    ids=lambda value: str(value)[:10].strip(),
+)
+def test_a_bracket_or_quote_less_loses_nothing_on_other_lines(language: str, text: str) -> None:
+    symbols = [one for one in structure_of(language, text).symbols if is_symbol(one)]
+    for at, character in enumerate(text):
+        if character not in "()[]{}<>\"'`;:":
+            continue
+        line = text.count("\n", 0, at) + 1
+        left = {one.name for one in structure_of(language, text[:at] + text[at + 1 :]).symbols}
+        # A function of C that has its type on a line of its own is not known without its braces.
+        lost = {
+            one.name for one in symbols if one.line != line and not (language == "c" and one.start <= line <= one.end)
+        }
+        assert lost <= left, f"without {character} in line {line}"
+
+
+def test_damage_makes_no_symbols_of_strings_comments_and_statements() -> None:
+    text = '''"""
+def quoted(): pass
+"""
+def f(:
+    pass
+
+def g():
+    """Text.
+
+    class Inner: pass
+    """
+'''
+    assert [one.name for one in structure_of("python", text).symbols] == ["f", "g"]
+    script = (
+        "class A {\n  m( {\n    if (a) {\n    }\n    x = 5;\n    call();\n  }\n  n() {}\n/*\nfunction no() {}\n*/\n}\n"
+    )
+    assert {one.name for one in structure_of("typescript", script).symbols} == {"A", "n", "call"}  # as in an interface
+    body = "function f() {\n  a(;\n  if (b) {\n  }\n  c = 5;\n  d();\n}\nclass B {}\n"
+    assert [one.name for one in structure_of("typescript", body).symbols] == ["f", "B"]
+
+
+def test_a_symbol_ends_where_it_ends_though_a_brace_is_missing_before() -> None:
+    text = "class A {\n  m() {\n    return 1;\n\n  n() {\n    return 2;\n  }\n}\nfunction f() {\n}\n"
+    found = {one.name: (one.start, one.end) for one in structure_of("javascript", text).symbols}
+    assert found["n"] == (5, 7)
+    assert found["f"] == (9, 10)
 
 
 def test_outlines_group_imports_and_nest_what_is_embedded() -> None:
