@@ -4,24 +4,29 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from north_lsp.workspace.wildmatch import translate
+from north_lsp.workspace.wildmatch import SPECIAL, translate
 
 _MAX_BYTES = 1024 * 1024
+_ANY = translate(b"*") or b""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """One line. `by_name` patterns are held against the last component, others against the path."""
+    """One line. `by_name` patterns are held against the last component, others against the path. `depth` is the number
+    of slashes in the paths that it meets, None if that is not so plain; `name` is the only name that it meets."""
 
     expression: re.Pattern[bytes]
     source: bytes
     negated: bool
     folders_only: bool
     by_name: bool
+    depth: int | None = None
+    name: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -43,26 +48,49 @@ class PatternFile:
                 return not pattern.negated
         return None
 
-    def may_meet(self, names: bytes, prefix: bytes) -> bool:
-        """Whether a pattern may meet any of a folder's names: most folders have nothing that is ignored, and this tells
-        in one step. `names` has a slash before, between and behind them; `prefix` leads to the folder, with a slash at
-        its end."""
-        if self._among_names.search(names):
-            return True
-        if self._names_only:
-            return False
+    def may_meet_names(self, names: Sequence[str], joined: bytes) -> bool:
+        """Whether a pattern may meet any of a folder's names, wherever the folder is: most folders have nothing that is
+        ignored, and this tells in a few steps. `joined` is the names with a slash before, between and behind them."""
+        return not self._plain_names.isdisjoint(names) or self._among_names.search(joined) is not None
+
+    def may_meet_paths(self, joined: bytes, prefix: bytes) -> bool:
+        """The same for patterns that paths are held against. `prefix` leads to the folder, with a slash at its end."""
         among = self._among_paths
-        return among is None or bool(among.search(b"\0" + prefix + names[1:-1].replace(b"/", b"/\0" + prefix)))
+        return among is None or bool(among.search(b"\0" + prefix + joined[1:-1].replace(b"/", b"/\0" + prefix)))
+
+    def meets_paths_at(self, depth: int) -> bool:
+        """Whether any pattern is held against paths with so many slashes."""
+        return not self._names_only and (self._depths is None or depth in self._depths)
+
+    @cached_property
+    def _plain_names(self) -> frozenset[str]:
+        """The patterns that are just names."""
+        if self.folded:
+            return frozenset()
+        plain = (pattern.name for pattern in self.patterns if pattern.name is not None)
+        return frozenset(name.decode("utf-8", "surrogateescape") for name in plain)
 
     @cached_property
     def _among_names(self) -> re.Pattern[bytes]:
-        return re.compile(rb"/(?:" + self._any_name.pattern + rb")(?=/)", _flags(self.folded))
+        # What may begin with anything is not held against every beginning: where it ends tells enough.
+        others = (pattern for pattern in self.patterns if self.folded or pattern.name is None)
+        sources = [pattern.source for pattern in others if pattern.by_name]
+        any_start = [source.removeprefix(_ANY) for source in sources if source.startswith(_ANY)]
+        same_start = [b"/(?:" + source + b")" for source in sources if not source.startswith(_ANY)]
+        either = b"|".join((*any_start, *same_start)) or b"(?!)"
+        return re.compile(rb"(?:" + either + rb")(?=/)", _flags(self.folded))
 
     @cached_property
     def _among_paths(self) -> re.Pattern[bytes] | None:
         """None if a pattern reaches over slashes: it would take in path after path."""
         pattern = self._any_path.pattern
         return None if b".*" in pattern else re.compile(rb"\0(?:" + pattern + rb")(?=/\0|\Z)", _flags(self.folded))
+
+    @cached_property
+    def _depths(self) -> frozenset[int | None] | None:
+        """How deep the paths lie that patterns for paths meet; None if they may lie anywhere."""
+        depths = frozenset(pattern.depth for pattern in self.patterns if not pattern.by_name)
+        return None if None in depths else depths
 
     @cached_property
     def _names_only(self) -> bool:
@@ -122,12 +150,16 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
         line = line[:-1]
     by_name = b"/" not in line
     body = line.removeprefix(b"/")
+    if body.startswith(b"**/") and b"/" not in body[3:]:  # the same in other words
+        by_name, body = True, body[3:]
     if folded:
         body = spelled(body.decode("utf-8", "surrogateescape"), folded=True)
     source = translate(body) if body else None
     if source is None:
         return None
-    return _Pattern(re.compile(source, _flags(folded)), source, negated, folders_only, by_name)
+    depth = None if b"**" in body or b"[" in body or b"\\" in body else body.count(b"/")
+    name = body if by_name and not any(byte in body for byte in SPECIAL) else None
+    return _Pattern(re.compile(source, _flags(folded)), source, negated, folders_only, by_name, depth, name)
 
 
 def _without_trailing_blanks(line: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,82 +47,89 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The ignore files that speak for the entries of one folder, the strongest first, each with the number of bytes of
-    `prefix` (the folder's own path below the first of them, ending in a slash) that lead to its place."""
+    """The ignore files that speak for the entries of folders, the strongest first, each with the number of characters
+    of a folder's path that lead into the folder of the file. All folders to which the same files speak share one."""
 
-    prefix: bytes
     files: tuple[tuple[int, PatternFile], ...]
     folded: bool
 
-    def with_file(self, file: PatternFile) -> "_Chain":
+    def with_file(self, folder: str, file: PatternFile) -> "_Chain":
+        """With a file that lies in `folder`, an absolute path."""
         if not file.patterns:
             return self
-        return _Chain(self.prefix, ((len(self.prefix), file), *self.files), self.folded)
+        return _Chain(((len(folder.rstrip("/")) + 1, file), *self.files), self.folded)
 
-    def below(self, name: str) -> "_Chain":
-        if not self.files:  # nobody asks for a path from here
-            return self
-        return _Chain(self.prefix + spelled(name, folded=self.folded) + b"/", self.files, self.folded)
-
-    def ignored_of(self, names: Mapping[str, bool]) -> Collection[str]:
-        """Which of a folder's names, given with whether they are folders, are ignored."""
+    def ignored_of(self, folder: str, names: Sequence[str], folders: Container[str]) -> Collection[str]:
+        """Which names in a folder are ignored; `folders` are those of them that are folders."""
         if not self.files or not names:
             return ()
         if self.folded:
-            return {name for name, is_dir in names.items() if self.ignores(name, is_dir)}
-        ignored, prefix, files = set[str](), self.prefix, self.files
+            return {name for name in names if self.ignores(folder, name, name in folders)}
         joined = f"/{'/'.join(names)}/".encode("utf-8", "surrogateescape")
-        if not any(file.may_meet(joined, prefix[start:]) for start, file in files):
+        if not any(_may_meet(file, names, joined, folder, start) for start, file in self.files):
             return ()
-        for name, is_dir in names.items():
-            base = name.encode("utf-8", "surrogateescape")
-            path = prefix + base
-            for start, file in files:
-                verdict = file.verdict(base, path[start:], is_dir)
+        files = [(_prefix(folder, start, folded=False), file) for start, file in self.files]
+        ignored = set[str]()
+        for name in names:
+            base, is_dir = name.encode("utf-8", "surrogateescape"), name in folders
+            for prefix, file in files:
+                verdict = file.verdict(base, prefix + base, is_dir)
                 if verdict is not None:
                     if verdict:
                         ignored.add(name)
                     break
         return ignored
 
-    def ignores(self, name: str, is_dir: bool) -> bool:
+    def ignores(self, folder: str, name: str, is_dir: bool) -> bool:
         if not self.files:
             return False
         base = spelled(name, folded=self.folded)
-        path = self.prefix + base
         for start, file in self.files:
-            verdict = file.verdict(base, path[start:], is_dir)
+            verdict = file.verdict(base, _prefix(folder, start, folded=self.folded) + base, is_dir)
             if verdict is not None:
                 return verdict
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a walk stands. The user's own list is asked twice, exactly and folded, because a file system may not tell
-    spellings apart; either may close."""
+def _may_meet(file: PatternFile, names: Sequence[str], joined: bytes, folder: str, start: int) -> bool:
+    if file.may_meet_names(names, joined):
+        return True
+    depth = folder.count("/", start - 1)
+    return file.meets_paths_at(depth) and file.may_meet_paths(joined, _prefix(folder, start, folded=False))
 
-    path: str
+
+def _prefix(folder: str, start: int, *, folded: bool) -> bytes:
+    """What leads from an ignore file to a folder's entries, with a slash at its end if it is anything."""
+    below = folder[start:]
+    return spelled(below, folded=folded) + b"/" if below else b""
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """What speaks for the entries of folders, each an absolute path. The user's own list is asked twice, exactly and
+    folded, because a file system may not tell spellings apart; either may close."""
+
     git: _Chain
     exact: _Chain
     folded: _Chain
 
-    def closes(self, name: str, is_dir: bool) -> bool:
-        return self.exact.ignores(name, is_dir) or self.folded.ignores(name, is_dir)
+    def closes(self, folder: str, name: str, is_dir: bool) -> bool:
+        return self.exact.ignores(folder, name, is_dir) or self.folded.ignores(folder, name, is_dir)
 
-    def leaves_out(self, name: str, is_dir: bool) -> bool:
-        return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(name, is_dir)
+    def leaves_out(self, folder: str, name: str, is_dir: bool) -> bool:
+        return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(folder, name, is_dir)
 
-    def shown(self, names: Mapping[str, bool]) -> list[str]:
-        """What of a folder's names, given with whether they are folders, a walk meets, in order."""
-        hidden: Collection[str] = self.git.ignored_of(names)
+    def shown(self, folder: str, names: Sequence[str], folders: Collection[str]) -> list[str]:
+        """What a walk meets of the names in a folder, in order; `folders` are those of them that are folders."""
+        hidden: Collection[str] = self.git.ignored_of(folder, names, folders)
         if self.exact.files:
-            hidden = {*hidden, *self.exact.ignored_of(names), *self.folded.ignored_of(names)}
-        if hidden or not ALWAYS_SKIPPED.isdisjoint(names):
+            closed = self.exact.ignored_of(folder, names, folders), self.folded.ignored_of(folder, names, folders)
+            hidden = {*hidden, *closed[0], *closed[1]}
+        if hidden or _GIT in names or not ALWAYS_SKIPPED.isdisjoint(folders):
             return sorted(
                 name
-                for name, is_dir in names.items()
-                if name not in hidden and name != _GIT and not (is_dir and name in ALWAYS_SKIPPED)
+                for name in names
+                if name not in hidden and name != _GIT and not (name in ALWAYS_SKIPPED and name in folders)
             )
         return sorted(names)
 
@@ -147,12 +154,13 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return True
-        folder = self.first_place()
+        folder, chains = str(self.root), self.at_root()
         for at, name in enumerate(parts):
             folder_here = is_dir or at < len(parts) - 1
-            if folder.leaves_out(name, folder_here) or folder.closes(name, folder_here):
+            if chains.leaves_out(folder, name, folder_here) or chains.closes(folder, name, folder_here):
                 return True
-            folder = self.enter(folder, name)
+            folder = join(folder, name)
+            chains = self.enter(chains, folder)
         return False
 
     def closed(self, relative: str) -> bool:
@@ -160,12 +168,13 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return True
-        folder = self.first_place()
+        folder, chains = str(self.root), self.at_root()
         for at, name in enumerate(parts):
-            is_dir = at < len(parts) - 1 or os.path.isdir(f"{folder.path}/{name}")
-            if folder.closes(name, is_dir):
+            path = join(folder, name)
+            is_dir = at < len(parts) - 1 or os.path.isdir(path)
+            if chains.closes(folder, name, is_dir):
                 return True
-            folder = self.enter(folder, name)
+            folder, chains = path, self.enter(chains, path)
         return False
 
     def walk_from(self, start: Path) -> Iterator[Entry]:
@@ -175,54 +184,63 @@ class IgnoreRules:
             return
         # Someone who names an ignored folder means what is in it.
         everything = bool(relative) and self.ignored(relative, True)
-        folder = self.first_place()
+        folder, chains = str(self.root), self.at_root()
         for name in relative.split("/") if relative else ():
-            folder = self.enter(folder, name)
-        yield from self._walk(folder, f"{relative}/" if relative else "", everything)
+            folder = join(folder, name)
+            chains = self.enter(chains, folder)
+        yield from self._walk(folder, chains, f"{relative}/" if relative else "", everything)
 
-    def _walk(self, first: Place, prefix: str, everything: bool) -> Iterator[Entry]:
-        stack = [iter(self._entries(first, prefix, everything))]
-        folders = [first]
+    def _walk(self, first: str, chains: Chains, prefix: str, everything: bool) -> Iterator[Entry]:
+        stack = [(iter(self._entries(first, chains, prefix, everything)), chains)]
         while stack:
-            entry = next(stack[-1], None)
+            entries, chains = stack[-1]
+            entry = next(entries, None)
             if entry is None:
                 stack.pop()
-                folders.pop()
                 continue
             yield entry
             if entry.is_dir:
-                folder = self.enter(folders[-1], entry.path.name)
-                folders.append(folder)
-                stack.append(iter(self._entries(folder, f"{entry.relative}/", everything)))
+                folder = str(entry.path)
+                below = self.enter(chains, folder)
+                stack.append((iter(self._entries(folder, below, f"{entry.relative}/", everything)), below))
 
-    def _entries(self, folder: Place, prefix: str, everything: bool) -> list[Entry]:
+    def _entries(self, folder: str, chains: Chains, prefix: str, everything: bool) -> list[Entry]:
         try:
-            with os.scandir(folder.path) as listing:
+            with os.scandir(folder) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
         except OSError:
             return []
         return [
-            Entry(prefix + name, Path(f"{folder.path}/{name}"), is_dir)
+            Entry(prefix + name, Path(join(folder, name)), is_dir)
             for name, is_dir in found
-            if not (name == _GIT if everything else folder.leaves_out(name, is_dir)) and not folder.closes(name, is_dir)
+            if not (name == _GIT if everything else chains.leaves_out(folder, name, is_dir))
+            and not chains.closes(folder, name, is_dir)
         ]
 
-    def first_place(self) -> Place:
-        """The root, for a walk of one's own."""
-        git = _Chain(b"", (), folded=False)
+    def at_root(self) -> Chains:
+        """What speaks for the entries of the root, for a walk of one's own."""
+        git = _Chain((), folded=False)
         for path in reversed(self._shared):
-            git = git.with_file(self._git_file(path, follow=True))
+            git = git.with_file(str(self._top), self._git_file(path, follow=True))
         place = self._top
         for name in self.root.relative_to(self._top).parts:
-            git = git.with_file(self._git_file(place / _GITIGNORE)).below(name)
+            git = git.with_file(str(place), self._git_file(place / _GITIGNORE))
             place /= name
-        empty = _Chain(b"", (), folded=False)
-        return self._read_folder(Place(str(self.root), git, empty, _Chain(b"", (), folded=True)))
+        return self.enter(Chains(git, _Chain((), folded=False), _Chain((), folded=True)), str(self.root))
 
-    def enter(self, folder: Place, name: str, names: Container[str] = IGNORE_FILES) -> Place:
-        """The place of a sub-folder. Who knows the `names` in it saves looking for ignore files that are not there."""
-        git, exact, folded = folder.git.below(name), folder.exact.below(name), folder.folded.below(name)
-        return self._read_folder(Place(f"{folder.path}/{name}", git, exact, folded), names)
+    def enter(self, chains: Chains, folder: str, names: Container[str] = IGNORE_FILES) -> Chains:
+        """What speaks for the entries of a folder, given what does so in the one around it. Who knows the `names` in it
+        saves looking for ignore files that are not there."""
+        if _GITIGNORE not in names and OWN_IGNORE_FILE not in names:
+            return chains
+        git, exact, folded = chains.git, chains.exact, chains.folded
+        if _GITIGNORE in names:
+            git = git.with_file(folder, self._git_file(Path(folder, _GITIGNORE)))
+        if OWN_IGNORE_FILE in names:
+            own = Path(folder, OWN_IGNORE_FILE)
+            exact = exact.with_file(folder, self._own_file(own, folded=False))
+            folded = folded.with_file(folder, self._own_file(own, folded=True))
+        return Chains(git, exact, folded)
 
     def watched(self) -> list[Path]:
         """Ignore files that speak for the root but do not lie in it."""
@@ -232,18 +250,6 @@ class IgnoreRules:
     def _above(self) -> list[tuple[str, ...]]:
         names = self.root.relative_to(self._top).parts
         return [names[:depth] for depth in range(len(names))]
-
-    def _read_folder(self, folder: Place, names: Container[str] = IGNORE_FILES) -> Place:
-        if _GITIGNORE not in names and OWN_IGNORE_FILE not in names:
-            return folder
-        git, exact, folded = folder.git, folder.exact, folder.folded
-        if _GITIGNORE in names:
-            git = git.with_file(self._git_file(Path(folder.path, _GITIGNORE)))
-        if OWN_IGNORE_FILE in names:
-            own = Path(folder.path, OWN_IGNORE_FILE)
-            exact = exact.with_file(self._own_file(own, folded=False))
-            folded = folded.with_file(self._own_file(own, folded=True))
-        return Place(folder.path, git, exact, folded)
 
     def _git_file(self, path: Path, *, follow: bool = False) -> PatternFile:
         try:
@@ -284,6 +290,11 @@ def walk(root: Path, rules: IgnoreRules, hidden: bool = True) -> Iterator[Entry]
         return shown
     skip = len(root.relative_to(rules.root).parts)
     return (entry for entry in shown if not any(part.startswith(".") for part in entry.relative.split("/")[skip:]))
+
+
+def join(folder: str, name: str) -> str:
+    """The path of an entry of a folder, an absolute path."""
+    return f"{folder}/{name}" if folder != "/" else f"/{name}"
 
 
 def _parts(relative: str) -> list[str] | None:

@@ -9,6 +9,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from north_lsp.errors import ToolError
@@ -18,7 +19,7 @@ from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
 from north_lsp.workspace.ripgrep import CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import OPEN_FLAGS, decode, is_binary
-from north_lsp.workspace.tree import FileTree, Listing, Trees, in_path_order
+from north_lsp.workspace.tree import FileTree, Listing, Trees
 
 MAX_FILE = 4 * 1024 * 1024
 MAX_SECONDS = 20.0
@@ -226,21 +227,20 @@ def _count(
         counts, ended = stopped.counts, False
     except CannotSearch:
         return None, True
-    if whole is not None:
-        # Between listing and searching, files may have come that are to be left out.
-        listed = set(saved)
-        counts = {relative: count for relative, count in counts.items() if relative in listed}
-    known: dict[str, int | None] = dict(counts)
+    # In their order, and without those that are to be left out and have come since they were listed.
+    known: dict[str, int | None] = {relative: counts[relative] for relative in saved if relative in counts}
     looked_at: set[str] = set()
     if ended:
         try:
-            looked_at = _to_look_at(binary, tree, list(counts), wanted, pattern, over)
+            looked_at = _to_look_at(binary, tree, list(known), wanted, pattern, over)
         except (Stopped, CannotSearch):
-            looked_at = set(counts)
-    known.update(dict.fromkeys(looked_at))
-    known.update(dict.fromkeys(open_files))
+            looked_at = set(known)
     found.searched += len(saved) - len(looked_at)  # the others are counted when they are looked at
-    return {relative: known[relative] for relative in sorted(known, key=in_path_order)}, ended
+    known.update(dict.fromkeys(looked_at))
+    if open_files:
+        known.update(dict.fromkeys(open_files))
+        known = {relative: known[relative] for relative in files if relative in known}
+    return known, ended
 
 
 def _for_ripgrep(wanted: Query) -> BytesPattern | None:
@@ -302,16 +302,17 @@ class _Searcher:
             return relative
         return readable(self.roots.spell(self.root, relative))
 
-    @property
+    @cached_property
     def simple(self) -> bool:
         return self.roots.roots == (self.root,)
 
     def pick(self, known: Mapping[str, int | None]) -> bool:
         """Add what is known of each file; look into those where that is not enough. False if it had to end early."""
+        found, shown = self.found, self.shown
         for relative, count in known.items():
-            if count is not None and not self.found.wants_any_of(count):
-                self.found.add(self.shown(relative), count)
-                self.found.total += count
+            if count is not None and not found.wants_any_of(count):
+                found.counts[shown(relative)] = count
+                found.total += count
                 continue
             if count is not None:
                 self.found.searched -= 1  # it is counted again

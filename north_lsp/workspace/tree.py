@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
+from typing import NamedTuple
 
 from north_lsp.workspace.fuzzy import FuzzyIndex
-from north_lsp.workspace.ignore import IGNORE_FILES, OWN_IGNORE_FILE, IgnoreRules, Place, walk
+from north_lsp.workspace.ignore import IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join, walk
 from north_lsp.workspace.paths import Roots
 
 # A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
@@ -19,6 +20,8 @@ from north_lsp.workspace.paths import Roots
 _TICK_NS = 50_000_000
 _LONG_TICK_NS = 2_000_000_000
 _RECENT_SECONDS = 1.0
+
+_NONE = frozenset[str]()
 
 Signature = tuple[int, ...]
 
@@ -39,14 +42,25 @@ class Listing:
 class _Folder:
     """One folder as it was read: sub-folders and files by name, in order, and the links that the user closed."""
 
-    place: Place
+    path: str
+    chains: Chains
     changed: Signature | None
-    folders: list[str]
-    files: list[str]
-    others: list[str]
-    ignore_files: frozenset[str]
+    folders: Sequence[str] = ()
+    files: Sequence[str] = ()
+    others: Sequence[str] = ()
+    ignore_files: frozenset[str] = _NONE
     whole: bool = False
     closed_links: tuple[str, ...] = ()
+
+
+class _Names(NamedTuple):
+    """What is in a folder: all names, which of them are folders and which neither folder nor file, and what told the
+    folder's state before it was read."""
+
+    names: list[str]
+    folders: Collection[str]
+    others: Collection[str]
+    changed: Signature | None
 
 
 class FileTree:
@@ -136,7 +150,7 @@ class FileTree:
     def _build(self) -> None:
         self._folders, self._listing = {}, None
         self._watched = {path: _signature(path) for path in self.rules.watched()}
-        self._scan("", self.rules.first_place())
+        self._scan("", str(self.rules.root), self.rules.at_root())
         self._listing = self._flat()
 
     def _rules_changed(self) -> bool:
@@ -146,7 +160,7 @@ class FileTree:
         changed = [
             relative
             for relative, folder in self._folders.items()
-            if folder.changed is None or _state(folder.place.path) != folder.changed
+            if folder.changed is None or _state(folder.path) != folder.changed
         ]
         if not changed:
             return
@@ -155,23 +169,22 @@ class FileTree:
             old = self._folders.get(relative)
             if old is None:  # gone with the folder around it
                 continue
-            found = _read(old.place.path)
+            found = _read(old.path)
             if found is None and relative:
                 self._forget(relative)
                 same = False
                 continue
-            names = found[0] if found is not None else {}
-            if frozenset(IGNORE_FILES & names.keys()) != old.ignore_files:
+            if _ignore_files(found) != old.ignore_files:
                 self._build()
                 return
-            new = self._entries(old.place, found)
+            new = _folder(old.path, old.chains, found, old.ignore_files)
             for name in set(old.folders) - set(new.folders):
                 self._forget(f"{relative}/{name}" if relative else name)
             kept = set(old.folders)
             self._folders[relative] = new
             for name in new.folders:
                 if name not in kept:
-                    self._scan(f"{relative}/{name}" if relative else name, old.place, name)
+                    self._scan(f"{relative}/{name}" if relative else name, join(old.path, name), old.chains)
             new_names, old_names = (new.folders, new.files, new.others), (old.folders, old.files, old.others)
             same = same and new_names == old_names and new.whole == old.whole
             same = same and new.closed_links == old.closed_links
@@ -182,64 +195,54 @@ class FileTree:
         for path in [path for path in self._folders if path == relative or path.startswith(f"{relative}/")]:
             del self._folders[path]
 
-    def _scan(self, relative: str, place: Place, name: str | None = None) -> None:
-        """Read a folder and all below it. `place` is the folder's own, or its parent's if there is a `name`."""
-        waiting: list[tuple[str, Place, str | None]] = [(relative, place, name)]
+    def _scan(self, relative: str, path: str, chains: Chains) -> None:
+        """Read a folder and all below it. `chains` are those of the folder around it."""
+        waiting = [(relative, path, chains)]
         while waiting:
-            relative, place, name = waiting.pop()
-            found = _read(place.path if name is None else f"{place.path}/{name}")
-            if name is not None:
-                place = self.rules.enter(place, name, found[0] if found is not None else ())
-            folder = self._entries(place, found)
-            self._folders[relative] = folder
-            for ignore_file in folder.ignore_files:
-                path = Path(place.path, ignore_file)
-                self._watched[path] = _signature(path)
-            prefix = f"{relative}/" if relative else ""
-            waiting += [(prefix + below, place, below) for below in folder.folders]
-
-    @staticmethod
-    def _entries(place: Place, found: "tuple[dict[str, int], Signature | None] | None") -> _Folder:
-        if found is None:
-            return _Folder(place, None, [], [], [], frozenset())
-        names, changed = found
-        has_folders = 0 in names.values()
-        shown = place.shown(
-            {name: kind == 0 for name, kind in names.items()} if has_folders else dict.fromkeys(names, False)
-        )
-        whole = len(shown) == len(names)
-        closed = () if whole or 2 not in names.values() else _closed_links(place, names)
-        ignore_files = frozenset(name for name in IGNORE_FILES if name in names)
-        if not has_folders and 2 not in names.values():  # most have files only
-            return _Folder(place, changed, [], shown, [], ignore_files, whole)
-        kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
-        for name in shown:
-            kinds[names[name]].append(name)
-        return _Folder(place, changed, *kinds, ignore_files, whole, closed)
+            relative, path, chains = waiting.pop()
+            found = _read(path)
+            ignore_files = _ignore_files(found)
+            if ignore_files:
+                chains = self.rules.enter(chains, path, ignore_files)
+                for name in ignore_files:
+                    self._watched[Path(path, name)] = _signature(Path(path, name))
+            folder = self._folders[relative] = _folder(path, chains, found, ignore_files)
+            if folder.folders:
+                prefix, inside = f"{relative}/" if relative else "", join(path, "")
+                waiting += [(prefix + name, inside + name, chains) for name in folder.folders]
 
     def _flat(self) -> Listing:
         files: list[str] = []
         folders: list[str] = []
         others: list[str] = []
         known = self._folders
-        waiting: list[tuple[str, int, int, int]] = [("", 0, 0, 0)]
-        while waiting:  # a folder, and how many of its folders, files and others have been taken
-            relative, below, at, other = waiting.pop()
-            folder = known.get(relative)
-            if folder is None:
-                continue
-            prefix = f"{relative}/" if relative else ""
-            next_at, next_other = len(folder.files), len(folder.others)
-            if below < len(folder.folders):
+        # A folder, its prefix, and how many of its folders, files and others have been taken.
+        waiting: list[tuple[_Folder, str, int, int, int]] = [(known[""], "", 0, 0, 0)]
+        while waiting:
+            folder, prefix, below, at, other = waiting.pop()
+            inner: _Folder | None = None
+            while below < len(folder.folders) and inner is None:
                 name = folder.folders[below]
-                next_at, next_other = bisect_left(folder.files, name, at), bisect_left(folder.others, name, other)
-                folders.append(prefix + name)
-                waiting += [(relative, below + 1, next_at, next_other), (prefix + name, 0, 0, 0)]
-            if next_at > at:
-                files += [prefix + name for name in folder.files[at:next_at]]
-            if next_other > other:
-                others += [prefix + name for name in folder.others[other:next_other]]
-        listing = Listing(tuple(files), tuple(folders), tuple(others), self._whole(folders))
+                below += 1
+                if at < (end := bisect_left(folder.files, name, at)):
+                    files += [prefix + file for file in folder.files[at:end]]
+                    at = end
+                if other < (end := bisect_left(folder.others, name, other)):
+                    others += [prefix + one for one in folder.others[other:end]]
+                    other = end
+                relative = prefix + name
+                folders.append(relative)
+                inner = known.get(relative)
+                if inner is not None and not inner.folders:  # most have files only
+                    within, inner = inner, None
+                    files += [f"{relative}/{file}" for file in within.files]
+                    others += [f"{relative}/{one}" for one in within.others]
+            if inner is not None:
+                waiting += [(folder, prefix, below, at, other), (inner, f"{relative}/", 0, 0, 0)]
+                continue
+            files += [prefix + file for file in folder.files[at:]]
+            others += [prefix + one for one in folder.others[other:]]
+        listing = Listing(tuple(files), tuple(folders), tuple(others), self._whole())
         self._may_close = any(OWN_IGNORE_FILE in folder.ignore_files for folder in known.values())
         self._closed = frozenset(filter(None, map(self._target, self._closed_links())))
         inside = (Path(path) for path in self._closed)
@@ -247,8 +250,8 @@ class FileTree:
         return _without(listing, [path.relative_to(root).as_posix() for path in inside if path.is_relative_to(root)])
 
     def _closed_links(self) -> Iterator[str]:
-        for folder in self._folders.values():
-            yield from (f"{folder.place.path}/{name}" for name in folder.closed_links)
+        with_links = [folder for folder in self._folders.values() if folder.closed_links]
+        return (join(folder.path, name) for folder in with_links for name in folder.closed_links)
 
     def _target(self, link: str) -> str | None:
         """Where a link leads; None for nowhere, and for a folder around it, which it does not close."""
@@ -258,23 +261,23 @@ class FileTree:
             return None
         return None if Path(link).is_relative_to(target) else target
 
-    def _whole(self, folders: list[str]) -> tuple[str, ...]:
-        """See Listing. `folders` has every folder behind the one it is in."""
+    def _whole(self) -> tuple[str, ...]:
+        """See Listing."""
         known = self._folders
-        whole = {relative: known[relative].whole for relative in folders if relative in known}
-        whole[""] = known[""].whole
-        for relative in reversed(folders):
-            if not whole.get(relative):
-                whole[relative.rpartition("/")[0]] = False
+        broken = {relative: folder for relative, folder in known.items() if not folder.whole}
+        for relative in list(broken):
+            for around in (*_folders_around(relative), ""):
+                if around in broken:
+                    break
+                broken[around] = known[around]
+        if not broken:
+            return ("./",)
         chosen: list[str] = []
-        for relative in ("", *folders):
-            if whole.get(relative):
-                if relative and not whole[relative.rpartition("/")[0]]:
-                    chosen.append(relative)
-            elif relative in known:
-                prefix = f"{relative}/" if relative else ""
-                chosen += [prefix + name for name in known[relative].files]
-        return ("./",) if whole[""] else tuple(chosen)
+        for relative, folder in broken.items():
+            prefix = f"{relative}/" if relative else ""
+            chosen += [prefix + name for name in folder.files]
+            chosen += [prefix + name for name in folder.folders if prefix + name not in broken]
+        return tuple(chosen)
 
 
 @dataclass
@@ -347,12 +350,32 @@ class Trees:
         return self._open(root, Listing(*chosen))
 
 
-def _closed_links(place: Place, names: Mapping[str, int]) -> tuple[str, ...]:
-    if not place.exact.files:
+def _folder(path: str, chains: Chains, found: _Names | None, ignore_files: frozenset[str]) -> _Folder:
+    if found is None:
+        return _Folder(path, chains, None)
+    shown = chains.shown(path, found.names, found.folders)
+    whole = len(shown) == len(found.names)
+    if not found.folders and not found.others:  # most have files only
+        return _Folder(path, chains, found.changed, (), shown, (), ignore_files, whole)
+    folders = [name for name in shown if name in found.folders]
+    others = [name for name in shown if name in found.others]
+    files = [name for name in shown if name not in found.folders and name not in found.others]
+    closed = () if whole else _closed_links(path, chains, found.others)
+    return _Folder(path, chains, found.changed, folders, files, others, ignore_files, whole, closed)
+
+
+def _ignore_files(found: _Names | None) -> frozenset[str]:
+    if found is None or IGNORE_FILES.isdisjoint(found.names):
+        return _NONE
+    return IGNORE_FILES.intersection(found.names)
+
+
+def _closed_links(path: str, chains: Chains, others: Collection[str]) -> tuple[str, ...]:
+    if not chains.exact.files:
         return ()
-    links = (name for name, kind in names.items() if kind == 2 and os.path.islink(f"{place.path}/{name}"))
+    links = (name for name in others if os.path.islink(join(path, name)))
     # A link to a folder is one in a user's eyes.
-    return tuple(name for name in links if place.closes(name, os.path.isdir(f"{place.path}/{name}")))
+    return tuple(name for name in links if chains.closes(path, name, os.path.isdir(join(path, name))))
 
 
 def in_path_order(relative: str) -> str:
@@ -391,20 +414,20 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _read(path: str) -> tuple[dict[str, int], Signature | None] | None:
-    """The names in a folder with their kinds (0 folder, 1 file, 2 other), and its state before it was read."""
+def _read(path: str) -> _Names | None:
+    """None for a folder that cannot be read."""
     changed = _state(path)
-    names: dict[str, int] = {}
     try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    names[entry.name] = 1
-                else:
-                    names[entry.name] = 0 if entry.is_dir(follow_symlinks=False) else 2
+        with os.scandir(path) as listing:
+            entries = list(listing)
+        special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+        folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
     except OSError:
         return None
-    return names, changed
+    names = [entry.name for entry in entries]
+    if len(special) == len(folders):
+        return _Names(names, frozenset(folders), _NONE, changed)
+    return _Names(names, frozenset(folders), frozenset([entry.name for entry in special]) - set(folders), changed)
 
 
 def _state(path: str) -> Signature | None:

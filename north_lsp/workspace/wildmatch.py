@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-_SPECIAL = b"*?[\\"
+SPECIAL = b"*?[\\"
 _CLASSES = {
     b"alnum": rb"a-zA-Z0-9",
     b"alpha": rb"a-zA-Z",
@@ -44,7 +44,7 @@ def translate(pattern: bytes) -> bytes | None:
     None if the pattern is broken and matches nothing.
     """
     out: list[bytes] = []
-    first_special = next((at for at, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
+    first_special = next((at for at, byte in enumerate(pattern) if byte in SPECIAL), len(pattern))
     at = 0
     while at < len(pattern):
         match pattern[at : at + 1]:

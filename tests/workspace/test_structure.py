@@ -3,6 +3,7 @@
 import ast
 import os
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from north_lsp.workspace.languages import LANGUAGES, endings_of_type, find_langu
 from north_lsp.workspace.structure import parsing
 from north_lsp.workspace.structure.grammars import parse, parsed_languages
 from north_lsp.workspace.structure.model import Structure
-from north_lsp.workspace.structure.parsing import structure_of
+from north_lsp.workspace.structure.parsing import is_symbol, structure_of
 from north_lsp.workspace.structure.scanning import brace_blocks, masked
 from north_lsp.workspace.structure.views import blocks, chunks, code_blocks, enclosing, outline, outline_text
 from tests.workspace.structure_corners import CORNERS
@@ -122,6 +123,54 @@ def test_any_damage_is_survived(language: str, at: int, cut: int, put: str) -> N
             assert 1 <= block.start <= block.end <= len(lines)
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [(language, good) for language, (good, _) in SAMPLES.items()] + list(CORNERS.items()),
+    ids=lambda value: str(value)[:10].strip(),
+)
+def test_a_bracket_or_quote_less_loses_nothing_on_other_lines(language: str, text: str) -> None:
+    symbols = [one for one in structure_of(language, text).symbols if is_symbol(one)]
+    for at, character in enumerate(text):
+        if character not in "()[]{}<>\"'`;:":
+            continue
+        line = text.count("\n", 0, at) + 1
+        left = {one.name for one in structure_of(language, text[:at] + text[at + 1 :]).symbols}
+        # A function of C that has its type on a line of its own is not known without its braces.
+        lost = {
+            one.name for one in symbols if one.line != line and not (language == "c" and one.start <= line <= one.end)
+        }
+        assert lost <= left, f"without {character} in line {line}"
+
+
+def test_damage_makes_no_symbols_of_strings_comments_and_statements() -> None:
+    text = '''"""
+def quoted(): pass
+"""
+def f(:
+    pass
+
+def g():
+    """Text.
+
+    class Inner: pass
+    """
+'''
+    assert [one.name for one in structure_of("python", text).symbols] == ["f", "g"]
+    script = (
+        "class A {\n  m( {\n    if (a) {\n    }\n    x = 5;\n    call();\n  }\n  n() {}\n/*\nfunction no() {}\n*/\n}\n"
+    )
+    assert {one.name for one in structure_of("typescript", script).symbols} == {"A", "n", "call"}  # as in an interface
+    body = "function f() {\n  a(;\n  if (b) {\n  }\n  c = 5;\n  d();\n}\nclass B {}\n"
+    assert [one.name for one in structure_of("typescript", body).symbols] == ["f", "B"]
+
+
+def test_a_symbol_ends_where_it_ends_though_a_brace_is_missing_before() -> None:
+    text = "class A {\n  m() {\n    return 1;\n\n  n() {\n    return 2;\n  }\n}\nfunction f() {\n}\n"
+    found = {one.name: (one.start, one.end) for one in structure_of("javascript", text).symbols}
+    assert found["n"] == (5, 7)
+    assert found["f"] == (9, 10)
+
+
 def test_outlines_group_imports_and_nest_what_is_embedded() -> None:
     shown = outline_text(outline(structure_of("python", PYTHON), []))
     assert shown.split("\n")[:3] == ["imports (2) [2-3]", "class A(Base) [5-14]", "└─ def x(self) -> int [9-11]"]
@@ -159,6 +208,35 @@ def test_code_blocks_by_name_and_by_text() -> None:
     assert [one.name for one in code_blocks(structure_of("css", line), line, "r: s", "any")] == [".q"]
     line = "<section><div id=a><p id=b>hit</p></div></section>\n"
     assert [one.name for one in code_blocks(structure_of("html", line), line, "hit", "any")] == ["div#a", "p#b"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "query", "names"),
+    [
+        ("css", "a { color: red } b { color: blue }", "blue", ["b"]),
+        ("css", "é { color: red } b { color: blue } c { top: 0 }", "blue", ["b"]),
+        ("scss", "a { color: red; b { color: blue } }", "red", ["a"]),
+        ("javascript", "class A { x() { return 1 } needle = 2; y() { return 3 } }", "return 3", ["y"]),
+        ("javascript", "class A { x() { return 1 } needle = 2; y() { return 3 } }", "needle", ["A"]),
+        ("javascript", "class A {\n  x() { return 1 } // needle\n  y() { return 3 }\n}", "needle", ["x"]),
+        ("javascript", "export const f = () => 1, g = () => 2;", "() => 2", ["g"]),
+        ("java", "class A { int x() { return 1; } int y() { return 2; } }", "return 1", ["x"]),
+        ("python", "class A:\n    def f(self): return 1  # needle\n", "needle", ["f"]),
+        ("python", "def f(): return 'é' ; x = 1\ndef g(): return 2\n", "x = 1", ["f"]),
+        ("python", "def f():\n    return 1\n\ndef g():\n    return 2\n", "1\n\ndef", []),
+        ("python", "class A:\n    def f(self):\n        a\n        b\n", "a\n        b", ["f"]),
+        ("plain", "if (é) { a } else { b } for (;;) { c }", "b", ["else"]),
+    ],
+)
+def test_a_text_is_found_in_the_block_that_holds_it(language: str, text: str, query: str, names: list[str]) -> None:
+    assert [one.name for one in code_blocks(structure_of(language, text), text, query, "any")] == names
+
+
+def test_a_letter_in_a_long_file_is_found_quickly() -> None:
+    text = "".join(f"def f{number}(x):\n    y = x\n    return y\n" for number in range(5_000))
+    started = time.process_time()
+    assert len(code_blocks(structure_of("python", text), text, "return y", "any")) == 5_000
+    assert time.process_time() - started < 5
 
 
 def test_the_enclosing_function_is_the_innermost() -> None:

@@ -1,10 +1,13 @@
 """The structure of HTML, with the rules and symbols of its style and script elements at their places."""
 
-from dataclasses import replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from north_lsp.workspace.structure.grammars import parse
 from north_lsp.workspace.structure.model import Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.scanning import Lines, offsets_in_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -12,6 +15,24 @@ if TYPE_CHECKING:
 SECTIONS = frozenset({"section", "article", "nav", "header", "footer", "main", "aside", "form"})
 _FRAME = frozenset({"head", "body", "template"})
 _LABEL = 120
+# An element with a tag that may have lost its beginning or end, and an end that may be missing.
+_SPELLED = re.compile(
+    rb"(?P<tag><(?P<name>script|style)\b[^<>\n]*(?:>|$)|^[ \t]*(?P<bare>script|style)\b[^<>\n]*>)"
+    rb"(?P<raw>.*?)(?:<?/[ \t]*(?:script|style)[ \t]*>|</(?:script|style)\b|(?=^[ \t]*<(?:script|style)\b)|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_SPOKEN = re.compile(r"\b(?:type|lang)\s*=\s*[\"']?([\w/+-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    """A style or script element: where it and its text are, in bytes, and what its tag says about the language."""
+
+    kind: SymbolKind
+    span: tuple[int, int]
+    raw: tuple[int, int] | None
+    label: str
+    spoken: str
 
 
 def parse_markup(language: str, text: str) -> Structure:
@@ -20,20 +41,60 @@ def parse_markup(language: str, text: str) -> Structure:
     source = text.encode("utf-8", "replace")
     tree = parse("html", source)
     symbols: list[Symbol] = []
+    embedded: list[_Embedded] = []
+    comments: list[tuple[int, int]] = []
     errors: list[int] = []
     waiting = [tree.root_node]
     while waiting:
         node = waiting.pop()
-        if node.is_error:
+        if node.is_error or node.is_missing or _has_swallowed(node, source):
             errors.append(node.start_point.row + 1)
         if node.type in ("style_element", "script_element"):
-            symbols += _embedded(node, source)
+            embedded.append(_embedded(node, source))
+            raw = embedded[-1].raw
+            swallowed = raw is not None and node.type == "style_element" and b"<s" in source[raw[0] : raw[1]]
+            if swallowed or node.children[-1].type != "end_tag":
+                errors.append(node.start_point.row + 1)
             continue
+        if node.type == "comment":
+            comments.append((node.start_byte, node.end_byte))
         if node.type == "element":
             symbol = _element(node, source)
             symbols += [symbol] if symbol is not None else []
         waiting += node.children
+    if errors or tree.root_node.has_error:
+        embedded = _found_again(source, embedded, comments)
+    rows = Lines(source.decode("latin-1"))  # a character for a byte
+    for one in embedded:
+        symbols += _inner(one, source, rows)
     return Structure(language, "tree-sitter", nested(symbols), tuple(sorted(errors)[:20]))
+
+
+def _has_swallowed(node: "Node", source: bytes) -> bool:
+    """Whether the value of an attribute goes on to the next quote, over lines and tags, for want of its own."""
+    if node.type != "attribute_value":
+        return False
+    value = source[node.start_byte : node.end_byte]
+    return b"<" in value and b"\n" in value
+
+
+def _found_again(source: bytes, embedded: list[_Embedded], comments: Sequence[tuple[int, int]]) -> list[_Embedded]:
+    """The style and script elements of a damaged page by how they are spelled."""
+    found: list[_Embedded] = []
+    for match in _SPELLED.finditer(source):
+        if any(start <= match.start() < end for start, end in comments):
+            continue
+        tag = match["tag"].decode("utf-8", "replace")
+        kind: SymbolKind = "style" if (match["name"] or match["bare"]).lower() == b"style" else "script"
+        spoken = " ".join(_SPOKEN.findall(tag.lower()))
+        label = " ".join(tag.split())[:_LABEL]
+        found.append(_Embedded(kind, (match.start("tag"), match.end()), match.span("raw"), label, spoken))
+    spelled = {one.span[0] for one in found}
+    return found + [one for one in embedded if one.span[0] not in spelled and not _within(one, found)]
+
+
+def _within(one: _Embedded, others: Sequence[_Embedded]) -> bool:
+    return any(other.span[0] <= one.span[0] < other.span[1] for other in others)
 
 
 def _element(node: "Node", source: bytes) -> Symbol | None:
@@ -50,24 +111,36 @@ def _element(node: "Node", source: bytes) -> Symbol | None:
     return Symbol(title, "section", first, first, _end(node), shown, span=(node.start_byte, node.end_byte))
 
 
-def _embedded(node: "Node", source: bytes) -> list[Symbol]:
-    """The element itself and what is in it."""
-    from north_lsp.workspace.structure.parsing import structure_of
-
+def _embedded(node: "Node", source: bytes) -> _Embedded:
     kind: SymbolKind = "style" if node.type == "style_element" else "script"
     tag = next((child for child in node.children if child.type == "start_tag"), None)
     attributes = _tag(tag, source)[1] if tag is not None else {}
-    first = node.start_point.row + 1
     label = " ".join(_text(tag, source).split())[:_LABEL] if tag is not None else f"<{kind}>"
-    symbols = [Symbol(kind, kind, first, first, _end(node), label, span=(node.start_byte, node.end_byte))]
     raw = next((child for child in node.children if child.type == "raw_text"), None)
+    inside = (raw.start_byte, raw.end_byte) if raw is not None else None
     spoken = f"{attributes.get('type', '')} {attributes.get('lang', '')}"
-    if raw is None or "json" in spoken or "template" in spoken:
+    return _Embedded(kind, (node.start_byte, node.end_byte), inside, label, spoken)
+
+
+def _inner(one: _Embedded, source: bytes, rows: Lines) -> list[Symbol]:
+    """The element itself and what is in it."""
+    from north_lsp.workspace.structure.parsing import structure_of
+
+    start, end = one.span
+    first = rows.at(start)
+    symbols = [Symbol(one.kind, one.kind, first, first, rows.at(max(end - 1, start)), one.label, span=one.span)]
+    if one.raw is None or "json" in one.spoken or "template" in one.spoken:
         return symbols
-    language = _language(kind, spoken)
-    shift = raw.start_point.row
-    for inner in structure_of(language, _text(raw, source)).symbols:
-        span = (raw.start_byte + inner.span[0], raw.start_byte + inner.span[1])
+    begin, stop = one.raw
+    text = source[begin:stop].decode("utf-8", "replace")
+    found = structure_of(_language(one.kind, one.spoken), text)
+    places = {place for inner in found.symbols for place in inner.span}
+    in_bytes = {place: place for place in places}
+    if found.backend == "patterns":
+        in_bytes = offsets_in_bytes(text, places)
+    shift = rows.at(begin) - 1
+    for inner in found.symbols:
+        span = (begin + in_bytes[inner.span[0]], begin + in_bytes[inner.span[1]])
         moved = replace(inner, line=inner.line + shift, start=inner.start + shift, end=inner.end + shift, span=span)
         symbols.append(moved)
     return symbols

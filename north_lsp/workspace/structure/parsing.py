@@ -1,7 +1,8 @@
 """Structure of a text: by a grammar where there is one, with patterns for what its errors have swallowed."""
 
+import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, cast
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, cast
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.grammars import has_grammar, parse, symbol_query
 from north_lsp.workspace.structure.model import CONTAINERS, NO_SYMBOLS, Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.recovery import is_statement, second_look
+from north_lsp.workspace.structure.scanning import offsets_in_bytes
 from north_lsp.workspace.structure.statements import has_statements, walk_statements
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ _LABEL = 120
 _MAX_REMEMBERED = 32
 _QUERIED = 128 * 1024
 _MAX_PARSED = 4 * 1024 * 1024
+_QUOTES = (b'"', b"'", b"`")
+_LONG_QUOTES = (b'"""', b"'''", b"`")
+_BROKEN_TAG = re.compile(rb"\s*(?:\?|<)\s*php\b")
 _remembered: OrderedDict[tuple[str, str], Structure] = OrderedDict()
 _lock = Lock()
 _STYLES = frozenset({"scss", "less"})
@@ -102,15 +108,64 @@ def _analyse(language: str, text: str) -> Structure:
 def _by_grammar(language: str, text: str) -> Structure:
     source = text.encode("utf-8", "replace")
     tree = parse(language, source)
-    damaged = tree.root_node.has_error
-    walked = has_statements(language) and not damaged
-    found = _walked(language, tree, source) if walked else _captured(language, tree, source)
+    found = _symbols(language, tree, source)
     errors: list[int] = []
-    if damaged:
+    if _is_damaged(language, tree, source):
         spans = _error_spans(tree.root_node)
-        errors = sorted({start for start, _ in spans})
-        found += _swallowed(language, text, tree, found, spans)
+        errors = sorted({start for start, _ in spans}) or [1]
+        unpaired = frozenset(quote for quote in _LONG_QUOTES if source.count(quote) % 2)
+        found = _with_lost(language, source, tree, unpaired, found)
+        found += _swallowed(language, text, tree, source, unpaired, found, spans)
     return Structure(language, "tree-sitter", nested(found), tuple(errors[:20]))
+
+
+def _is_damaged(language: str, tree: "Tree", source: bytes) -> bool:
+    # Without its opening tag, all of PHP is text to the parser.
+    return tree.root_node.has_error or (language == "php" and _BROKEN_TAG.match(source) is not None)
+
+
+def _symbols(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
+    walked = has_statements(language) and not tree.root_node.has_error
+    return _walked(language, tree, source) if walked else _captured(language, tree, source)
+
+
+def _with_lost(
+    language: str, source: bytes, tree: "Tree", unpaired: Container[bytes], found: Sequence[Symbol]
+) -> list[Symbol]:
+    """What was found, with what a second look finds besides; where both found the same, the shorter one, since damage
+    makes things longer."""
+
+    def look(piece: bytes) -> tuple[list[Symbol], bool]:
+        parsed = parse(language, piece)
+        clean = not parsed.root_node.has_error
+        return (_symbols(language, parsed, piece) if clean else []), clean
+
+    known = {(symbol.name, symbol.line): symbol for symbol in found if not is_statement(symbol)}
+    for symbol in second_look(language, source, look):
+        first = known.get((symbol.name, symbol.line))
+        if first is None:
+            if symbol.kind in NO_SYMBOLS or not _is_quoted(tree, source, unpaired, symbol.line - 1):
+                known[symbol.name, symbol.line] = symbol
+        elif first.end > symbol.end:
+            known[symbol.name, symbol.line] = symbol
+    return list(known.values())
+
+
+def _is_quoted(tree: "Tree", source: bytes, unpaired: Container[bytes], row: int) -> bool:
+    """Whether a line stands in a string or a comment. With a quote too few, much may only seem to be in a string."""
+    node = tree.root_node.descendant_for_point_range((row, 0), (row, 1))
+    if node is None or "comment" in node.type:
+        return node is not None
+    if "string" not in node.type:
+        return False
+    while node.parent is not None and "string" in node.parent.type:
+        node = node.parent
+    at = node.start_byte
+    opening = source[at : at + 3] if source[at : at + 1] in _QUOTES else source[max(at - 3, 0) : at]
+    for quote in _LONG_QUOTES:
+        if opening.startswith(quote) or opening.endswith(quote):
+            return quote not in unpaired
+    return not opening.startswith(_QUOTES) and not opening.endswith(_QUOTES)
 
 
 def _walked(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
@@ -242,7 +297,13 @@ def _error_spans(root: "Node") -> list[tuple[int, int]]:
 
 
 def _swallowed(
-    language: str, text: str, tree: "Tree", found: Sequence[Symbol], spans: Sequence[tuple[int, int]]
+    language: str,
+    text: str,
+    tree: "Tree",
+    source: bytes,
+    unpaired: Container[bytes],
+    found: Sequence[Symbol],
+    spans: Sequence[tuple[int, int]],
 ) -> list[Symbol]:
     """Symbols that patterns find and the grammar did not, unless they stand in a string or a comment."""
     known = {(symbol.name, symbol.line) for symbol in found}
@@ -250,23 +311,14 @@ def _swallowed(
     for symbol in patterns.find_symbols(language, text):
         if (symbol.name, symbol.line) in known:
             continue
-        row = symbol.line - 1
-        node = tree.root_node.descendant_for_point_range((row, 0), (row, 1))
-        quoted = node is not None and ("string" in node.type or "comment" in node.type)
-        if not quoted or any(start <= symbol.line <= end for start, end in spans):
+        if not _is_quoted(tree, source, unpaired, symbol.line - 1) or any(
+            start <= symbol.line <= end for start, end in spans
+        ):
             added.append(symbol)
     if text.isascii():
         return added
-    in_bytes = _byte_offsets(text, {place for symbol in added for place in symbol.span})
+    in_bytes = offsets_in_bytes(text, {place for symbol in added for place in symbol.span})
     return [replace(symbol, span=(in_bytes[symbol.span[0]], in_bytes[symbol.span[1]])) for symbol in added]
-
-
-def _byte_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
-    found, done, size = dict[int, int](), 0, 0
-    for offset in sorted(offsets):
-        size += len(text[done:offset].encode("utf-8", "replace"))
-        found[offset], done = size, offset
-    return found
 
 
 def is_symbol(symbol: Symbol) -> bool:

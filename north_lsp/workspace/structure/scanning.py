@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from north_lsp.workspace.languages import Comments
@@ -68,6 +69,24 @@ class Lines:
     def end_of(self, line: int) -> int:
         """The offset behind the last character of a line (from 1), before its line feed."""
         return self._starts[line] - 1 if line < len(self._starts) else self._size
+
+
+def offsets_in_bytes(text: str, offsets: Iterable[int]) -> dict[int, int]:
+    """Offsets in characters, and where they are in the text as UTF-8."""
+    found, done, size = dict[int, int](), 0, 0
+    for offset in sorted(offsets):
+        size += len(text[done:offset].encode("utf-8", "replace"))
+        found[offset], done = size, offset
+    return found
+
+
+def offsets_in_characters(text: str, offsets: Iterable[int]) -> dict[int, int]:
+    """Offsets in the text as UTF-8, and where they are in characters."""
+    source, found, done, size = text.encode("utf-8", "replace"), dict[int, int](), 0, 0
+    for offset in sorted(offsets):
+        size += len(source[done:offset].decode("utf-8", "replace"))
+        found[offset], done = size, offset
+    return found
 
 
 def indented_end(lines: list[str], first: int) -> int:

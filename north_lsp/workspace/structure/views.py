@@ -1,17 +1,20 @@
 """Structure as the tools show it: outline, blocks, and the block around a place."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.model import Structure, Symbol
-from north_lsp.workspace.structure.scanning import Lines, brace_blocks, masked
+from north_lsp.workspace.structure.scanning import Lines, brace_blocks, masked, offsets_in_bytes, offsets_in_characters
 
 BlockKind = Literal["html_section", "css_rule", "js_ts_symbol", "csharp_symbol", "php_symbol", "java_symbol", "all"]
 CodeKind = Literal["function", "class", "method", "block", "any"]
 
 _CHUNK = 50
+_ALONE_BEFORE = re.compile(r"[^{};\n]*")
+_ALONE_BEHIND = re.compile(r"[;,)\] \t]*(?:(?://|#|--|/\*|<!--)[^\n]*)?(?=\r?\n|\Z)")
 _STYLE = frozenset({"rule", "media", "keyframes", "supports", "at-rule"})
 _CLASSES = frozenset({"class", "interface", "struct", "trait", "enum", "impl", "type"})
 _PREFIXES = {
@@ -161,18 +164,50 @@ def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> 
         named = [symbol for symbol in candidates if fits(symbol)]
         if named:
             return named
-    lines = text.split("\n")
-    hits = [number for number, line in enumerate(lines, 1) if query in line]
-    hits = hits or [number for number, line in enumerate(lines, 1) if folded in line.casefold()]
     levels = 2 if _PREFIXES.get(structure.language) == "html" else 1
     chosen: dict[Symbol, None] = {}
-    for line in hits:
-        around = sorted(
-            (symbol for symbol in candidates if symbol.start <= line <= symbol.end),
-            key=_innermost,
-        )
-        chosen.update(dict.fromkeys(around[:levels]))
+    numbers, waiting, open_ones = (
+        Lines(text),
+        sorted(candidates, key=lambda one: one.start, reverse=True),
+        list[Symbol](),
+    )
+    reach = _reaches(structure, text, candidates)
+    for start, end in _hits(text, query):
+        line = numbers.at(start)
+        while waiting and waiting[-1].start <= line:
+            open_ones.append(waiting.pop())
+        open_ones = [one for one in open_ones if one.end >= line]
+        around = [one for one in open_ones if reach(one)[0] <= start and end <= reach(one)[1]]
+        chosen.update(dict.fromkeys(sorted(around, key=_innermost)[:levels]))
     return sorted(chosen, key=lambda symbol: (symbol.start, -symbol.end, symbol.depth))
+
+
+def _hits(text: str, query: str) -> Iterator[tuple[int, int]]:
+    """Where the text is, in order: exactly spelled, else in any case."""
+    flags = re.NOFLAG if query in text else re.IGNORECASE
+    return (found.span() for found in re.finditer(re.escape(query), text, flags))
+
+
+def _reaches(structure: Structure, text: str, candidates: Sequence[Symbol]) -> Callable[[Symbol], tuple[int, int]]:
+    """Where the text of a block begins and ends, in characters, with what stands alone before and behind it on its
+    lines: what assigns it to a name, a comment."""
+    characters: dict[int, int] = {}
+    if structure.backend == "tree-sitter" and not text.isascii():
+        characters = offsets_in_characters(text, {place for one in candidates for place in one.span})
+    known: dict[Symbol, tuple[int, int]] = {}
+
+    def reach(symbol: Symbol) -> tuple[int, int]:
+        found = known.get(symbol)
+        if found is None:
+            start, end = (characters.get(place, place) for place in symbol.span)
+            first = text.rfind("\n", 0, start) + 1
+            if _ALONE_BEFORE.fullmatch(text, first, start):
+                start = first
+            behind = _ALONE_BEHIND.match(text, end)
+            found = known[symbol] = start, behind.end() if behind is not None else end
+        return found
+
+    return reach
 
 
 def _is(symbol: Symbol, kind: CodeKind) -> bool:
@@ -189,11 +224,14 @@ def _is(symbol: Symbol, kind: CodeKind) -> bool:
 
 def _braces(structure: Structure, text: str) -> list[Symbol]:
     plain, numbers = masked(text, patterns.comments_of(structure.language)), Lines(text)
-    found = []
+    found: list[Symbol] = []
     for block in brace_blocks(plain):
-        head = re.sub(r"\s+", " ", text[block.head : block.open]).strip()
-        line = numbers.at(block.open)
-        found.append(
-            Symbol(head[-120:] or "{", "block", line, line, numbers.at(min(block.close, len(text))), head[-120:])
-        )
-    return found
+        begin = block.open - len(plain[block.head : block.open].lstrip())
+        head = re.sub(r"\s+", " ", text[begin : block.open]).strip()[-120:]
+        line, close = numbers.at(begin), min(block.close + 1, len(text))
+        last = numbers.at(min(block.close, len(text)))
+        found.append(Symbol(head or "{", "block", line, line, last, head, span=(begin, close)))
+    if structure.backend != "tree-sitter" or text.isascii():
+        return found
+    in_bytes = offsets_in_bytes(text, {place for one in found for place in one.span})
+    return [replace(one, span=(in_bytes[one.span[0]], in_bytes[one.span[1]])) for one in found]
