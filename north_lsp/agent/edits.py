@@ -107,8 +107,11 @@ def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposa
     with all their hunks or not at all; what has no hunks (a plain rename, an empty file) stands by being named.
     """
     files: list[FileChange] = []
+    kept = _kept_folders(proposal, decision)
     for change in proposal.files:
         text: str | None = change.new_text
+        if change.target in kept:
+            continue
         if change.target in decision.texts and change.action != "delete":
             text = decision.texts[change.target]
         elif decision.hunks is not None:
@@ -117,6 +120,22 @@ def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposa
             continue
         files.append(change if text == change.new_text else with_texts(change, change.old_text, text))
     return dataclasses.replace(proposal, files=tuple(files))
+
+
+def _kept_folders(proposal: EditProposal, decision: EditDecision) -> frozenset[Path]:
+    """The folders that cannot go, because a file in them was to go with them and the user keeps it."""
+    if decision.hunks is None:
+        return frozenset()
+    stay = [
+        change.path
+        for change in proposal.files
+        if change.action in ("delete", "rename") and _chosen_text(change, decision.hunks.get(change.target)) is None
+    ]
+    return frozenset(
+        change.target
+        for change in proposal.files
+        if change.folder and change.action != "create" and any(change.path in path.parents for path in stay)
+    )
 
 
 def _chosen_text(change: FileChange, ids: frozenset[str] | None) -> str | None:
@@ -137,11 +156,12 @@ def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object
     if decision.hunks is not None:
         stand: list[str] = []
         fell: list[dict[str, str]] = []
+        kept = _kept_folders(proposal, decision)
         for change in proposal.files:
             if change.target in decision.texts:
                 continue
             ids = decision.hunks.get(change.target)
-            whole = _chosen_text(change, ids) is not None
+            whole = change.target not in kept and _chosen_text(change, ids) is not None
             for hunk in change.hunks:
                 if whole and ids is not None and hunk.id in ids:
                     stand.append(_place(change, hunk))
@@ -260,6 +280,8 @@ async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]
         row["from"] = change.relative
     if change.make_executable:
         row["madeExecutable"] = True
+    if change.folder:
+        return row | {"folder": True}
     row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
     if change.action in ("delete", "rename"):
         state.workspace.seen.forget(change.path)
@@ -292,4 +314,5 @@ def _change_to_log(change: FileChange) -> dict[str, Any]:
     }
     if change.new_path is not None:
         row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+    row |= {"folder": True} if change.folder else {}
     return row | ({"binary": True} if change.binary else {})

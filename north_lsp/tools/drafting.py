@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.tools.draft_folders import DraftFolder, ensure_empty, existing_folder, folder_changes
 from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
@@ -73,6 +74,7 @@ class Draft:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._files: dict[Path, DraftFile] = {}
+        self._folders: dict[Path, DraftFolder] = {}
 
     async def open(self, spelled: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
         """A file that is to be changed, and its text now.
@@ -117,12 +119,23 @@ class Draft:
         file.text = content
 
     async def delete(self, spelled: str) -> None:
-        """Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes."""
+        """A file, or an empty folder.
+
+        Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes and for a folder that is not empty.
+        """
+        folder = await self._folder(spelled, "deleted")
+        if folder is not None:
+            folder.stands = False
+            return
         file = await self._whole(spelled, "deleted")
         file.text = None
 
     async def move(self, spelled: str, to: str, *, overwrite: bool) -> None:
         """Raises ToolError as `delete` does, and CONFLICT for what stands at the new place."""
+        folder = await self._folder(spelled, "moved")
+        if folder is not None:
+            await self._move_folder(folder, to)
+            return
         file = await self._whole(spelled, "moved")
         target = await self._file(to, binary=True)
         if target is file or await anyio.to_thread.run_sync(_same_file, file, target):
@@ -172,7 +185,46 @@ class Draft:
                 executable = file.make_executable and change.action == "create"
                 said = tuple(_notices(file, change))
                 found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
-        return found
+        standing = [path for path, file in self._files.items() if file.text is not None]
+        return [*found, *folder_changes(self._folders, standing)]
+
+    async def _folder(self, spelled: str, what: str) -> DraftFolder | None:
+        """The empty folder that a path names; None if it names none."""
+        resolved = await resolve_open(spelled, self.workspace)
+        if resolved.path in self._files:
+            return None
+        folder = self._folders.get(resolved.path)
+        if folder is None:
+            folder = await anyio.to_thread.run_sync(existing_folder, resolved)
+        if folder is None:
+            return None
+        if not folder.stands:
+            raise ToolError("NOT_FOUND", f"{resolved.relative} was deleted or moved by this batch already")
+        self._guard_protected(resolved, spelled)
+        meant = f"the folder {resolved.relative}"
+        await anyio.to_thread.run_sync(_ensure_no_link, spelled, meant, what, self.workspace)
+        gone = {path for path, file in self._files.items() if file.text is None}
+        gone |= {path for path, one in self._folders.items() if not one.stands}
+        there = {path for path, file in self._files.items() if file.text is not None}
+        there |= {path for path, one in self._folders.items() if one.stands}
+        there |= {path for path in await self.workspace.unsaved_texts() if path not in gone}
+        await anyio.to_thread.run_sync(ensure_empty, folder, what, gone, there, self.workspace)
+        return self._folders.setdefault(resolved.path, folder)
+
+    async def _move_folder(self, folder: DraftFolder, to: str) -> None:
+        target = await resolve_open(to, self.workspace)
+        self._guard_protected(target, to)
+        if target.path.is_relative_to(folder.path):
+            shown = folder.resolved.relative
+            raise ToolError("INVALID_INPUT", f"{shown} cannot be moved to {target.relative}, which is it or lies in it")
+        known = self._folders.get(target.path)
+        stands = target.exists if known is None else known.stands or known.stood
+        if stands or target.path in self._files:
+            hint = "name a path at which nothing stands; overwrite replaces files only"
+            raise ToolError("CONFLICT", f"{target.relative} exists", hint)
+        source = folder.moved_from if not folder.stood and folder.moved_from is not None else folder
+        self._folders[target.path] = DraftFolder(target, False, True, folder.mode, source)
+        folder.stands = False
 
     async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
         resolved = await resolve_open(spelled, self.workspace)
@@ -183,8 +235,9 @@ class Draft:
             return known
         self._guard_protected(resolved, spelled)
         status = await anyio.to_thread.run_sync(_status, resolved.path)
-        if status is not None and stat.S_ISDIR(status.st_mode):
-            hint = "name a file; folders are moved and removed with their files, or by a command"
+        folder = self._folders.get(resolved.path)
+        if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
+            hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
         unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
@@ -207,12 +260,7 @@ class Draft:
         file = await self._file(spelled, binary=True)
         if file.text is None:
             raise await missing_file(file.resolved, self.workspace, "find_files shows what there is")
-        if await anyio.to_thread.run_sync(_is_link, spelled, self.workspace):
-            raise ToolError(
-                "CONFLICT",
-                f"{spelled} is a link to {file.relative}, so it is not {what}",
-                f"name {file.relative} if that file is meant; links themselves are left to the user",
-            )
+        await anyio.to_thread.run_sync(_ensure_no_link, spelled, file.relative, what, self.workspace)
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
@@ -349,11 +397,16 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def _is_link(spelled: str, workspace: Workspace) -> bool:
-    """Whether the last name of a path is a link."""
+def _ensure_no_link(spelled: str, meant: str, what: str, workspace: Workspace) -> None:
+    """Pass a path whose last name is no link. Raises ToolError CONFLICT."""
     path = Path(spelled)
     folder = workspace.roots.resolve(str(path.parent)).path
-    return os.path.islink(folder / path.name)
+    if os.path.islink(folder / path.name):
+        raise ToolError(
+            "CONFLICT",
+            f"{spelled} is a link to {meant}, so it is not {what}",
+            f"name {meant} itself if that is meant; links themselves are left to the user",
+        )
 
 
 def _same_file(one: DraftFile, other: DraftFile) -> bool:

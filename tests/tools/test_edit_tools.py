@@ -213,7 +213,7 @@ async def test_what_stands_in_the_way_of_a_move_is_said(world: World) -> None:
     assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": "folder"})).code == "CONFLICT"
     assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": "a.txt"})).code == "CONFLICT"
     assert (await fails(world, "edit_move_file", **{"from": "no.txt", "to": "c.txt"})).code == "NOT_FOUND"
-    assert (await fails(world, "edit_delete_file", path="folder")).code == "CONFLICT"
+    assert (await fails(world, "edit_delete_file", path=".")).code == "CONFLICT"
     assert (await fails(world, "edit_delete_file", path="no.txt")).code == "NOT_FOUND"
     await world.edit("edit_move_file", **{"from": "a.txt", "to": "b.txt", "overwrite": True})
     assert world.files() == {"b.txt": TEXT.encode()}
