@@ -101,7 +101,7 @@ def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
     at = 0
     for hunk in sorted(hunks, key=lambda hunk: hunk.old_start):
         start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
-        before, after = _sides(hunk.text)
+        before, after = sides(hunk.text)
         end = start + len(before)
         if start < at or len(before) != hunk.old_lines or lines[start:end] != before:
             raise ToolError("STALE", f"the hunk {hunk.header} does not fit the text", "read the file again")
@@ -111,7 +111,7 @@ def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
     return "".join(out + lines[at:])
 
 
-def _sides(body: str) -> tuple[list[str], list[str]]:
+def sides(body: str) -> tuple[list[str], list[str]]:
     """The lines that a hunk expects and those that it leaves."""
     before: list[str] = []
     after: list[str] = []
