@@ -3,8 +3,7 @@
 import dataclasses
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Location
+from north_lsp.tools.spelled import spellings
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.diff import apply_hunks, hunks_between, with_texts
-from north_lsp.workspace.patch import parse_patch
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 from north_lsp.workspace.protected import write_rule, write_rule_on_disk
 
@@ -37,10 +36,16 @@ _STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "r
 
 
 async def review_edit(
-    state: TurnState, call: ToolCall, title: str, changes: Sequence[FileChange], keep: Callable[[Result], None]
+    state: TurnState,
+    call: ToolCall,
+    title: str,
+    changes: Sequence[FileChange],
+    keep: Callable[[Result], None],
+    asks: Sequence[str] = (),
 ) -> Result:
-    """Ask, unless edits are accepted automatically, and apply what was accepted. `keep` gets the result of what was
-    written even when the turn is cancelled at that moment. Raises StopTurn and ToolError."""
+    """Ask, unless edits are accepted automatically and nothing `asks` in any case, and apply what was accepted. `keep`
+    gets the result of what was written even when the turn is cancelled at that moment. Raises StopTurn and ToolError.
+    """
     files = tuple(changes)
     if all(change.is_empty for change in files):
         text = "No change: the text is already so."
@@ -51,7 +56,7 @@ async def review_edit(
         raise ToolError(
             "TOO_LARGE", f"the edit shows {size} characters; at most {_MAX_EDIT_CHARACTERS} can be reviewed"
         )
-    warnings = await _warnings(state, call, files)
+    warnings = (*asks, *await _warnings(state, call, files))
     shown = _counted(title, files)
     proposal = EditProposal(new_entry_id(()), call.id, files, shown, warnings)
     request = {"title": shown, "files": [_change_to_log(change) for change in files]}
@@ -237,21 +242,6 @@ def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChan
         if rule == "ask" and not warnings:
             warnings.append(f"{name} is a protected name: it asks every time")
     return tuple(dict.fromkeys(warnings))
-
-
-def spellings(arguments: Mapping[str, object]) -> Iterator[str]:
-    """Every path as the model spelled it, also within a batch."""
-    for key in ("path", "from", "to"):
-        if isinstance(name := arguments.get(key), str) and name:
-            yield name
-    if isinstance(patch := arguments.get("patch"), str):
-        with suppress(ToolError):
-            for one in parse_patch(patch):
-                yield from filter(None, (one.path, one.to))
-    edits = arguments.get("edits")
-    for item in edits if isinstance(edits, list) else ():
-        if isinstance(item, Mapping) and isinstance(item.get("args"), Mapping):
-            yield from spellings(item["args"])
 
 
 def _is_read_only(path: Path) -> bool:

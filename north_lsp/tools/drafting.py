@@ -83,7 +83,9 @@ class Draft:
         """
         file = await self._file(spelled)
         if file.text is None:
-            raise await missing_file(file.resolved, self.workspace, "create it with edit_create_file")
+            raise self._gone(file) or await missing_file(
+                file.resolved, self.workspace, "create it with edit_create_file"
+            )
         if file.binary:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text")
         self._guard_generated(file)
@@ -93,8 +95,9 @@ class Draft:
                 raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
         return file, file.text
 
-    async def create(self, spelled: str, content: str, *, overwrite: bool) -> None:
-        """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there."""
+    async def create(self, spelled: str, content: str, *, overwrite: bool, guards: bool = True) -> None:
+        """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there, and GENERATED_FILE if it
+        `guards` those."""
         file = await self._file(spelled)
         if file.text is None:
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
@@ -112,11 +115,28 @@ class Draft:
             )
         if file.binary:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
-        self._guard_generated(file)
+        if guards:
+            self._guard_generated(file)
         crlf = file.text.count("\r\n")
         if crlf and crlf == file.text.count("\n") and "\r\n" not in content:
             content = to_newlines(content, "\r\n")
         file.text = content
+
+    async def check(self, spelled: str) -> None:
+        """Pass a file that may be written, or a place where one may be made. Raises ToolError."""
+        await self._file(spelled)
+
+    async def put(self, spelled: str, content: str, *, is_whole: bool) -> Sequence[str]:
+        """A file that the user sees as such: new, or in place of what stands there. Returns why it is asked about in
+        any case: a generated file may be written when the user says so. Raises ToolError."""
+        file = await self._file(spelled)
+        marker = self._generated(file)
+        await self.create(spelled, content, overwrite=file.text is not None, guards=marker is None)
+        if not is_whole and file.original is None:
+            file.text = content  # what is missing may go on in the middle of the last line
+        if marker is None:
+            return ()
+        return (f"{file.relative} is generated ({marker}): what is written there may be lost when it is made anew",)
 
     async def delete(self, spelled: str) -> None:
         """A file, or an empty folder.
@@ -259,7 +279,9 @@ class Draft:
     async def _whole(self, spelled: str, what: str) -> DraftFile:
         file = await self._file(spelled, binary=True)
         if file.text is None:
-            raise await missing_file(file.resolved, self.workspace, "find_files shows what there is")
+            raise self._gone(file) or await missing_file(
+                file.resolved, self.workspace, "find_files shows what there is"
+            )
         await anyio.to_thread.run_sync(_ensure_no_link, spelled, file.relative, what, self.workspace)
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
@@ -272,6 +294,16 @@ class Draft:
                     "ask the user",
                 )
         return file
+
+    def _gone(self, file: DraftFile) -> ToolError | None:
+        """The error for a file that an earlier edit of the same call took away."""
+        if file.original is None:
+            return None
+        to = next((one for one in self._files.values() if one.moved_from is file and one.text is not None), None)
+        if to is None:
+            return ToolError("NOT_FOUND", f"{file.relative} was deleted by an earlier edit of this call")
+        message = f"{file.relative} was moved to {to.relative} by an earlier edit of this call"
+        return ToolError("NOT_FOUND", message, f"name {to.relative}")
 
     def _guard_protected(self, resolved: Resolved, spelled: str) -> None:
         """By where the path leads and by how it was spelled, however the names are written."""
@@ -289,12 +321,18 @@ class Draft:
                 "DENIED", f"{resolved.relative} is protected by the user's settings ({pattern})", "leave it as it is"
             )
 
-    def _guard_generated(self, file: DraftFile) -> None:
+    def _generated(self, file: DraftFile) -> str | None:
+        """What shows a file to be generated, if the user's settings do not allow to edit it."""
         if file.original is None or file.binary:
-            return
+            return None
         marker = is_generated(file.original[:1024], file.resolved.path.name)
         relative = file.resolved.path.relative_to(file.resolved.root).as_posix()
-        if marker is not None and any_matches(self.workspace.edits.allow_generated, relative) is None:
+        is_allowed = any_matches(self.workspace.edits.allow_generated, relative) is not None
+        return None if is_allowed else marker
+
+    def _guard_generated(self, file: DraftFile) -> None:
+        marker = self._generated(file)
+        if marker is not None:
             raise ToolError(
                 "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
             )

@@ -1,5 +1,6 @@
 """Each edit tool: what it does, and how it says why it did not."""
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
 from north_lsp.tools.recent import RecentTexts
+from north_lsp.tools.spelled import spellings
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.proposal import FileChange, TextForm
 from tests.support.edits import World
@@ -623,3 +625,37 @@ async def test_a_patch_that_does_not_fit_shows_the_place_that_comes_closest(worl
     with pytest.raises(ToolError) as caught:
         await world.prepare("edit_patch", patch=patch.replace("@@\n", "@@ class Laoder\n"))
     assert "its line `@@ class Laoder` stands nowhere" in caught.value.message
+
+
+async def test_a_batch_is_understood_however_a_model_spells_it(world: World) -> None:
+    args = {"path": "a.txt", "old": TEXT.split("\n", maxsplit=1)[0], "new": "1st"}
+    item = {"tool": "edit_replace_exact", "args": args}
+    wanted = await world.prepare("edit_apply_batch", edits=[item])
+    for edits in (
+        json.dumps([item]),
+        item,
+        json.dumps(item),
+        [json.dumps(item)],
+        [{"tool": "edit_replace_exact", "args": json.dumps(args)}],
+        [{"tool": "edit_replace_exact", **args}],
+        [{"name": "edit_replace_exact", "arguments": args}],
+        [{"name": "edit_replace_exact", "input": json.dumps(args)}],
+    ):
+        assert await world.prepare("edit_apply_batch", edits=edits) == wanted
+        assert list(spellings({"edits": edits})) == ["a.txt"]
+    wrong: list[Any] = ["[", "{}", [[]], [{"name": 3}], "no"]
+    for broken in wrong:
+        assert (await fails(world, "edit_apply_batch", edits=broken)).code == "INVALID_INPUT"
+
+
+async def test_a_file_that_an_earlier_item_took_away_is_told_as_such(world: World) -> None:
+    change = {"tool": "edit_replace_exact", "args": {"path": "a.txt", "old": "x", "new": "y"}}
+    move = {"tool": "edit_move_file", "args": {"from": "a.txt", "to": "b.txt"}}
+    delete = {"tool": "edit_delete_file", "args": {"path": "a.txt"}}
+    error = await fails(world, "edit_apply_batch", edits=[move, change])
+    assert "a.txt was moved to b.txt by an earlier edit" in error.message
+    assert error.hint == "name b.txt"
+    for last in (change, delete, move):
+        assert (
+            "was deleted by an earlier edit" in (await fails(world, "edit_apply_batch", edits=[delete, last])).message
+        )
