@@ -80,7 +80,7 @@ async def review_edit(
     if status in ("rejected", "cancelled"):
         record(state, review["id"], status, decision.comment)
         if status == "cancelled":
-            raise StopTurn
+            raise StopTurn(decision.comment)
         data: dict[str, object] = {"applied": False, "reason": "rejected"} | _comment(decision)
         ended = CallEnded(call.id, shown, False, "Rejected; nothing was written.", files)
         return Result(ok(data), False, ended)
@@ -88,9 +88,9 @@ async def review_edit(
     with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
         try:
             applied = await apply_proposal(accepted, state.workspace, state.editor, state.checkpoints)
-        except ToolError:
+        except ToolError as error:
             record(state, review["id"], "failed", decision.comment)
-            raise
+            raise ToolError(error.code, error.message, error.hint, {**error.details, **_comment(decision)}) from error
         record(state, review["id"], status, decision.comment, **_parts(decision))
         data = {"applied": True, "files": [await _applied(state, change) for change in applied.files]}
         data |= _comment(decision) | left_out(proposal, decision)

@@ -267,6 +267,8 @@ class Draft:
                 file = DraftFile(resolved, text.text, text.text, text.form, text.form)
                 file.tag, file.disk_tag = text.tag, text.on_disk
             except ToolError as error:
+                if error.code == "TOO_LARGE":
+                    raise _too_large(resolved) from error
                 if error.code != "BINARY_FILE" or not binary:
                     raise
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
@@ -465,10 +467,18 @@ def _read_binary(resolved: Resolved) -> DraftFile:
     except OSError as error:
         raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error
     if len(data) > MAX_WHOLE_FILE:
-        raise ToolError("TOO_LARGE", f"{resolved.relative} has more than {MAX_WHOLE_FILE} bytes")
+        raise _too_large(resolved)
     text, form = decode(data)
     binary = is_binary(data)
     return DraftFile(resolved, text, text, form, form, binary, binary=binary)
+
+
+def _too_large(resolved: Resolved) -> ToolError:
+    return ToolError(
+        "TOO_LARGE",
+        f"{resolved.relative} has more than {MAX_WHOLE_FILE >> 20} MB, too much for an edit that can be undone",
+        "change, move or delete it by a command, or ask the user",
+    )
 
 
 def _disk_text(path: Path) -> str | None:

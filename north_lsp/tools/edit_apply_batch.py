@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, EditTool
@@ -36,12 +36,6 @@ class BatchItem(Arguments):
 
 class EditApplyBatchArgs(Arguments):
     edits: list[BatchItem] = Field(min_length=1, max_length=_MAX_EDITS, description="Applied in this order.")
-
-    @field_validator("edits", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        value = decoded(value)
-        return [value] if isinstance(value, dict) else value
 
 
 class EditApplyBatch(EditTool):

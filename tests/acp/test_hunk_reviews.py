@@ -227,3 +227,30 @@ async def test_checkpoints_are_listed_shown_undone_and_done_again(world: World, 
         server.script(answer(say("ok")))
         await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "go on"}]})
         assert "undid or redid" in json.dumps(server.requests[-1].body["messages"][-1])
+
+
+async def test_the_comment_reaches_the_model_also_when_nothing_could_be_written(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "a.txt"
+
+    def decide(params: dict[str, Any]) -> dict[str, Any]:
+        path.write_text(OLD.replace("line 3\n", "theirs\n"))
+        return {"comment": "and rename the rest"}
+
+    async with session(world, Reviewer(decide)) as (client, id):
+        _, result = await turn(client, id, server, *edit())
+    assert result["error"]["code"] == "STALE"
+    assert result["error"]["details"]["comment"] == "and rename the rest"
+
+
+async def test_the_comment_reaches_the_model_after_a_stop(world: World, server: ModelServer) -> None:
+    async with session(world, Reviewer(lambda params: {"stop": True, "comment": "wrong file"}, "reject")) as (
+        client,
+        id,
+    ):
+        server.script(answer(*edit()), answer(say("ok")))
+        ask = {"sessionId": id, "prompt": [{"type": "text", "text": "go"}]}
+        assert (await client.request("session/prompt", ask))["stopReason"] == "cancelled"
+        await client.request("session/prompt", ask)
+    assert "the user stopped here and said: wrong file" in json.dumps(server.requests[-1].body["messages"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.arguments import repaired
 from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
@@ -641,7 +642,8 @@ async def test_a_batch_is_understood_however_a_model_spells_it(world: World) -> 
         [{"name": "edit_replace_exact", "arguments": args}],
         [{"name": "edit_replace_exact", "input": json.dumps(args)}],
     ):
-        assert await world.prepare("edit_apply_batch", edits=edits) == wanted
+        given, _ = repaired({"edits": edits}, world.tools.schema("edit_apply_batch"))
+        assert await world.prepare("edit_apply_batch", **given) == wanted
         assert list(spellings({"edits": edits})) == ["a.txt"]
     wrong: list[Any] = ["[", "{}", [[]], [{"name": 3}], "no"]
     for broken in wrong:
@@ -659,3 +661,24 @@ async def test_a_file_that_an_earlier_item_took_away_is_told_as_such(world: Worl
         assert (
             "was deleted by an earlier edit" in (await fails(world, "edit_apply_batch", edits=[delete, last])).message
         )
+
+
+async def test_files_that_are_too_large_for_an_undo_are_left_to_commands(world: World) -> None:
+    with (world.root / "huge.bin").open("wb") as file:
+        file.truncate(21 * 1024 * 1024)
+    for tool, args in (
+        ("edit_delete_file", {"path": "huge.bin"}),
+        ("edit_move_file", {"from": "huge.bin", "to": "b.bin"}),
+        ("edit_create_file", {"path": "huge.bin", "content": "x", "overwrite": True}),
+    ):
+        error = await fails(world, tool, **args)
+        assert (error.code, "by a command" in str(error.hint)) == ("TOO_LARGE", True)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [("/a.txt", "leave out the first slash if a.txt"), ("a.txt/b", "list the folder"), ("nowhere", "not the link")],
+)
+async def test_a_wrong_path_is_answered_with_what_to_do(world: World, path: str, hint: str) -> None:
+    (world.root / "nowhere").symlink_to("gone")
+    assert hint in str((await fails(world, "edit_create_file", path=path, content="x")).hint)
