@@ -126,6 +126,10 @@ class Draft:
         """Pass a file that may be written, or a place where one may be made. Raises ToolError."""
         await self._file(spelled)
 
+    async def note(self, spelled: str, text: str) -> None:
+        """Tell the user and the model of something that was done to a file of the draft."""
+        (await self._file(spelled)).note(text)
+
     async def put(self, spelled: str, content: str, *, is_whole: bool) -> Sequence[str]:
         """A file that the user sees as such: new, or in place of what stands there. Returns why it is asked about in
         any case: a generated file may be written when the user says so. Raises ToolError."""
@@ -344,7 +348,7 @@ class Draft:
         tag = file.tag
         shown = self.workspace.seen.recall(file.resolved.path, tag)
         policy = self.workspace.edits.stale_check
-        if snapshot is not None:
+        if snapshot:  # some models fill what they do not need with an empty text
             given = snapshot.rpartition("#")[2].strip("[] ")
             return given if given != tag else None
         if shown is None:

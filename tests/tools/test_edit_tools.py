@@ -682,3 +682,35 @@ async def test_files_that_are_too_large_for_an_undo_are_left_to_commands(world: 
 async def test_a_wrong_path_is_answered_with_what_to_do(world: World, path: str, hint: str) -> None:
     (world.root / "nowhere").symlink_to("gone")
     assert hint in str((await fails(world, "edit_create_file", path=path, content="x")).hint)
+
+
+async def test_what_a_model_leaves_empty_counts_as_left_out(world: World) -> None:
+    wanted = await world.prepare("edit_replace_exact", path="a.txt", old=TEXT, new="x")
+    assert await world.prepare("edit_replace_exact", path="a.txt", old=TEXT, new="x", snapshot="") == wanted
+    line = TEXT.split("\n", maxsplit=1)[0]
+    inserted = await world.prepare("edit_by_anchor", path="a.txt", mode="insert_after", anchor=line, content="x")
+    more = {"anchor": line, "content": "x", "anchorEnd": "", "snapshot": ""}
+    assert await world.prepare("edit_by_anchor", path="a.txt", mode="insert_after", **more) == inserted
+    assert (await fails(world, "edit_by_anchor", path="a.txt", mode="replace_between", **more)).code == "INVALID_INPUT"
+
+
+async def test_line_numbers_that_were_copied_into_a_new_file_are_left_out(world: World) -> None:
+    for content, wanted in (
+        ("[a.txt#c3f9c8c2]\n1→one\n2→two\n", "one\ntwo\n"),
+        ("[a.txt#c3f9c8c2]\none\n", "one\n"),
+        ("7→one\n8→two", "one\ntwo\n"),
+        ("1: one\n2: two\n", "1: one\n2: two\n"),
+        ("1→one\n", "1→one\n"),
+        ("1→one\n3→two\n", "1→one\n3→two\n"),
+        ("1→one\ntwo\n", "1→one\ntwo\n"),
+    ):
+        (change,) = await world.prepare("edit_create_file", path="new.txt", content=content)
+        assert change.new_text == wanted
+        assert bool(change.notices) == (content.rstrip() != wanted.rstrip())
+
+
+async def test_a_script_gets_no_line_ends_that_keep_it_from_running(world: World) -> None:
+    world.write("b.sh", b"#!/bin/sh\r\nls\r\n")
+    (script,) = await world.prepare("edit_create_file", path="c.sh", content="#!/bin/sh\nls")
+    (other,) = await world.prepare("edit_create_file", path="d.sh", content="ls")
+    assert (script.new_text, other.new_text) == ("#!/bin/sh\nls\n", "ls\r\n")
