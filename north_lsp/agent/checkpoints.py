@@ -253,11 +253,13 @@ def _row(
 
 
 def _missing_folders(files: Sequence[FileChange]) -> list[str]:
-    """The folders that will have to be made, the outer ones first."""
+    """The folders that will have to be made for what is in them, the outer ones first."""
     missing: dict[str, None] = {}
+    meant = {change.target for change in files if change.folder}
     for change in files:
         if change.action in ("create", "rename"):
-            above = [folder for folder in change.target.parents if not os.path.lexists(folder)]
+            parents = change.target.parents
+            above = [folder for folder in parents if folder not in meant and not os.path.lexists(folder)]
             missing |= dict.fromkeys(map(str, reversed(above)))
     return list(missing)
 
