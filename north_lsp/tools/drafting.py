@@ -163,7 +163,11 @@ class Draft:
         file = await self._whole(spelled, "moved")
         target = await self._file(to, binary=True)
         if target is file or await anyio.to_thread.run_sync(_same_file, file, target):
-            raise ToolError("CONFLICT", f"{file.relative} and {target.relative} are the same file")
+            raise ToolError(
+                "CONFLICT",
+                f"{spelled} and {to} are the same file ({file.relative})",
+                "to change upper and lower case only, move it to another name first, and from there in a second edit",
+            )
         if target.text is not None:
             if not overwrite:
                 raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")

@@ -394,8 +394,11 @@ def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
         _name_new(target)
         undo.file(target.change, lambda: _take_out(target, made))
         return
-    _keep(target, target.before, always)
-    _displace(target, target.before, always)
+    try:
+        _keep(target, target.before, always)
+        _displace(target, target.before, always)
+    except FileNotFoundError as error:
+        raise _stale(target, "was deleted") from error
     undo.file(target.change, lambda: _put_back(target))
 
 
