@@ -8,6 +8,7 @@ import pytest
 
 from north_lsp.agent.editor import EditDecision
 from north_lsp.agent.edits import _change_to_log, accepted_part, left_out
+from north_lsp.agent.recovery import interrupted_edits
 from north_lsp.agent.replay import _change
 from north_lsp.errors import ToolError
 from north_lsp.workspace.diff import unified
@@ -221,3 +222,14 @@ async def test_the_differences_of_the_conversation_leave_folders_out(world: Worl
     shown = [text for _, text in await world.undoing.diffs(checkpoint.id, now=True)]
     assert "Deletes the empty folder d\n" in shown
     assert [one.relative for one, _ in await world.undoing.differences()] == ["d/a.txt"]
+
+
+async def test_after_a_crash_the_model_hears_whether_a_folder_went(world: World) -> None:
+    changes = await world.prepare("edit_apply_batch", edits=[delete("empty"), move("d/a.txt", "x.txt"), delete("d")])
+    await world.checkpoints.record("call", "an edit", changes)
+    assert "it was not applied" in interrupted_edits(world.checkpoints)[0]
+    (world.root / "empty").rmdir()
+    assert "read the files" in interrupted_edits(world.checkpoints)[0]
+    (world.root / "d/a.txt").rename(world.root / "x.txt")
+    (world.root / "d").rmdir()
+    assert "it was applied" in interrupted_edits(world.checkpoints)[0]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from north_lsp.agent.editor import EditDecision, EditReview
@@ -184,6 +184,50 @@ def test_whatever_is_proposed_an_unchanged_document_means_just_that(
         one.review.proposal, one.text() + "".join(f"+{line}\n" for line in typed if "\r" not in line)
     )
     assert written.left == frozenset(one.all_units())
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", "", "# x", "-", "+", "@@ -1 +1 @@"]), max_size=25)
+Typing = st.tuples(st.integers(0, 60), st.sampled_from(["drop", "add", "keep", "delete"]), st.sampled_from("ab#+ "))
+
+
+@settings(max_examples=60, derandomize=True)
+@given(words, words, st.lists(Typing, max_size=6))
+def test_whatever_is_typed_at_the_signs_is_what_stands_there(
+    old: list[str], new: list[str], typed: list[tuple[int, str, str]]
+) -> None:
+    one = pending(change(old="".join(f"{line}\n" for line in old), new="".join(f"{line}\n" for line in new)))
+    rows = one.text().split("\n")
+    begin = next((at for at, row in enumerate(rows) if row.startswith("@@ ")), len(rows))
+    for at, what, letter in typed:
+        here = begin + 1 + at
+        if here >= len(rows) or rows[here].startswith("@@ ") or not rows[here]:
+            continue
+        match what:
+            case "drop" if rows[here][0] == "+":
+                del rows[here]
+            case "add":
+                rows.insert(here, f"+{letter}")
+            case "keep" if rows[here][0] == "-":
+                rows[here] = f" {rows[here][1:]}"
+            case "delete" if rows[here][0] == " ":
+                rows[here] = f"-{rows[here][1:]}"
+    one.decide("accept", "\n".join(rows))
+    assert accepted(one).get("a.txt", "".join(f"{line}\n" for line in old)) == _meant(old, rows[begin:])
+
+
+def _meant(old: list[str], rows: list[str]) -> str:
+    """What a diff says, read in the simplest way."""
+    out: list[str] = []
+    at = 0
+    for row in rows:
+        if found := re.match(r"@@ -(\d+),(\d+) \+\d+,\d+ @@$", row):
+            start, size = int(found[1]), int(found[2])
+            start -= size > 0
+            out += old[at:start]
+            at = start + size
+        elif row[:1] in (" ", "+") and row:
+            out.append(row[1:])
+    return "".join(f"{line}\n" for line in out + old[at:])
 
 
 # -- hunk by hunk ------------------------------------------------------------------------------------------------------
