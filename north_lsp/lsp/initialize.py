@@ -9,14 +9,14 @@ from north_lsp import __version__
 from north_lsp.rpc.messages import Params
 
 COMMANDS = (
-    "north.accept",
     "north.ask",
     "north.cancel",
     "north.listConversations",
     "north.loadConversation",
     "north.newConversation",
-    "north.reject",
     "north.review",
+    "north.review.accept",
+    "north.review.reject",
     "north.setMode",
 )
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")

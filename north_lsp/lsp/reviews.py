@@ -25,7 +25,7 @@ from north_lsp.lsp.review_document import (
 )
 from north_lsp.workspace.proposal import FileChange
 
-ACCEPT, REJECT = "north.accept", "north.reject"
+ACCEPT, REJECT = "north.review.accept", "north.review.reject"
 _MAX_COMMENT = 4000
 
 Kind = Literal["accept", "always", "session", "reject", "stop"]

@@ -82,8 +82,8 @@ class LspService:
             "north.newConversation": self._new,
             "north.setMode": self._set_mode,
             "north.review": self._review,
-            "north.accept": partial(self._decide, accepts=True),
-            "north.reject": partial(self._decide, accepts=False),
+            "north.review.accept": partial(self._decide, accepts=True),
+            "north.review.reject": partial(self._decide, accepts=False),
         }
 
     def owns(self, method: str) -> bool:

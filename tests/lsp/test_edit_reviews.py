@@ -423,7 +423,7 @@ async def test_deciding_in_the_document_keeps_the_edit_waiting() -> None:
         await anyio.lowlevel.checkpoint()
         params = {"textDocument": {"uri": asked.path.as_uri()}}
         (first, *_) = await asked.north.reviews.lenses(params)
-        assert first["command"]["command"] == "north.accept"
+        assert first["command"]["command"] == "north.review.accept"
         await asked.command("reject", **first["command"]["arguments"][0], stop=True)
     assert asked.decision == EditDecision("stop")
 
