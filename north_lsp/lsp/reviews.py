@@ -12,6 +12,7 @@ from typing import Any, Literal
 import anyio
 
 from north_lsp.agent.editor import EditDecision, EditReview
+from north_lsp.errors import ToolError
 from north_lsp.lsp.review_document import (
     Marked,
     ReviewProblem,
@@ -24,6 +25,7 @@ from north_lsp.lsp.review_document import (
     units,
 )
 from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import encode
 
 ACCEPT, REJECT = "north.review.accept", "north.review.reject"
 _MAX_COMMENT = 4000
@@ -119,7 +121,7 @@ class PendingReview:
             chosen = [hunk for hunk in change.hunks if whole or (change.target, hunk.id) in standing]
             hunks[change.target] = frozenset(hunk.id for hunk in chosen)
             if any((change.target, hunk.id) in written.changed for hunk in chosen):
-                texts[change.target] = text_with(change, chosen, written.changed)
+                texts[change.target] = _writable(change, text_with(change, chosen, written.changed))
         return EditDecision(kind, said, hunks, texts)
 
     # -- how it is shown -----------------------------------------------------------------------------------------------
@@ -204,6 +206,15 @@ class PendingReview:
         body = "\n" + next(hunk.text for hunk in change.hunks if hunk.id == unit[1])
         added, removed = body.count("\n+"), body.count("\n-")
         return f"+{added}/-{removed}"
+
+
+def _writable(change: FileChange, text: str) -> str:
+    """A text that the file's encoding can hold. Raises ReviewProblem: the user can still mend it."""
+    try:
+        encode(text, change.form)
+    except ToolError as error:
+        raise ReviewProblem(f"{change.shown}: {error.message}") from error
+    return text
 
 
 def _header(change: FileChange, hunk: str | None) -> str | None:

@@ -151,6 +151,13 @@ def test_hidden_characters_are_shown_and_kept() -> None:
     assert accepted(one) == {"a.txt": "a\u202e\nb\u200b\nd\n"}
 
 
+def test_what_the_encoding_cannot_hold_is_said_while_it_can_be_mended() -> None:
+    latin = make_change(ROOT / "a.txt", "a.txt", "x\n", "ß\n", TextForm("latin-1"))
+    with pytest.raises(ReviewProblem, match="cannot be written in latin-1"):
+        edited("+ß", "+€", latin)
+    assert accepted(edited("+ß", "+ä", latin)) == {"a.txt": "ä\n"}
+
+
 def test_new_deleted_and_moved_files() -> None:
     assert accepted(edited("+x", "+y\n+z", change(old=None, new="x\n"))) == {"a.txt": "y\nz\n"}
     gone = make_deletion(ROOT / "a.txt", "a.txt", "x\ny\n", TextForm())
