@@ -75,7 +75,7 @@ async def review_edit(
         status = "rejected"
     if status == "always":
         await remember(state, state.approvals.enable_edits_auto_accept)
-    elif decision.kind == "session" and not warnings:
+    elif decision.kind == "session" and status == "accepted" and not warnings:
         await remember(state, state.approvals.accept_edits_of_this_session)
     if status in ("rejected", "cancelled"):
         record(state, review["id"], status, decision.comment)
