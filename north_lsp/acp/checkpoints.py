@@ -105,6 +105,7 @@ def _totals(sums: Totals) -> dict[str, int]:
 def _file(file: FileRecord) -> dict[str, Any]:
     row: dict[str, Any] = {"path": str(file.path), "action": file.action}
     row |= {"newPath": str(file.new_path)} if file.new_path is not None else {}
+    row |= {"folder": True} if file.folder else {}
     row |= {"linesAdded": file.lines_added, "linesRemoved": file.lines_removed}
     return row | ({"irrecoverable": True} if file.irrecoverable else {})
 

@@ -42,6 +42,7 @@ from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import Model
 from north_lsp.providers.thinking import Level
 from north_lsp.tools.base import Location, Mode
+from north_lsp.workspace.diff import folder_words
 from north_lsp.workspace.preview import Preview
 from north_lsp.workspace.proposal import FileChange
 
@@ -85,6 +86,8 @@ def _diff(change: FileChange) -> list[dict[str, Any]]:
     elif change.action == "rename":
         meta["oldPath"] = str(change.path)
         words = f"Moves {change.relative} to {change.shown}"
+    if change.folder:
+        return [content(visible(folder_words(change)))]
     if change.binary:
         return [content(visible(f"{words or 'Replaces ' + change.relative} (a file that is not text)"))]
     row = {"type": "diff", "path": str(change.target), "oldText": change.old_text, "newText": change.new_text}

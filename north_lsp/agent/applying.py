@@ -1,5 +1,6 @@
 """Applying an accepted proposal: to the editor's open texts and to the disk, or to neither."""
 
+import os
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.apply import write
+from north_lsp.workspace.apply_folders import some_of
 from north_lsp.workspace.diff import with_texts
 from north_lsp.workspace.folders import remove_empty
 from north_lsp.workspace.merge import merge
@@ -42,7 +44,7 @@ async def apply_proposal(
                 return fresh
             entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
             try:
-                await _write(fresh.files, workspace, documents, checkpoints)
+                stay = await _write(fresh.files, workspace, documents, checkpoints)
             except ToolError as error:
                 checkpoints.settle(entry, "failed")
                 if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
@@ -55,7 +57,10 @@ async def apply_proposal(
             if any(change.undoes for change in fresh.files):
                 made = {folder for one in checkpoints.all() for folder in one.folders}
                 await anyio.to_thread.run_sync(_remove_folders, fresh.files, made, workspace)
-            return fresh
+            said = [
+                f"{name} is still there: something was put into it at the last moment, or it is in use" for name in stay
+            ]
+            return replace(fresh, notices=(*fresh.notices, *said))
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -81,8 +86,9 @@ async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 async def _write(
     files: Sequence[FileChange], workspace: Workspace, documents: Documents, checkpoints: Checkpoints
-) -> None:
-    """The disk first, since it can be put back without a trace, then the editor, then it is kept."""
+) -> tuple[str, ...]:
+    """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
+    that were to go and could not."""
     mine = await documents.claims(files)
     rest = [change for change in files if change not in mine]
     work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
@@ -100,7 +106,7 @@ async def _write(
         await anyio.to_thread.run_sync(written.take_back)
         raise
     try:
-        await anyio.to_thread.run_sync(written.keep)
+        return await anyio.to_thread.run_sync(written.keep)
     except ToolError:
         if mine:
             await documents.apply([_reversed(change) for change in mine])
@@ -130,7 +136,10 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
     fresh: list[FileChange] = []
     notices: list[str] = []
     for change in files:
-        now = await _fresh(change, workspace)
+        if change.folder:
+            now = await anyio.to_thread.run_sync(_fresh_folder, change, files)
+        else:
+            now = await _fresh(change, workspace)
         if now is None:
             notices.append(f"{change.relative} was so already")
             continue
@@ -185,6 +194,36 @@ async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
     made = await anyio.to_thread.run_sync(with_texts, change, text.text, merged.text)
     form = text.form if change.old_form is None else change.form
     return replace(made, form=form, old_form=text.form if form != text.form else None)
+
+
+def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange | None:
+    """As `_fresh`, for an empty folder; what the other changes take out of it does not count.
+    Raises ToolError STALE."""
+    stands = os.path.lexists(change.path)
+    if change.action == "create":
+        if not stands:
+            return change
+        if change.path.is_dir() and not change.path.is_symlink():
+            return None
+        raise _stale(change, "was created")
+    if not stands:
+        if change.action == "delete":
+            return None
+        raise _stale(change, "was deleted")
+    if change.path.is_symlink() or not change.path.is_dir():
+        raise _stale(change, "has become something else than a folder")
+    if change.action == "rename" and os.path.lexists(change.target):
+        raise _stale(change, f"cannot be moved: {change.shown} was created")
+    leaving = {one.path for one in files if one.action in ("delete", "rename")}
+    try:
+        left = sorted(name for name in os.listdir(change.path) if change.path / name not in leaving)
+    except OSError as error:
+        raise ToolError(
+            "IO_ERROR", f"{change.relative} cannot be read: {error.strerror}; nothing was written"
+        ) from error
+    if left:
+        raise _stale(change, f"is not empty ({some_of(left)}), or something was put into it")
+    return change
 
 
 def _stale(change: FileChange, happened: str) -> ToolError:

@@ -1,7 +1,8 @@
 """Harmless mismatches in a call's arguments, repaired before they are checked. Pure."""
 
-import json
 from collections.abc import Mapping
+
+from north_lsp.tools.spelled import decoded
 
 
 def repaired(arguments: Mapping[str, object], schema: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
@@ -34,18 +35,9 @@ def _types(described: Mapping[str, object]) -> frozenset[str]:
 def _fitting(value: object, types: frozenset[str]) -> object:
     wanted = types - {"null"}
     if isinstance(value, str) and wanted and wanted <= {"array", "object"}:
-        parsed = _json(value)
+        parsed = decoded(value)
         if (isinstance(parsed, list) and "array" in wanted) or (isinstance(parsed, dict) and "object" in wanted):
             return parsed
     if wanted == {"array"} and value is not None and not isinstance(value, list | tuple):
         return [value]
     return value
-
-
-def _json(text: str) -> object:
-    if not text.lstrip().startswith(("[", "{")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

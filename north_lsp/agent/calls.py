@@ -179,8 +179,9 @@ class Calls:
                 result = await self._run(call)
         except ToolError as error:
             result = self._failure(call, error)
-        except StopTurn:
-            result, stop = self._failure(call, ToolError("CANCELLED", "the user stopped here")), True
+        except StopTurn as stopped:
+            said = f" and said: {stopped.comment}" if stopped.comment else ""
+            result, stop = self._failure(call, ToolError("CANCELLED", f"the user stopped here{said}")), True
         except Exception as error:  # noqa: BLE001 - one broken tool must not take the turn with it
             self._state.on_failure(f"tool {call.name}", error)
             result = self._failure(call, ToolError("INTERNAL", f"{call.name} failed in North ({type(error).__name__})"))

@@ -29,7 +29,7 @@ _MAX_NAME = 60
 @dataclass(frozen=True, slots=True)
 class FileRecord:
     """What a checkpoint says of one file. `before` and `after` are digests, None where there was no file; `undoes` are
-    the checkpoints whose change of this file was taken back."""
+    the checkpoints whose change of this file was taken back. An empty `folder` has neither digest."""
 
     path: Path
     relative: str
@@ -44,6 +44,7 @@ class FileRecord:
     lines_removed: int = 0
     undoes: tuple[str, ...] = ()
     after_mode: int | None = None
+    folder: bool = False
 
     @property
     def target(self) -> Path:
@@ -201,6 +202,9 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, 
     rows: list[dict[str, Any]] = []
     contents: dict[str, bytes] = {}
     for change in files:
+        if change.folder:
+            rows.append(_folder_row(change))
+            continue
         before = None if change.old_text is None else encode(change.old_text, change.before_form)
         after = None if change.action == "delete" else encode(change.new_text, change.form)
         row = _row(change.path, change.relative, change.action, before, after, mode_of(change.path), contents)
@@ -211,6 +215,14 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, 
             row["afterMode"] = change.mode
         rows.append(row | ({"undoes": list(change.undoes)} if change.undoes else {}))
     return rows, contents
+
+
+def _folder_row(change: FileChange) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": str(change.path), "relative": change.relative, "action": change.action}
+    row |= {"before": None, "after": None, "beforeMode": mode_of(change.path), "folder": True}
+    if change.new_path is not None:
+        row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+    return row | ({"undoes": list(change.undoes)} if change.undoes else {})
 
 
 def _image_row(image: FileImage, roots: Roots, contents: dict[str, bytes]) -> dict[str, Any]:
@@ -241,11 +253,13 @@ def _row(
 
 
 def _missing_folders(files: Sequence[FileChange]) -> list[str]:
-    """The folders that will have to be made, the outer ones first."""
+    """The folders that will have to be made for what is in them, the outer ones first."""
     missing: dict[str, None] = {}
+    meant = {change.target for change in files if change.folder}
     for change in files:
         if change.action in ("create", "rename"):
-            above = [folder for folder in change.target.parents if not os.path.lexists(folder)]
+            parents = change.target.parents
+            above = [folder for folder in parents if folder not in meant and not os.path.lexists(folder)]
             missing |= dict.fromkeys(map(str, reversed(above)))
     return list(missing)
 
@@ -299,4 +313,5 @@ def _read_file(row: Mapping[str, Any]) -> FileRecord:
         int(row.get("linesRemoved", 0)),
         tuple(str(id) for id in row.get("undoes", ())),
         after_mode if isinstance(after_mode, int) else None,
+        row.get("folder") is True,
     )

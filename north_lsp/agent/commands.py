@@ -147,7 +147,7 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
     more = {"command": edited.command} if edited is not None else {}
     record(state, review["id"], status, decision.comment, **more)
     if status == "cancelled":
-        raise StopTurn
+        raise StopTurn(decision.comment)
     if status == "denied":
         data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
         return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the command was not run."))

@@ -3,8 +3,7 @@
 import dataclasses
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Location
+from north_lsp.tools.spelled import spellings
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.diff import apply_hunks, hunks_between, with_texts
-from north_lsp.workspace.patch import parse_patch
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 from north_lsp.workspace.protected import write_rule, write_rule_on_disk
 
@@ -37,10 +36,16 @@ _STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "r
 
 
 async def review_edit(
-    state: TurnState, call: ToolCall, title: str, changes: Sequence[FileChange], keep: Callable[[Result], None]
+    state: TurnState,
+    call: ToolCall,
+    title: str,
+    changes: Sequence[FileChange],
+    keep: Callable[[Result], None],
+    asks: Sequence[str] = (),
 ) -> Result:
-    """Ask, unless edits are accepted automatically, and apply what was accepted. `keep` gets the result of what was
-    written even when the turn is cancelled at that moment. Raises StopTurn and ToolError."""
+    """Ask, unless edits are accepted automatically and nothing `asks` in any case, and apply what was accepted. `keep`
+    gets the result of what was written even when the turn is cancelled at that moment. Raises StopTurn and ToolError.
+    """
     files = tuple(changes)
     if all(change.is_empty for change in files):
         text = "No change: the text is already so."
@@ -51,7 +56,7 @@ async def review_edit(
         raise ToolError(
             "TOO_LARGE", f"the edit shows {size} characters; at most {_MAX_EDIT_CHARACTERS} can be reviewed"
         )
-    warnings = await _warnings(state, call, files)
+    warnings = (*asks, *await _warnings(state, call, files))
     shown = _counted(title, files)
     proposal = EditProposal(new_entry_id(()), call.id, files, shown, warnings)
     request = {"title": shown, "files": [_change_to_log(change) for change in files]}
@@ -70,12 +75,12 @@ async def review_edit(
         status = "rejected"
     if status == "always":
         await remember(state, state.approvals.enable_edits_auto_accept)
-    elif decision.kind == "session" and not warnings:
+    elif decision.kind == "session" and status == "accepted" and not warnings:
         await remember(state, state.approvals.accept_edits_of_this_session)
     if status in ("rejected", "cancelled"):
         record(state, review["id"], status, decision.comment)
         if status == "cancelled":
-            raise StopTurn
+            raise StopTurn(decision.comment)
         data: dict[str, object] = {"applied": False, "reason": "rejected"} | _comment(decision)
         ended = CallEnded(call.id, shown, False, "Rejected; nothing was written.", files)
         return Result(ok(data), False, ended)
@@ -83,9 +88,9 @@ async def review_edit(
     with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
         try:
             applied = await apply_proposal(accepted, state.workspace, state.editor, state.checkpoints)
-        except ToolError:
+        except ToolError as error:
             record(state, review["id"], "failed", decision.comment)
-            raise
+            raise ToolError(error.code, error.message, error.hint, {**error.details, **_comment(decision)}) from error
         record(state, review["id"], status, decision.comment, **_parts(decision))
         data = {"applied": True, "files": [await _applied(state, change) for change in applied.files]}
         data |= _comment(decision) | left_out(proposal, decision)
@@ -107,8 +112,11 @@ def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposa
     with all their hunks or not at all; what has no hunks (a plain rename, an empty file) stands by being named.
     """
     files: list[FileChange] = []
+    kept = _kept_folders(proposal, decision)
     for change in proposal.files:
         text: str | None = change.new_text
+        if change.target in kept:
+            continue
         if change.target in decision.texts and change.action != "delete":
             text = decision.texts[change.target]
         elif decision.hunks is not None:
@@ -117,6 +125,22 @@ def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposa
             continue
         files.append(change if text == change.new_text else with_texts(change, change.old_text, text))
     return dataclasses.replace(proposal, files=tuple(files))
+
+
+def _kept_folders(proposal: EditProposal, decision: EditDecision) -> frozenset[Path]:
+    """The folders that cannot go, because a file in them was to go with them and the user keeps it."""
+    if decision.hunks is None:
+        return frozenset()
+    stay = [
+        change.path
+        for change in proposal.files
+        if change.action in ("delete", "rename") and _chosen_text(change, decision.hunks.get(change.target)) is None
+    ]
+    return frozenset(
+        change.target
+        for change in proposal.files
+        if change.folder and change.action != "create" and any(change.path in path.parents for path in stay)
+    )
 
 
 def _chosen_text(change: FileChange, ids: frozenset[str] | None) -> str | None:
@@ -137,11 +161,12 @@ def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object
     if decision.hunks is not None:
         stand: list[str] = []
         fell: list[dict[str, str]] = []
+        kept = _kept_folders(proposal, decision)
         for change in proposal.files:
             if change.target in decision.texts:
                 continue
             ids = decision.hunks.get(change.target)
-            whole = _chosen_text(change, ids) is not None
+            whole = change.target not in kept and _chosen_text(change, ids) is not None
             for hunk in change.hunks:
                 if whole and ids is not None and hunk.id in ids:
                     stand.append(_place(change, hunk))
@@ -219,21 +244,6 @@ def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChan
     return tuple(dict.fromkeys(warnings))
 
 
-def spellings(arguments: Mapping[str, object]) -> Iterator[str]:
-    """Every path as the model spelled it, also within a batch."""
-    for key in ("path", "from", "to"):
-        if isinstance(name := arguments.get(key), str) and name:
-            yield name
-    if isinstance(patch := arguments.get("patch"), str):
-        with suppress(ToolError):
-            for one in parse_patch(patch):
-                yield from filter(None, (one.path, one.to))
-    edits = arguments.get("edits")
-    for item in edits if isinstance(edits, list) else ():
-        if isinstance(item, Mapping) and isinstance(item.get("args"), Mapping):
-            yield from spellings(item["args"])
-
-
 def _is_read_only(path: Path) -> bool:
     try:
         mode = os.lstat(path).st_mode
@@ -260,6 +270,8 @@ async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]
         row["from"] = change.relative
     if change.make_executable:
         row["madeExecutable"] = True
+    if change.folder:
+        return row | {"folder": True}
     row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
     if change.action in ("delete", "rename"):
         state.workspace.seen.forget(change.path)
@@ -292,4 +304,5 @@ def _change_to_log(change: FileChange) -> dict[str, Any]:
     }
     if change.new_path is not None:
         row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
+    row |= {"folder": True} if change.folder else {}
     return row | ({"binary": True} if change.binary else {})

@@ -1,7 +1,7 @@
 """Files that a model writes in the text of its answer: kept as they arrive, continued when they break off, reviewed."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,11 +24,11 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.files import private_directory
+from north_lsp.tools.drafting import Draft
 from north_lsp.tools.texts import resolve_open, text_of
-from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.proposal import FileChange, TextForm
-from north_lsp.workspace.text import is_generated, to_newlines
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import to_newlines
 
 _STAGING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _WINDOW = 30
@@ -185,6 +185,7 @@ class FileBlocks:
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder")
         if start.mode == "append" and not resolved.exists:
             raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist, so nothing can be appended to it")
+        await Draft(self._state.workspace).check(start.path)
         return resolved
 
     def _stage(self, block: _Block) -> None:
@@ -261,16 +262,17 @@ class FileBlocks:
             return False
         title = block.title if complete else f"{block.title} (incomplete)"
         try:
-            change = await self._change(block)
+            changes, asks = await self._changes(block, is_whole=complete)
             keep = partial(self._calls.keep, block.id)
-            result = await review_edit(self._state, block.call, title, [change], keep)
+            result = await review_edit(self._state, block.call, title, changes, keep, asks)
         except ToolError as error:
             text = f"{error.message}\nThe content is kept in {block.staging}"
             result = Result(failed(error), True, CallEnded(block.id, title, False, text))
         await self._end(block, result)
         return complete and result.ended.ok
 
-    async def _change(self, block: _Block) -> FileChange:
+    async def _changes(self, block: _Block, *, is_whole: bool) -> tuple[Sequence[FileChange], Sequence[str]]:
+        """The change, by the rules of the edit tools, and why the user is asked in any case. Raises ToolError."""
         resolved, workspace = block.resolved, self._state.workspace
         assert resolved is not None
         leak = leak_in(block.text) if may_leak(self._state.model.id) else None
@@ -282,20 +284,13 @@ class FileBlocks:
             )
         if block.size > _MAX_BYTES:
             raise ToolError("TOO_LARGE", f"a file block may have {_MAX_BYTES >> 20} MB")
-        old, form, content = None, TextForm(), block.text
-        unsaved = await workspace.read_unsaved(resolved.path)
-        if await anyio.Path(resolved.path).exists() or unsaved is not None:
+        content = block.text
+        if block.appends:
             text, _ = await text_of(resolved.path, workspace)
-            if (marker := is_generated(text.text[:1024], resolved.path.name)) is not None:
-                raise ToolError("GENERATED_FILE", f"{resolved.relative} is generated ({marker})", "change its source")
-            old, form = text.text, text.form
-            if text.newline == "crlf":
-                content = to_newlines(content, "\r\n")
-            if block.appends:
-                content = old + content
-        work = partial(make_change, resolved.path, resolved.relative, old, content, form)
-        change = await anyio.to_thread.run_sync(work)
-        return replace(change, make_executable=old is None and content.startswith("#!"))
+            content = text.text + (to_newlines(content, "\r\n") if text.newline == "crlf" else content)
+        draft = Draft(workspace)
+        asks = await draft.put(block.path, content, is_whole=is_whole)
+        return await draft.changes(), asks
 
     async def _end(self, block: _Block, result: Result) -> None:
         if block.file is not None:

@@ -32,10 +32,13 @@ class Totals:
 
 
 def first_contents(checkpoints: Iterable[Checkpoint]) -> list[First]:
-    """Every file that these (the oldest first) touch, in the order in which they do. Both ends of a rename count."""
+    """Every file (no folder) that these (the oldest first) touch, in the order in which they do. Both ends of a rename
+    count."""
     found: dict[Path, First] = {}
     for one in checkpoints:
         for file in one.files:
+            if file.folder:
+                continue
             found.setdefault(file.path, First(file.path, file.relative, file.before, file.irrecoverable))
             if file.new_path is not None:
                 found.setdefault(file.new_path, First(file.new_path, file.new_relative or file.relative, None))
@@ -49,7 +52,7 @@ def totals(checkpoints: Sequence[Checkpoint], turn: str | None = None) -> Totals
     files: dict[str, set[Path]] = {"create": set(), "update": set(), "delete": set(), "rename": set()}
     for one in checkpoints:
         for file in one.files:
-            if file.undoes or not holds[(one.id, file.path)] or turn not in (None, one.turn):
+            if file.folder or file.undoes or not holds[(one.id, file.path)] or turn not in (None, one.turn):
                 continue
             added, removed = added + file.lines_added, removed + file.lines_removed
             files[file.action].add(file.target)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.checkpoints import Checkpoints
+from north_lsp.agent.checkpoints import Checkpoints, FileRecord
 from north_lsp.agent.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
@@ -44,15 +44,26 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
     told: list[str] = []
     for one in checkpoints.unanswered():
         names = ", ".join(file.new_relative or file.relative for file in one.files)
-        now = [_digest(file.target) for file in one.files]
-        if now == [file.after for file in one.files]:
+        if all(_is_after(file) for file in one.files):
             stands = "it was applied, the files are as it proposed"
-        elif [_digest(file.path) for file in one.files] == [file.before for file in one.files]:
+        elif all(_is_before(file) for file in one.files):
             stands = "it was not applied, the files are as they were before"
         else:
             stands = "read the files before you go on: they are neither as before nor as it proposed"
         told.append(f"[North was interrupted during the edit of {names}; {stands}]")
     return told
+
+
+def _is_after(file: FileRecord) -> bool:
+    if file.folder:
+        return file.target.is_dir() == (file.action != "delete")
+    return _digest(file.target) == file.after
+
+
+def _is_before(file: FileRecord) -> bool:
+    if file.folder:
+        return file.path.is_dir() == (file.action != "create")
+    return _digest(file.path) == file.before
 
 
 def _digest(path: Path) -> str | None:

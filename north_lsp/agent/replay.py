@@ -1,6 +1,7 @@
 """A stored conversation as the events that were shown live."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from north_lsp.agent.user_commands import own_command_events
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
-from north_lsp.workspace.diff import make_change, make_deletion, make_rename
+from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.proposal import FileChange, TextForm
 
 if TYPE_CHECKING:
@@ -178,6 +179,10 @@ def _change(stored: Mapping[str, Any]) -> FileChange:
     """The hunks are not stored: they follow from the texts."""
     path, relative, old, new = Path(stored["path"]), stored["relative"], stored["oldText"], stored["newText"]
     binary = bool(stored.get("binary"))
+    if stored.get("folder") is True:
+        change = make_folder_change(path, relative, stored["action"])
+        to_path = stored.get("newPath")
+        return replace(change, new_path=Path(to_path), new_relative=stored["newRelative"]) if to_path else change
     match stored.get("action"):
         case "delete":
             return make_deletion(path, relative, old or "", TextForm(), binary=binary)

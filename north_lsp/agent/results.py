@@ -10,7 +10,11 @@ from north_lsp.providers.base import Image
 
 
 class StopTurn(Exception):
-    """The user ended the turn from a review."""
+    """The user ended the turn from a review, perhaps with a word to the model."""
+
+    def __init__(self, comment: str | None = None) -> None:
+        super().__init__()
+        self.comment = comment
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import text_of
-from north_lsp.workspace.diff import make_change, make_deletion, unified
+from north_lsp.workspace.apply_folders import some_of
+from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, unified
 from north_lsp.workspace.journal import digest
 from north_lsp.workspace.merge import merge
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
@@ -50,7 +51,7 @@ class Plan:
 @dataclass
 class _State:
     """A file while changes are taken back on it; `first` is what stands there now, and `mode` what a file gets that is
-    made again."""
+    made again. `stood` and `stands` say the same of a folder."""
 
     relative: str
     first: str | None
@@ -60,6 +61,8 @@ class _State:
     binary: bool = False
     mode: int | None = None
     first_mode: int | None = None
+    stood: bool = False
+    stands: bool = False
     disk_tag: str | None = None
     blocked: bool = False
     outcome: FileOutcome | None = None
@@ -165,9 +168,10 @@ class Undoing:
                 for path in dict.fromkeys((file.path, file.target)):
                     if path not in states:
                         shown = file.relative if path == file.path else file.new_relative
-                        states[path] = await self._state_or_conflict(path, shown or file.relative)
+                        states[path] = await self._state_or_conflict(path, shown or file.relative, folder=file.folder)
                 await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
                 taken.append(one.id)
+        await anyio.to_thread.run_sync(_keep_full_folders, states)
         changes = await anyio.to_thread.run_sync(_changes, states)
         outcomes = tuple(state.outcome for state in states.values() if state.outcome is not None)
         return Plan(changes, outcomes, tuple(dict.fromkeys(taken)))
@@ -207,7 +211,8 @@ class Undoing:
     async def diffs(self, checkpoint: str, *, now: bool = False) -> list[tuple[FileRecord, str]]:
         """What a checkpoint changed, or how its files differ from then until now, as unified diffs."""
         one = self.find(checkpoint)
-        states = {file.target: await self._state(file.target) for file in one.files} if now else {}
+        texts = [file.target for file in one.files if not file.folder]
+        states = {path: await self._state(path) for path in texts} if now else {}
         return await anyio.to_thread.run_sync(self._diffs, one, states)
 
     async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
@@ -241,6 +246,11 @@ class Undoing:
     def _diffs(self, one: Checkpoint, states: dict[Path, _State]) -> list[tuple[FileRecord, str]]:
         rows: list[tuple[FileRecord, str]] = []
         for file in one.files:
+            if file.folder:
+                change = make_folder_change(file.path, file.relative, file.action)
+                moved = replace(change, new_path=file.new_path, new_relative=file.new_relative)
+                rows.append((file, unified(moved)))
+                continue
             before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
             if (file.before is not None and before is None) or (file.after is not None and after is None):
                 rows.append((file, f"(the contents of {file.relative} were not kept)\n"))
@@ -278,11 +288,22 @@ class Undoing:
         forms = (text.form, text.text, text.form)
         return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
-    async def _state_or_conflict(self, path: Path, relative: str) -> _State:
-        """As `_state`; what is no file any more, or leads elsewhere, is left as it is and does not keep others from
-        being restored."""
+    async def _folder_state(self, path: Path) -> _State:
+        """As `_state`, for a folder. Raises ToolError."""
+        resolved = await anyio.to_thread.run_sync(self._workspace.roots.resolve, str(path))
+        if resolved.path != path:
+            raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
+        if resolved.exists and not await anyio.Path(path).is_dir():
+            raise ToolError("STALE", f"{resolved.relative} is no folder any more")
+        state = _State(resolved.relative, None, TextForm(), None, TextForm(), first_mode=mode_of(path))
+        state.stood = state.stands = resolved.exists
+        return state
+
+    async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> _State:
+        """As `_state`; what is no file (or `folder`) any more, or leads elsewhere, is left as it is and does not keep
+        others from being restored."""
         try:
-            return await self._state(path)
+            return await (self._folder_state(path) if folder else self._state(path))
         except ToolError as error:
             state = _State(relative, None, TextForm(), None, TextForm())
             self._leave(state, "conflict", error.message)
@@ -291,6 +312,12 @@ class Undoing:
     def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
         here, there = states[file.path], states[file.target]
         if here.blocked or there.blocked:
+            return
+        if file.folder:
+            self._take_back_folder(id, file, here, there)
+            return
+        if here.stands or there.stands:
+            self._leave(here, "conflict", "a folder stands there")
             return
         if file.irrecoverable or (file.before is not None and self._checkpoints.content(file.before) is None):
             self._leave(here, "irrecoverable", "its contents before the change were not kept")
@@ -318,6 +345,25 @@ class Undoing:
             there.blocked = True
         else:
             there.text = None
+            there.undoes.append(id)
+            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
+
+    def _take_back_folder(self, id: str, file: FileRecord, here: _State, there: _State) -> None:
+        """Whether one that is to go again is empty is seen when everything else is known."""
+        if here.text is not None or there.text is not None:
+            self._leave(here, "conflict", "a file stands there")
+            return
+        back = file.action != "create"
+        is_moved = file.new_path is not None
+        if here.stands == back and not (is_moved and there.stands):
+            here.undoes.append(id)
+            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "it is so already")
+            return
+        here.stands = back
+        here.mode = (there.first_mode if is_moved and there.stood else None) or file.before_mode
+        self._done(here, id, "restored")
+        if is_moved and there.stands:
+            there.stands = False
             there.undoes.append(id)
             there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
 
@@ -384,10 +430,33 @@ def told_of_undo(names: Sequence[str]) -> list[str]:
     return [f"[Between the turns the user undid or redid changes of these files: {', '.join(names)}]"] if names else []
 
 
+def _keep_full_folders(states: dict[Path, _State]) -> None:
+    """A folder that holds more than what the undo takes out of it stays; that is no loss, so nothing is said against
+    the rest."""
+    gone = {path for path, one in states.items() if one.text is None and not one.stands}
+    inner_first = sorted(states.items(), key=lambda row: -len(row[0].parts))
+    for path, state in inner_first:
+        if not state.stood or state.stands:
+            continue
+        try:
+            left = sorted(name for name in os.listdir(path) if path / name not in gone)
+        except OSError as error:
+            left = [error.strerror or str(error)]
+        if left:
+            gone.discard(path)
+            state.stands = True
+            state.outcome = FileOutcome(state.relative, "unchanged", f"it is not empty any more: {some_of(left)}")
+
+
 def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
     changes: list[FileChange] = []
     for path, state in states.items():
         change: FileChange
+        if state.stood != state.stands:
+            action: Literal["create", "update", "delete"] = "create" if state.stands else "delete"
+            folder = make_folder_change(path, state.relative, action, state.mode if state.stands else None)
+            changes.append(replace(folder, undoes=tuple(dict.fromkeys(state.undoes))))
+            continue
         if state.text is None:
             if state.first is None:
                 continue
@@ -395,7 +464,7 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
         elif state.text == state.first and state.form == state.first_form and state.mode in (None, state.first_mode):
             continue
         elif state.binary:
-            action: Literal["create", "update"] = "create" if state.first is None else "update"
+            action = "create" if state.first is None else "update"
             change = FileChange(
                 path, state.relative, action, state.first, state.text, state.form, (), 0, 0, binary=True
             )

@@ -1,6 +1,5 @@
 """The Editor port for clients that speak nothing but LSP: message requests, progress and the client's log."""
 
-import contextlib
 import os
 import shutil
 import tempfile
@@ -35,16 +34,15 @@ from north_lsp.agent.events import (
     UserSaid,
 )
 from north_lsp.display import one_line, visible
+from north_lsp.lsp.deciding import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
-from north_lsp.rpc.messages import RpcError
+from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.workspace.diff import unified
 from north_lsp.workspace.proposal import FileChange
 
 _ERROR, _WARNING, _INFO, _LOG = 1, 2, 3, 4
 _LEVELS = {"error": _ERROR, "warning": _WARNING, "info": _INFO}
 # What refuses comes first: some editors take the first action when the question is just confirmed.
-_EDIT_ACTIONS = {"Reject": "reject", "Accept": "accept", "Always accept in this project": "always"}
 _COMMAND_ACTIONS = {
     "Deny": "deny",
     "Run": "run",
@@ -53,7 +51,6 @@ _COMMAND_ACTIONS = {
     "Run all commands": "all",
 }
 _SHORT = 200
-_SHOW_SECONDS = 2.0
 _REMEMBERED = ("always", "rule", "all")
 
 
@@ -66,6 +63,7 @@ class PlainEditor:
         self._documents = documents
         self._answer: list[str] = []
         self.token: str | int | None = None
+        self.reviews = EditReviews(peer, documents, client, self._ask_or_unable)
 
     def take_answer(self) -> str:
         """The answer's text since the last time."""
@@ -107,13 +105,7 @@ class PlainEditor:
     async def review_edit(self, review: EditReview) -> EditDecision:
         if not self._client.has_ui:
             return EditDecision("reject", NOBODY)
-        diffs = "\n".join(unified(change) for change in review.proposal.files)
-        parts = [review.title, *review.warnings, *review.proposal.notices, diffs]
-        match await self._ask("\n\n".join(parts), _EDIT_ACTIONS, review.may_remember):
-            case "accept" | "always" as kind:
-                return EditDecision(kind)
-            case _:
-                return EditDecision("reject")
+        return await self.reviews.decide(review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         if not self._client.has_ui:
@@ -153,12 +145,7 @@ class PlainEditor:
         path = Path(folder) / "command.sh"
         try:
             _write_read_only(path, visible(command))
-            params = {"uri": path.as_uri(), "external": False, "takeFocus": False}
-            shown = False
-            with contextlib.suppress(RpcError), anyio.move_on_after(_SHOW_SECONDS):
-                answer = await self._peer.request("window/showDocument", params, cancellable=True)
-                shown = isinstance(answer, dict) and answer.get("success") is True
-            yield path if shown else None
+            yield path if await show(self._peer, self._client, path) else None
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
@@ -174,17 +161,28 @@ class PlainEditor:
         return None
 
     async def _ask(self, message: str, actions: dict[str, str], may_remember: bool, level: int = _INFO) -> str | None:
-        """The action chosen among those offered; None for a closed question."""
+        """The action chosen among those offered; None for a closed question, or one that the client cannot put."""
+        try:
+            return await self._answer_to(message, actions, may_remember, level)
+        except RpcError:
+            return None
+
+    async def _ask_or_unable(self, message: str, actions: dict[str, str], may_remember: bool) -> str | None:
+        """As `_ask`, but "unable" where the client knows no such questions."""
+        try:
+            return await self._answer_to(message, actions, may_remember, _INFO)
+        except RpcError as error:
+            return "unable" if error.code == METHOD_NOT_FOUND else None
+
+    async def _answer_to(self, message: str, actions: dict[str, str], may_remember: bool, level: int) -> str | None:
+        """Raises RpcError."""
         offered = {title: kind for title, kind in actions.items() if may_remember or kind not in _REMEMBERED}
         params: dict[str, Any] = {
             "type": level,
             "message": visible(message),
             "actions": [{"title": title} for title in offered],
         }
-        try:
-            answer = await self._peer.request("window/showMessageRequest", params, cancellable=True)
-        except RpcError:
-            return None
+        answer = await self._peer.request("window/showMessageRequest", params, cancellable=True)
         return offered.get(str(answer.get("title"))) if isinstance(answer, dict) else None
 
     async def unsaved_texts(self) -> Mapping[Path, str]:

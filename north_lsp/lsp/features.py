@@ -32,7 +32,7 @@ class _Server(LanguageServer):
 
 
 def _served_by_the_peer(*arguments: object) -> None:
-    """Commands are announced through pygls, but run by North's own service, which can be cancelled."""
+    """Commands and lenses are announced through pygls, but served by North's own service, which can be cancelled."""
 
 
 def make_server(write: Callable[[bytes], None], on_failure: Callable[[str, BaseException], None]) -> LanguageServer:
@@ -40,5 +40,8 @@ def make_server(write: Callable[[bytes], None], on_failure: Callable[[str, BaseE
     server = _Server(on_failure)
     for command in COMMANDS:
         server.command(command)(_served_by_the_peer)
+    server.feature(types.TEXT_DOCUMENT_CODE_LENS)(_served_by_the_peer)
+    kinds = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(_served_by_the_peer)
     server.protocol.set_writer(_Writer(write), include_headers=False)
     return server

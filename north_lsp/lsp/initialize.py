@@ -14,6 +14,9 @@ COMMANDS = (
     "north.listConversations",
     "north.loadConversation",
     "north.newConversation",
+    "north.review",
+    "north.review.accept",
+    "north.review.reject",
     "north.setMode",
 )
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
@@ -22,7 +25,8 @@ _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 @dataclass(frozen=True, slots=True)
 class LspClient:
     """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that
-    opted in, else None; `folders` are the workspace folders, the main one first."""
+    opted in, else None; `folders` are the workspace folders, the main one first. `decides_in_documents`: it shows code
+    lenses or code actions."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -33,17 +37,23 @@ class LspClient:
     mode: str | None
     shows_documents: bool = False
     has_ui: bool = True
+    decides_in_documents: bool = False
+    refreshes_lenses: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _announced(params: Params, *path: str) -> bool:
+def _capability(params: Params, *path: str) -> object:
     value: object = _mapping(params.get("capabilities"))
     for name in path:
         value = _mapping(value).get(name)
-    return value is True
+    return value
+
+
+def _announced(params: Params, *path: str) -> bool:
+    return _capability(params, *path) is True
 
 
 def read_token(params: Params) -> str | None:
@@ -71,6 +81,8 @@ def read_client(params: Params) -> LspClient:
         mode if isinstance(mode, str) else None,
         _announced(params, "window", "showDocument", "support"),
         options.get("hasUI") is not False,
+        any(isinstance(_capability(params, "textDocument", name), dict) for name in ("codeLens", "codeAction")),
+        _announced(params, "workspace", "codeLens", "refreshSupport"),
     )
 
 
@@ -115,6 +127,8 @@ def server_capabilities(params: Params) -> dict[str, Any]:
     return {
         "positionEncoding": choose_encoding(params),
         "textDocumentSync": {"openClose": True, "change": 2, "save": False},
+        "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+        "codeLensProvider": {"resolveProvider": False},
         "executeCommandProvider": {"commands": list(COMMANDS)},
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},
@@ -126,6 +140,7 @@ def server_capabilities(params: Params) -> dict[str, Any]:
 def initialize_result(params: Params, acp_result: dict[str, Any] | None) -> dict[str, Any]:
     """The answer; for a client that opted in, ACP's own answer stands in `experimental.north`."""
     capabilities = server_capabilities(params)
-    if acp_result is not None:
+    if acp_result is not None:  # it decides in its own surfaces
+        del capabilities["codeActionProvider"], capabilities["codeLensProvider"]
         capabilities["experimental"] = {"north": acp_result}
     return {"capabilities": capabilities, "serverInfo": {"name": "north", "version": __version__}}

@@ -71,6 +71,8 @@ class LspService:
             "initialize": self._initialize_again,
             "shutdown": self._shutdown,
             "workspace/executeCommand": self._execute,
+            "textDocument/codeLens": self._lenses,
+            "textDocument/codeAction": self._actions,
         }
         self._commands: dict[str, Callable[[dict[str, Any], Params, Call], Awaitable[object]]] = {
             "north.ask": self._ask,
@@ -79,6 +81,9 @@ class LspService:
             "north.loadConversation": self._load,
             "north.newConversation": self._new,
             "north.setMode": self._set_mode,
+            "north.review": self._review,
+            "north.review.accept": partial(self._decide, accepts=True),
+            "north.review.reject": partial(self._decide, accepts=False),
         }
 
     def owns(self, method: str) -> bool:
@@ -228,6 +233,20 @@ class LspService:
                 await self._editor.show(event)
             await self._session.recover()
             return {"conversationId": id, "text": self._editor.take_answer()}
+
+    # -- an edit that waits ------------------------------------------------------------------------------------------
+
+    async def _lenses(self, params: Params, call: Call) -> object:
+        return await self._editor.reviews.lenses(dict(params))
+
+    async def _actions(self, params: Params, call: Call) -> object:
+        return await self._editor.reviews.actions(dict(params))
+
+    async def _review(self, given: dict[str, Any], params: Params, call: Call) -> object:
+        return self._editor.reviews.pending(given).summary()
+
+    async def _decide(self, given: dict[str, Any], params: Params, call: Call, *, accepts: bool) -> object:
+        return await self._editor.reviews.command(given, accepts=accepts)
 
     # -- sessions ----------------------------------------------------------------------------------------------------
 

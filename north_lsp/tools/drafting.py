@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.tools.draft_folders import DraftFolder, ensure_empty, existing_folder, folder_changes
 from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
@@ -73,6 +74,7 @@ class Draft:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._files: dict[Path, DraftFile] = {}
+        self._folders: dict[Path, DraftFolder] = {}
 
     async def open(self, spelled: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
         """A file that is to be changed, and its text now.
@@ -81,7 +83,9 @@ class Draft:
         """
         file = await self._file(spelled)
         if file.text is None:
-            raise await missing_file(file.resolved, self.workspace, "create it with edit_create_file")
+            raise self._gone(file) or await missing_file(
+                file.resolved, self.workspace, "create it with edit_create_file"
+            )
         if file.binary:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text")
         self._guard_generated(file)
@@ -91,8 +95,9 @@ class Draft:
                 raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
         return file, file.text
 
-    async def create(self, spelled: str, content: str, *, overwrite: bool) -> None:
-        """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there."""
+    async def create(self, spelled: str, content: str, *, overwrite: bool, guards: bool = True) -> None:
+        """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there, and GENERATED_FILE if it
+        `guards` those."""
         file = await self._file(spelled)
         if file.text is None:
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
@@ -110,23 +115,59 @@ class Draft:
             )
         if file.binary:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
-        self._guard_generated(file)
+        if guards:
+            self._guard_generated(file)
         crlf = file.text.count("\r\n")
         if crlf and crlf == file.text.count("\n") and "\r\n" not in content:
             content = to_newlines(content, "\r\n")
         file.text = content
 
+    async def check(self, spelled: str) -> None:
+        """Pass a file that may be written, or a place where one may be made. Raises ToolError."""
+        await self._file(spelled)
+
+    async def note(self, spelled: str, text: str) -> None:
+        """Tell the user and the model of something that was done to a file of the draft."""
+        (await self._file(spelled)).note(text)
+
+    async def put(self, spelled: str, content: str, *, is_whole: bool) -> Sequence[str]:
+        """A file that the user sees as such: new, or in place of what stands there. Returns why it is asked about in
+        any case: a generated file may be written when the user says so. Raises ToolError."""
+        file = await self._file(spelled)
+        marker = self._generated(file)
+        await self.create(spelled, content, overwrite=file.text is not None, guards=marker is None)
+        if not is_whole and file.original is None:
+            file.text = content  # what is missing may go on in the middle of the last line
+        if marker is None:
+            return ()
+        return (f"{file.relative} is generated ({marker}): what is written there may be lost when it is made anew",)
+
     async def delete(self, spelled: str) -> None:
-        """Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes."""
+        """A file, or an empty folder.
+
+        Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes and for a folder that is not empty.
+        """
+        folder = await self._folder(spelled, "deleted")
+        if folder is not None:
+            folder.stands = False
+            return
         file = await self._whole(spelled, "deleted")
         file.text = None
 
     async def move(self, spelled: str, to: str, *, overwrite: bool) -> None:
         """Raises ToolError as `delete` does, and CONFLICT for what stands at the new place."""
+        folder = await self._folder(spelled, "moved")
+        if folder is not None:
+            await self._move_folder(folder, to)
+            return
         file = await self._whole(spelled, "moved")
         target = await self._file(to, binary=True)
         if target is file or await anyio.to_thread.run_sync(_same_file, file, target):
-            raise ToolError("CONFLICT", f"{file.relative} and {target.relative} are the same file")
+            raise ToolError(
+                "CONFLICT",
+                f"{spelled} and {to} are the same file ({file.relative})",
+                "to change upper and lower case only, move it to another name first, and from there in a second edit",
+            )
         if target.text is not None:
             if not overwrite:
                 raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")
@@ -172,7 +213,46 @@ class Draft:
                 executable = file.make_executable and change.action == "create"
                 said = tuple(_notices(file, change))
                 found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
-        return found
+        standing = [path for path, file in self._files.items() if file.text is not None]
+        return [*found, *folder_changes(self._folders, standing)]
+
+    async def _folder(self, spelled: str, what: str) -> DraftFolder | None:
+        """The empty folder that a path names; None if it names none."""
+        resolved = await resolve_open(spelled, self.workspace)
+        if resolved.path in self._files:
+            return None
+        folder = self._folders.get(resolved.path)
+        if folder is None:
+            folder = await anyio.to_thread.run_sync(existing_folder, resolved)
+        if folder is None:
+            return None
+        if not folder.stands:
+            raise ToolError("NOT_FOUND", f"{resolved.relative} was deleted or moved by this batch already")
+        self._guard_protected(resolved, spelled)
+        meant = f"the folder {resolved.relative}"
+        await anyio.to_thread.run_sync(_ensure_no_link, spelled, meant, what, self.workspace)
+        gone = {path for path, file in self._files.items() if file.text is None}
+        gone |= {path for path, one in self._folders.items() if not one.stands}
+        there = {path for path, file in self._files.items() if file.text is not None}
+        there |= {path for path, one in self._folders.items() if one.stands}
+        there |= {path for path in await self.workspace.unsaved_texts() if path not in gone}
+        await anyio.to_thread.run_sync(ensure_empty, folder, what, gone, there, self.workspace)
+        return self._folders.setdefault(resolved.path, folder)
+
+    async def _move_folder(self, folder: DraftFolder, to: str) -> None:
+        target = await resolve_open(to, self.workspace)
+        self._guard_protected(target, to)
+        if target.path.is_relative_to(folder.path):
+            shown = folder.resolved.relative
+            raise ToolError("INVALID_INPUT", f"{shown} cannot be moved to {target.relative}, which is it or lies in it")
+        known = self._folders.get(target.path)
+        stands = target.exists if known is None else known.stands or known.stood
+        if stands or target.path in self._files:
+            hint = "name a path at which nothing stands; overwrite replaces files only"
+            raise ToolError("CONFLICT", f"{target.relative} exists", hint)
+        source = folder.moved_from if not folder.stood and folder.moved_from is not None else folder
+        self._folders[target.path] = DraftFolder(target, False, True, folder.mode, source)
+        folder.stands = False
 
     async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
         resolved = await resolve_open(spelled, self.workspace)
@@ -183,8 +263,9 @@ class Draft:
             return known
         self._guard_protected(resolved, spelled)
         status = await anyio.to_thread.run_sync(_status, resolved.path)
-        if status is not None and stat.S_ISDIR(status.st_mode):
-            hint = "name a file; folders are moved and removed with their files, or by a command"
+        folder = self._folders.get(resolved.path)
+        if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
+            hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
         unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
@@ -194,6 +275,8 @@ class Draft:
                 file = DraftFile(resolved, text.text, text.text, text.form, text.form)
                 file.tag, file.disk_tag = text.tag, text.on_disk
             except ToolError as error:
+                if error.code == "TOO_LARGE":
+                    raise _too_large(resolved) from error
                 if error.code != "BINARY_FILE" or not binary:
                     raise
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
@@ -206,13 +289,10 @@ class Draft:
     async def _whole(self, spelled: str, what: str) -> DraftFile:
         file = await self._file(spelled, binary=True)
         if file.text is None:
-            raise await missing_file(file.resolved, self.workspace, "find_files shows what there is")
-        if await anyio.to_thread.run_sync(_is_link, spelled, self.workspace):
-            raise ToolError(
-                "CONFLICT",
-                f"{spelled} is a link to {file.relative}, so it is not {what}",
-                f"name {file.relative} if that file is meant; links themselves are left to the user",
+            raise self._gone(file) or await missing_file(
+                file.resolved, self.workspace, "find_files shows what there is"
             )
+        await anyio.to_thread.run_sync(_ensure_no_link, spelled, file.relative, what, self.workspace)
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
@@ -224,6 +304,16 @@ class Draft:
                     "ask the user",
                 )
         return file
+
+    def _gone(self, file: DraftFile) -> ToolError | None:
+        """The error for a file that an earlier edit of the same call took away."""
+        if file.original is None:
+            return None
+        to = next((one for one in self._files.values() if one.moved_from is file and one.text is not None), None)
+        if to is None:
+            return ToolError("NOT_FOUND", f"{file.relative} was deleted by an earlier edit of this call")
+        message = f"{file.relative} was moved to {to.relative} by an earlier edit of this call"
+        return ToolError("NOT_FOUND", message, f"name {to.relative}")
 
     def _guard_protected(self, resolved: Resolved, spelled: str) -> None:
         """By where the path leads and by how it was spelled, however the names are written."""
@@ -241,12 +331,18 @@ class Draft:
                 "DENIED", f"{resolved.relative} is protected by the user's settings ({pattern})", "leave it as it is"
             )
 
-    def _guard_generated(self, file: DraftFile) -> None:
+    def _generated(self, file: DraftFile) -> str | None:
+        """What shows a file to be generated, if the user's settings do not allow to edit it."""
         if file.original is None or file.binary:
-            return
+            return None
         marker = is_generated(file.original[:1024], file.resolved.path.name)
         relative = file.resolved.path.relative_to(file.resolved.root).as_posix()
-        if marker is not None and any_matches(self.workspace.edits.allow_generated, relative) is None:
+        is_allowed = any_matches(self.workspace.edits.allow_generated, relative) is not None
+        return None if is_allowed else marker
+
+    def _guard_generated(self, file: DraftFile) -> None:
+        marker = self._generated(file)
+        if marker is not None:
             raise ToolError(
                 "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
             )
@@ -256,7 +352,7 @@ class Draft:
         tag = file.tag
         shown = self.workspace.seen.recall(file.resolved.path, tag)
         policy = self.workspace.edits.stale_check
-        if snapshot is not None:
+        if snapshot:  # some models fill what they do not need with an empty text
             given = snapshot.rpartition("#")[2].strip("[] ")
             return given if given != tag else None
         if shown is None:
@@ -349,11 +445,16 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def _is_link(spelled: str, workspace: Workspace) -> bool:
-    """Whether the last name of a path is a link."""
+def _ensure_no_link(spelled: str, meant: str, what: str, workspace: Workspace) -> None:
+    """Pass a path whose last name is no link. Raises ToolError CONFLICT."""
     path = Path(spelled)
     folder = workspace.roots.resolve(str(path.parent)).path
-    return os.path.islink(folder / path.name)
+    if os.path.islink(folder / path.name):
+        raise ToolError(
+            "CONFLICT",
+            f"{spelled} is a link to {meant}, so it is not {what}",
+            f"name {meant} itself if that is meant; links themselves are left to the user",
+        )
 
 
 def _same_file(one: DraftFile, other: DraftFile) -> bool:
@@ -374,10 +475,18 @@ def _read_binary(resolved: Resolved) -> DraftFile:
     except OSError as error:
         raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error
     if len(data) > MAX_WHOLE_FILE:
-        raise ToolError("TOO_LARGE", f"{resolved.relative} has more than {MAX_WHOLE_FILE} bytes")
+        raise _too_large(resolved)
     text, form = decode(data)
     binary = is_binary(data)
     return DraftFile(resolved, text, text, form, form, binary, binary=binary)
+
+
+def _too_large(resolved: Resolved) -> ToolError:
+    return ToolError(
+        "TOO_LARGE",
+        f"{resolved.relative} has more than {MAX_WHOLE_FILE >> 20} MB, too much for an edit that can be undone",
+        "change, move or delete it by a command, or ask the user",
+    )
 
 
 def _disk_text(path: Path) -> str | None:

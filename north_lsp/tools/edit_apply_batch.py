@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, EditTool
 from north_lsp.tools.registry import Arguments, invalid
+from north_lsp.tools.spelled import INNER, decoded
 
 _MAX_EDITS = 50
 
@@ -19,10 +20,18 @@ class BatchItem(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _gathered(cls, value: Any) -> Any:
-        """Arguments that stand beside the tool's name are meant as its arguments."""
-        if isinstance(value, dict) and "args" not in value and "tool" in value:
-            return {"tool": value["tool"], "args": {name: one for name, one in value.items() if name != "tool"}}
-        return value
+        """Arguments that stand beside the tool's name are meant as its arguments; calls may be spelled as elsewhere."""
+        value = decoded(value)
+        if not isinstance(value, dict):
+            return value
+        item = dict(value)
+        if "tool" not in item and isinstance(item.get("name"), str):
+            item["tool"] = item.pop("name")
+        named = next((name for name in INNER if name in item), None)
+        if "tool" in item and "args" not in item:
+            rest = {name: one for name, one in item.items() if name != "tool"}
+            return {"tool": item["tool"], "args": decoded(rest[named]) if named is not None else rest}
+        return item | ({"args": decoded(item["args"])} if "args" in item else {})
 
 
 class EditApplyBatchArgs(Arguments):

@@ -36,12 +36,13 @@ class EditByAnchor(EditTool):
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"
 
     async def edit(self, args: EditByAnchorArgs, draft: Draft) -> None:
-        if (args.anchorEnd is None) == (args.mode == "replace_between"):
-            needed = "needs" if args.anchorEnd is None else "takes no"
+        end = args.anchorEnd or None  # some models fill what they do not need with an empty text
+        if (end is None) == (args.mode == "replace_between"):
+            needed = "needs" if end is None else "takes no"
             raise ToolError("INVALID_INPUT", f"mode {args.mode} {needed} anchorEnd", details={"field": "anchorEnd"})
         file, text = await draft.open(args.path, args.snapshot)
-        if args.anchorEnd is not None:
-            anchors = (args.anchor, args.anchorEnd)
+        if end is not None:
+            anchors = (args.anchor, end)
             work = partial(
                 replaced_between, file, text, anchors, args.content, args.occurrence, inclusive=args.inclusive
             )

@@ -1,4 +1,4 @@
-"""`edit_move_file`: another name or place for a file."""
+"""`edit_move_file`: another name or place for a file or an empty folder."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from north_lsp.tools.registry import Arguments
 
 class EditMoveFileArgs(Arguments):
     from_: str = Field(alias="from", description="Relative to the workspace root.")
-    to: str = Field(description="The new path, with the file's name; missing folders are made.")
+    to: str = Field(description="The new path, with the name; missing folders are made.")
     overwrite: bool = Field(False, description="Replace a file that stands there.")
 
 

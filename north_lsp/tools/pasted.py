@@ -38,5 +38,12 @@ def strip_pasted(text: str) -> tuple[str, bool]:
     return "\n".join(stripped if closing is None else [*stripped, closing]), True
 
 
+def strip_pasted_file(text: str) -> tuple[str, bool]:
+    """As `strip_pasted`, for the whole of a new file: `<n>:` is content there, and a single `<n>→` may be."""
+    lines = text.rstrip("\n").split("\n", 2)[:2]
+    numbered = len(lines) == 2 and all("→" in line for line in lines)
+    return strip_pasted(text) if numbered or _HEADER.match(text) else (text, False)
+
+
 def _in_sequence(numbers: list[int]) -> bool:
     return numbers == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import journal
+from north_lsp.workspace.apply_folders import FolderStep, check_removable, dress_folder, make_folder, remove_folders
 from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.folders import Folder, check_in_place, enter
 from north_lsp.workspace.paths import Roots, kind_of
@@ -86,7 +87,8 @@ def write(
 
     `editor` are the changes that the editor will make meanwhile; the journal knows of them.
     """
-    steps = _steps(changes, roots)
+    made, gone = _folder_steps(changes, roots)
+    steps = _steps([change for change in changes if not change.folder], roots)
     notes = tuple(
         journal.EditorStep(str(change.path), change.old_text, change.new_text)
         for change in editor
@@ -97,13 +99,18 @@ def write(
         failed.callback(always.close)
         failed.push(undo.__exit__)
         note = None
-        if journals is not None and (steps or notes):
-            plan = journal.Plan(tuple(step.to_journal() for step in steps), _missing_folders(steps), notes)
+        if journals is not None and (steps or notes or made or gone):
+            missing = _missing_folders(steps, made)
+            gone_too = tuple((str(step.root), step.names) for step in gone)
+            plan = journal.Plan(tuple(step.to_journal() for step in steps), missing, notes, gone_too)
             note = _begin(journals, plan)
             failed.pop_all()  # the journal ends last of all, when everything is put back
             failed.callback(note.end)
             failed.callback(always.close)
             failed.push(undo.__exit__)
+        for folder in made:
+            with _explained(folder.change):
+                make_folder(folder, always, undo.stack)
         targets: list[_Target] = []
         for step in steps:
             with _explained(step.change):
@@ -115,23 +122,35 @@ def write(
             with _explained(target.change):
                 check_in_place(target.folder)
                 _replace(target, always, undo)
+        leaving = {step.path.parent / name for step in steps for name in (step.temporary, step.kept)}
+        leaving.update(folder.path for folder in gone)
+        for folder in made:
+            with _explained(folder.change):
+                dress_folder(folder, always)
+        for folder in gone:
+            with _explained(folder.change):
+                check_removable(folder, leaving, always)
         for descriptor in {target.folder.descriptor for target in targets}:
             with suppress(OSError):  # not every file system can
                 os.fsync(descriptor)
         failed.pop_all()
-    return Written(always, undo, note)
+    return Written(always, undo, note, gone)
 
 
 class Written:
     """An application that is on the disk and can still be taken back."""
 
-    def __init__(self, always: ExitStack, undo: "_Undo", note: journal.Journal | None) -> None:
+    def __init__(
+        self, always: ExitStack, undo: "_Undo", note: journal.Journal | None, gone: Sequence[FolderStep]
+    ) -> None:
         self._always = always
         self._undo = undo
         self._note = note
+        self._gone = gone
 
-    def keep(self) -> None:
-        """It stays. Raises ToolError IO_ERROR if that cannot be noted; then it is taken back."""
+    def keep(self) -> tuple[str, ...]:
+        """It stays. Returns the folders that were to go, but into which something was put at the last moment.
+        Raises ToolError IO_ERROR if that cannot be noted; then it is taken back."""
         if self._note is not None:
             try:
                 self._note.keep()
@@ -139,7 +158,10 @@ class Written:
                 self.take_back()
                 raise _unnoted(error) from error
         self._undo.keep()
+        self._always.close()
+        stay = remove_folders(self._gone)
         self._end()
+        return stay
 
     def take_back(self) -> None:
         """The disk is as it was. Raises ToolError IO_ERROR naming the files that could not be put back."""
@@ -190,6 +212,19 @@ def _steps(changes: Sequence[FileChange], roots: Roots) -> list[_Step]:
     return steps
 
 
+def _folder_steps(changes: Sequence[FileChange], roots: Roots) -> tuple[list[FolderStep], list[FolderStep]]:
+    """The folders that are made, the outer ones first, and those that go. Raises ToolError."""
+    made: list[FolderStep] = []
+    gone: list[FolderStep] = []
+    for change in changes:
+        if change.folder and change.action != "delete":
+            mode = _mode_of(change.path) if change.action == "rename" else change.mode
+            made.append(FolderStep(change, _root_of(change, change.target, roots), change.target, mode))
+        if change.folder and change.action != "create":
+            gone.append(FolderStep(change, _root_of(change, change.path, roots), change.path))
+    return sorted(made, key=lambda step: len(step.names)), gone
+
+
 def _mode_of(path: Path) -> int | None:
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(path).st_mode)
@@ -199,6 +234,12 @@ def _mode_of(path: Path) -> int | None:
 def _step(
     change: FileChange, path: Path, roots: Roots, before: bytes | None, after: bytes | None, mode: int | None
 ) -> _Step:
+    root = _root_of(change, path, roots)
+    return _Step(change, root, path, before, after, mode, _beside(path.name, "tmp"), _beside(path.name, "old"))
+
+
+def _root_of(change: FileChange, path: Path, roots: Roots) -> Path:
+    """The root of a path that may be written. Raises ToolError."""
     root = roots.root_of(path)
     if root is None or path == root or ".." in path.parts:
         raise ToolError("OUTSIDE_WORKSPACE", f"{path} is not in the workspace; nothing was written")
@@ -206,16 +247,17 @@ def _step(
         rule = write_rule_on_disk(path, root)
     if rule == "never":
         raise ToolError("DENIED", f"{path.relative_to(root)} is never written by a tool; nothing was written")
-    return _Step(change, root, path, before, after, mode, _beside(path.name, "tmp"), _beside(path.name, "old"))
+    return root
 
 
-def _missing_folders(steps: Sequence[_Step]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _missing_folders(steps: Sequence[_Step], made: Sequence[FolderStep]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     missing: dict[tuple[str, tuple[str, ...]], None] = {}
-    for step in steps:
-        for depth in range(len(step.folders), 0, -1):
-            if step.before is not None or os.path.lexists(step.root.joinpath(*step.folders[:depth])):
+    needed = [(step.root, step.folders) for step in steps if step.before is None]
+    for root, folders in (*needed, *((step.root, step.names) for step in made)):
+        for depth in range(len(folders), 0, -1):
+            if os.path.lexists(root.joinpath(*folders[:depth])):
                 break
-            missing[(str(step.root), step.folders[:depth])] = None
+            missing[(str(root), folders[:depth])] = None
     return tuple(missing)
 
 
@@ -352,8 +394,11 @@ def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
         _name_new(target)
         undo.file(target.change, lambda: _take_out(target, made))
         return
-    _keep(target, target.before, always)
-    _displace(target, target.before, always)
+    try:
+        _keep(target, target.before, always)
+        _displace(target, target.before, always)
+    except FileNotFoundError as error:
+        raise _stale(target, "was deleted") from error
     undo.file(target.change, lambda: _put_back(target))
 
 

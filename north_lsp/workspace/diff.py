@@ -6,7 +6,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.lines import Block, changed_blocks
-from north_lsp.workspace.proposal import FileChange, Hunk, TextForm
+from north_lsp.workspace.proposal import Action, FileChange, Hunk, TextForm
 from north_lsp.workspace.text import split_lines
 
 _CONTEXT = 3
@@ -35,6 +35,12 @@ def make_rename(
     return replace(change, new_path=to, new_relative=to_relative)
 
 
+def make_folder_change(path: Path, relative: str, action: Action, mode: int | None = None) -> FileChange:
+    """An empty folder that is made, deleted or moved; `mode` is what a new one gets."""
+    old = None if action == "create" else ""
+    return FileChange(path, relative, action, old, "", TextForm(), (), 0, 0, binary=True, mode=mode, folder=True)
+
+
 def with_texts(change: FileChange, old: str | None, new: str) -> FileChange:
     """The same kind of change between other texts."""
     hunks, added, removed = ((), 0, 0) if change.binary else hunks_between(old or "", new)
@@ -57,6 +63,8 @@ def unified(change: FileChange) -> str:
     head = ""
     if change.action == "rename":
         head = f"rename from {change.relative}\nrename to {change.shown}\n"
+    if change.folder:
+        return f"{folder_words(change)}\n"
     if change.binary:
         what = {"create": "new", "update": "replaced", "delete": "deleted", "rename": "moved"}[change.action]
         return f"{head}Binary file {change.relative} {what}\n"
@@ -72,6 +80,17 @@ def unified(change: FileChange) -> str:
     return head + "".join(f"{hunk.header}\n{hunk.text}" for hunk in change.hunks)
 
 
+def folder_words(change: FileChange) -> str:
+    """What a change of a folder is."""
+    match change.action:
+        case "delete":
+            return f"Deletes the empty folder {change.relative}"
+        case "rename":
+            return f"Moves the empty folder {change.relative} to {change.shown}"
+        case _:
+            return f"Makes the folder {change.relative}"
+
+
 def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
     """The text with exactly these hunks applied, in whatever order they come.
 
@@ -82,7 +101,7 @@ def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
     at = 0
     for hunk in sorted(hunks, key=lambda hunk: hunk.old_start):
         start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
-        before, after = _sides(hunk.text)
+        before, after = sides(hunk.text)
         end = start + len(before)
         if start < at or len(before) != hunk.old_lines or lines[start:end] != before:
             raise ToolError("STALE", f"the hunk {hunk.header} does not fit the text", "read the file again")
@@ -92,7 +111,7 @@ def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
     return "".join(out + lines[at:])
 
 
-def _sides(body: str) -> tuple[list[str], list[str]]:
+def sides(body: str) -> tuple[list[str], list[str]]:
     """The lines that a hunk expects and those that it leaves."""
     before: list[str] = []
     after: list[str] = []

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -53,11 +53,13 @@ class EditorStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of an application; `made` are the folders, each with its root, that did not exist before."""
+    """All of an application; `made` are the folders, each with its root, that did not exist before, `gone` those that
+    are removed once it is kept."""
 
     steps: tuple[Step, ...]
     made: tuple[tuple[str, tuple[str, ...]], ...] = ()
     editor: tuple[EditorStep, ...] = ()
+    gone: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +158,11 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
         changed = [] if done else [step.shown for step in reversed(plan.steps) if not _take_back(step)]
         for step in plan.steps:
             _clean(step)
-        if not done:
-            _remove_folders(plan)
+        remove_folders(plan.gone if done else plan.made)
         reverse = () if done else tuple(step for step in plan.editor if _is_at(texts.get(step.path), step.after))
         os.unlink(path)
         files = (*(step.shown for step in plan.steps), *(step.path for step in plan.editor))
+        files += tuple("/".join(folders) for _, folders in (*plan.gone, *(() if plan.steps else plan.made)))
         return Recovered(files, not done, tuple(changed), reverse)
     except (BlockingIOError, FileNotFoundError):
         return None
@@ -188,8 +190,8 @@ def _read(descriptor: int) -> Plan | None:
     try:
         value = json.loads(data)
         steps = tuple(Step(**{**row, "folders": tuple(row["folders"])}) for row in value["steps"])
-        made = tuple((root, tuple(folders)) for root, folders in value["made"])
-        return Plan(steps, made, tuple(EditorStep(**row) for row in value["editor"]))
+        made, gone = (tuple((root, tuple(folders)) for root, folders in value.get(key, ())) for key in ("made", "gone"))
+        return Plan(steps, made, tuple(EditorStep(**row) for row in value["editor"]), gone)
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -256,8 +258,9 @@ def _clean(step: Step) -> None:
                     os.unlink(name, dir_fd=folder)
 
 
-def _remove_folders(plan: Plan) -> None:
-    for root, folders in sorted(plan.made, key=lambda row: -len(row[1])):
+def remove_folders(listed: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+    """Remove those that are empty, the inner ones first."""
+    for root, folders in sorted(listed, key=lambda row: -len(row[1])):
         remove_empty(Path(root), folders)
 
 

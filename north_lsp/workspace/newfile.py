@@ -21,7 +21,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
     """The content with its line ends and its last line end in place; line ends that the content spells out stay."""
     config = _config_for(path, root)
     newline = _ENDS.get(config.get("end_of_line", ""))
-    if newline is None and "\r\n" not in content:
+    if newline is None and "\r\n" not in content and not content.startswith("#!"):  # which no system finds with `\r`
         newline = _neighbours_newline(path)
     if newline is not None and "\r\n" not in content:
         content = to_newlines(content, newline)

@@ -244,7 +244,11 @@ def _unified_hunk(source: _Lines) -> PatchHunk:
     number, header = source.at + 1, source.take()
     found = _HEADER.match(header)
     if found is None:
-        raise ToolError("INVALID_INPUT", f"line {number} of the patch is no hunk header: {header[:200]!r}")
+        raise ToolError(
+            "INVALID_INPUT",
+            f"line {number} of the patch is no hunk header: {header[:200]!r}",
+            f"write `@@ -1,3 +1,4 @@` with line numbers, or the form that begins with `{_BEGIN}`, which needs none",
+        )
     line, olds, news = int(found[1]), int(found[2] or 1), int(found[4] or 1)
     body = _Body()
     while source.next is not None and (len(body.before) < olds or len(body.after) < news):

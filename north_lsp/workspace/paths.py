@@ -16,6 +16,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 4095
+_INSIDE = "use a path inside the workspace"
 _SHOWN_CHARACTERS = 200
 
 
@@ -88,7 +89,10 @@ class Roots:
             raise self._unresolved(spelled, error) from error
         root = self.root_of(path)
         if root is None:
-            raise self._error("OUTSIDE_WORKSPACE", spelled, "leads outside the workspace")
+            inside = absolute.lstrip("/")
+            known = bool(inside) and os.path.lexists(self.main / inside)  # as if the workspace were the whole disk
+            hint = f"leave out the first slash if {inside} is meant" if known else _INSIDE
+            raise self._error("OUTSIDE_WORKSPACE", spelled, "leads outside the workspace", hint)
         return Resolved(path, self.spell(root, path.relative_to(root).as_posix()), root, exists)
 
     def resolve_readable(self, spelled: str) -> Resolved:
@@ -135,20 +139,22 @@ class Roots:
     def _unresolved(self, spelled: str, error: OSError) -> ToolError:
         match error.errno:
             case errno.ELOOP:
-                return self._error("INVALID_INPUT", spelled, "runs into a loop of links or a link that leads nowhere")
+                problem = "runs into a loop of links or a link that leads nowhere"
+                return self._error("INVALID_INPUT", spelled, problem, "name a file itself, not the link")
             case errno.ENAMETOOLONG:
-                return self._error("INVALID_INPUT", spelled, "is longer than a path can be")
+                return self._error("INVALID_INPUT", spelled, "is longer than a path can be", "use a shorter path")
             case errno.ENOTDIR:
-                return self._error("INVALID_INPUT", spelled, "goes through a file as if it were a folder")
+                problem = "goes through a file as if it were a folder"
+                return self._error("INVALID_INPUT", spelled, problem, "list the folder to see what there is")
             case _:
-                return self._error("IO_ERROR", spelled, f"cannot be resolved: {error.strerror}")
+                return self._error("IO_ERROR", spelled, f"cannot be resolved: {error.strerror}", "ask the user")
 
-    def _error(self, code: ErrorCode, spelled: str, problem: str) -> ToolError:
+    def _error(self, code: ErrorCode, spelled: str, problem: str, hint: str = _INSIDE) -> ToolError:
         roots = [str(root) for root in self.roots]
         return ToolError(
             code,
             f"{_shown(spelled)} {problem}; the workspace is {', '.join(roots)}",
-            "use a path inside the workspace",
+            hint,
             {"path": spelled, "roots": roots},
         )
 

@@ -39,7 +39,8 @@ class FileChange:
     on the way. `old_form` is the old text's form where it is another than the new one's. The texts of a `binary` file
     are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the file gets (None: what
     it has, or the usual one). `notices` are for the user and the model; `undoes` names the checkpoints that this change
-    takes back. `disk_tag` is the tag of what the disk had when the text was read, wherever that came from.
+    takes back. `disk_tag` is the tag of what the disk had when the text was read, wherever that came from. A `folder`
+    is an empty one; it has no text, so it counts as `binary`.
     """
 
     path: Path
@@ -60,6 +61,7 @@ class FileChange:
     notices: tuple[str, ...] = ()
     undoes: tuple[str, ...] = ()
     disk_tag: str | None = None
+    folder: bool = False
 
     @property
     def target(self) -> Path:

@@ -85,6 +85,8 @@ def texts(world: World) -> list[str]:
 PROTECTED = [
     call("edit_delete_file", path=".vscode/settings.json"),
     call("edit_move_file", **{"from": "a.txt", "to": ".vscode/tasks.json"}),
+    call("edit_delete_file", path=".vscode/empty"),
+    call("edit_move_file", **{"from": "empty", "to": ".idea"}),
     call("edit_move_file", **{"from": ".env", "to": "env.txt"}),
     call("edit_create_file", path=".github/workflows/x.yml", content="x"),
     call(
@@ -100,7 +102,8 @@ PROTECTED = [
 
 @pytest.mark.parametrize("wanted", PROTECTED, ids=lambda one: f"{one.name}")
 async def test_protected_files_ask_even_under_auto_accept(world: World, server: ModelServer, wanted: Call) -> None:
-    (world.project / ".vscode").mkdir()
+    (world.project / ".vscode/empty").mkdir(parents=True)
+    (world.project / "empty").mkdir()
     (world.project / ".vscode/settings.json").write_text("{}\n")
     (world.project / ".env").write_text("SECRET=1\n")
     (world.project / "a.txt").write_text("a\n")

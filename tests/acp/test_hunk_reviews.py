@@ -227,3 +227,68 @@ async def test_checkpoints_are_listed_shown_undone_and_done_again(world: World, 
         server.script(answer(say("ok")))
         await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "go on"}]})
         assert "undid or redid" in json.dumps(server.requests[-1].body["messages"][-1])
+
+
+async def test_the_comment_reaches_the_model_also_when_nothing_could_be_written(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "a.txt"
+
+    def decide(params: dict[str, Any]) -> dict[str, Any]:
+        path.write_text(OLD.replace("line 3\n", "theirs\n"))
+        return {"comment": "and rename the rest"}
+
+    async with session(world, Reviewer(decide)) as (client, id):
+        _, result = await turn(client, id, server, *edit())
+    assert result["error"]["code"] == "STALE"
+    assert result["error"]["details"]["comment"] == "and rename the rest"
+
+
+async def test_the_comment_reaches_the_model_after_a_stop(world: World, server: ModelServer) -> None:
+    async with session(world, Reviewer(lambda params: {"stop": True, "comment": "wrong file"}, "reject")) as (
+        client,
+        id,
+    ):
+        server.script(answer(*edit()), answer(say("ok")))
+        ask = {"sessionId": id, "prompt": [{"type": "text", "text": "go"}]}
+        assert (await client.request("session/prompt", ask))["stopReason"] == "cancelled"
+        await client.request("session/prompt", ask)
+    assert "the user stopped here and said: wrong file" in json.dumps(server.requests[-1].body["messages"])
+
+
+async def test_folders_are_described_in_words_and_the_model_is_told(world: World, server: ModelServer) -> None:
+    (world.project / "old/inner").mkdir(parents=True)
+    edits = [
+        {"tool": "edit_move_file", "args": {"from": "old/inner", "to": "new/inner"}},
+        {"tool": "edit_delete_file", "args": {"path": "old"}},
+    ]
+    reviewer = Reviewer(lambda params: {})
+    async with session(world, reviewer) as (client, id):
+        (told,) = await turn(client, id, server, call("edit_apply_batch", edits=edits))
+        (question,) = reviewer.questions
+        words = [part["content"]["text"] for part in question["toolCall"]["content"]]
+        assert words == ["Moves the empty folder old/inner to new/inner", "Deletes the empty folder old"]
+        rows = [(file["kind"], file["hunks"]) for file in question["_meta"]["north"]["files"]]
+        assert rows == [("rename", []), ("delete", [])]
+        assert told["data"]["files"] == [
+            {"path": "new/inner", "action": "rename", "from": "old/inner", "folder": True},
+            {"path": "old", "action": "delete", "folder": True},
+        ]
+        listed = (await client.request("_north/checkpoints/list", {"sessionId": id}))["checkpoints"]
+        assert [file["folder"] for file in listed[0]["files"]] == [True, True]
+        restored = await client.request("_north/checkpoints/restore", {"sessionId": id, "steps": 1})
+        assert [file["outcome"] for file in restored["files"]] == ["restored"] * 3
+        assert (world.project / "old/inner").is_dir()
+        assert not (world.project / "new").exists()
+        (told,) = await turn(client, id, server, call("edit_delete_file", path="old"))
+        assert told["error"]["code"] == "CONFLICT"
+        assert "in it: inner" in told["error"]["message"]
+
+
+async def test_accepting_nothing_for_the_session_switches_nothing_on(world: World, server: ModelServer) -> None:
+    reviewer = Reviewer(lambda params: {"hunks": {}, "scope": "session"})
+    async with session(world, reviewer) as (client, id):
+        _, told = await turn(client, id, server, *edit())
+        assert told["data"] == {"applied": False, "reason": "rejected"}
+        await turn(client, id, server, edit()[1])
+    assert len(reviewer.questions) == 2

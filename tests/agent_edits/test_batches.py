@@ -45,13 +45,24 @@ create = st.builds(
 )
 delete = name.map(lambda a: {"tool": "edit_delete_file", "args": {"path": a}})
 replace = name.map(lambda a: {"tool": "edit_replace_exact", "args": {"path": a, "old": "one", "new": "1"}})
-item = st.one_of(move, move, create, delete, replace)
+folder = st.sampled_from(["d", "e", "e/f", "g"])
+delete_folder = folder.map(lambda a: {"tool": "edit_delete_file", "args": {"path": a}})
+move_folder = st.builds(lambda a, b: {"tool": "edit_move_file", "args": {"from": a, "to": b}}, folder, folder)
+item = st.one_of(move, move, create, delete, replace, delete_folder, move_folder)
 kept = st.tuples(st.sampled_from(CONTENTS), st.sampled_from([0o644, 0o755, 0o600]))
 
 
 def look(world: World) -> Look:
-    found = [path for path in world.root.rglob("*") if path.is_file()]
-    return {path.relative_to(world.root).as_posix(): (path.read_bytes(), path.stat().st_mode & 0o777) for path in found}
+    """Files, and folders by a name that ends in a slash, with their modes."""
+    found: Look = {}
+    for path in world.root.rglob("*"):
+        name, mode = path.relative_to(world.root).as_posix(), path.stat().st_mode & 0o777
+        found[name if path.is_file() else f"{name}/"] = (path.read_bytes() if path.is_file() else b"", mode)
+    return found
+
+
+def files_of(state: Look) -> Look:
+    return {name: row for name, row in state.items() if not name.endswith("/")}
 
 
 def moved(state: Look, items: list[Item]) -> Look:
@@ -65,9 +76,12 @@ async def walk(folder: Path, files: dict[str, tuple[bytes, int]], batches: list[
     world = World(folder)
     for one, (content, mode) in files.items():
         world.write(one, content, shown=False).chmod(mode)
+    for one in ("d", "e"):
+        (world.root / one).mkdir(exist_ok=True)
+        (world.root / one).chmod(0o750)
     states = [look(world)]
     for batch in batches:
-        for one in states[-1]:
+        for one in files_of(states[-1]):
             if b"\0a" not in states[-1][one][0]:
                 world.show(one)
         try:
@@ -78,8 +92,8 @@ async def walk(folder: Path, files: dict[str, tuple[bytes, int]], batches: list[
         if not changes:
             continue
         await world.apply(changes)
-        if all(one["tool"] == "edit_move_file" for one in batch):
-            assert look(world) == moved(states[-1], batch)
+        if all(one["tool"] == "edit_move_file" and one["args"]["from"] in NAMES for one in batch):
+            assert files_of(look(world)) == moved(files_of(states[-1]), batch)
         states.append(look(world))
     for state in reversed(states[:-1]):
         await world.undo()
@@ -95,7 +109,7 @@ def over(source: str, target: str) -> Item:
     return {"tool": "edit_move_file", "args": {"from": source, "to": target, "overwrite": True}}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(st.dictionaries(name, kept, min_size=1), st.lists(st.lists(item, min_size=1, max_size=4), max_size=3))
 @example({"a.txt": (CONTENTS[2], 0o644), "b.txt": (CONTENTS[0], 0o644)}, [[over("a.txt", "b.txt")]])
 @example({"a.txt": (CONTENTS[6], 0o644), "b.txt": (CONTENTS[0], 0o644)}, [[over("a.txt", "b.txt")]])
@@ -104,6 +118,10 @@ def over(source: str, target: str) -> Item:
 @example(
     {"a.txt": (CONTENTS[0], 0o755), "b.txt": (CONTENTS[1], 0o644)},
     [[over("a.txt", "x"), over("b.txt", "a.txt"), over("x", "b.txt")]],
+)
+@example(
+    {"d/c.txt": (CONTENTS[0], 0o644)},
+    [[over("d/c.txt", "e/f"), over("d", "g")], [over("e/f", "a.txt"), over("e", "d")]],
 )
 def test_batches_are_undone_and_redone_exactly(files: dict[str, tuple[bytes, int]], batches: list[list[Item]]) -> None:
     with TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ from north_lsp.lsp.initialize import read_client
 from north_lsp.rpc.messages import RpcError
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal
+from tests.support.edits import MemoryEditor
 
 Answering = Callable[[str, dict[str, Any]], object]
 
@@ -37,7 +38,7 @@ def editor(answering: Answering, *, documents: bool = True, **north: object) -> 
     capabilities = {"window": {"showDocument": {"support": documents}}}
     client = read_client({"capabilities": capabilities, "initializationOptions": {"north": north}})
     peer = Client(answering)
-    return PlainEditor(cast(Any, peer), cast(Any, None), client), peer
+    return PlainEditor(cast(Any, peer), MemoryEditor(), client), peer
 
 
 def review(command: str, **more: Any) -> CommandReview:

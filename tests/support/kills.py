@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 from north_lsp.workspace import apply as applying
 from north_lsp.workspace import journal
 from north_lsp.workspace.apply import apply
-from north_lsp.workspace.diff import make_change, make_deletion, make_rename
+from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
@@ -34,9 +35,9 @@ _CALLS = ("open", "write", "fsync", "link", "rename", "replace", "unlink", "mkdi
 
 
 def states(count: int) -> tuple[Files, Files]:
-    """Two states of a folder that differ by changed, new, deleted and moved files."""
-    old: Files = {}
-    new: Files = {}
+    """Two states of a folder that differ by changed, new, deleted and moved files, and by folders ("empty…/")."""
+    old: Files = {"empty/gone/": b"", "empty/was/": b"w", "empty with/": b"", "empty with/f.txt": b"f\n"}
+    new: Files = {"empty now/deep/": b"w"}
     for number in range(count):
         text = "".join(f"line {line} of {number}\n" for line in range(80 + number)).encode()
         name = f"d{number % 7}/f{number}.txt"
@@ -62,6 +63,8 @@ def changes(root: Path, before: Files, after: Files) -> list[FileChange]:
     moved: set[str] = set()
     for name, data in after.items():
         text = data.decode()
+        if name.endswith("/"):
+            continue
         if name in before:
             if before[name] != data:
                 found.append(make_change(root / name, name, before[name].decode(), text, form))
@@ -71,8 +74,27 @@ def changes(root: Path, before: Files, after: Files) -> list[FileChange]:
             found.append(make_rename(root / source, source, root / name, name, text, text, form))
         else:
             found.append(make_change(root / name, name, None, text, form))
-    rest = [name for name in before if name not in after and name not in moved]
+    found += folder_changes(root, [set(filter(is_folder, state)) for state in (before, after)])
+    rest = [name for name in before if name not in after and name not in moved and not is_folder(name)]
     return found + [make_deletion(root / name, name, before[name].decode(), form) for name in rest]
+
+
+def is_folder(name: str) -> bool:
+    return name.endswith("/")
+
+
+def folder_changes(root: Path, states: list[set[str]]) -> list[FileChange]:
+    """One is moved, the others are made or deleted."""
+    before, after = states
+    gone, made = sorted(before - after, key=lambda name: "was" not in name), sorted(after - before)
+    if not (gone and made):
+        return []
+    moved = make_folder_change(root / gone[0], gone[0], "rename")
+    return [
+        replace(moved, new_path=root / made[0], new_relative=made[0]),
+        *(make_folder_change(root / name, name, "delete") for name in gone[1:]),
+        *(make_folder_change(root / name, name, "create") for name in made[1:]),
+    ]
 
 
 def look(root: Path) -> Files:
@@ -83,6 +105,8 @@ def look(root: Path) -> Files:
         for entry in os.scandir(folder):
             name = f"{above}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
+                if name.startswith("empty") and name not in ("empty", "empty now"):
+                    found[f"{name}/"] = b"w" if name in ("empty/was", "empty now/deep") else b""
                 waiting.append((f"{name}/", entry.path))
             elif entry.is_file():
                 with open(entry.path, "rb") as file:
@@ -93,6 +117,9 @@ def look(root: Path) -> Files:
 def put(root: Path, files: Files) -> None:
     for name, data in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if is_folder(name):
+            (root / name).mkdir(exist_ok=True)
+            continue
         (root / name).write_bytes(data)
 
 

@@ -1,5 +1,6 @@
 """Each edit tool: what it does, and how it says why it did not."""
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.arguments import repaired
 from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
 from north_lsp.tools.recent import RecentTexts
+from north_lsp.tools.spelled import spellings
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.proposal import FileChange, TextForm
 from tests.support.edits import World
@@ -213,7 +216,7 @@ async def test_what_stands_in_the_way_of_a_move_is_said(world: World) -> None:
     assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": "folder"})).code == "CONFLICT"
     assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": "a.txt"})).code == "CONFLICT"
     assert (await fails(world, "edit_move_file", **{"from": "no.txt", "to": "c.txt"})).code == "NOT_FOUND"
-    assert (await fails(world, "edit_delete_file", path="folder")).code == "CONFLICT"
+    assert (await fails(world, "edit_delete_file", path=".")).code == "CONFLICT"
     assert (await fails(world, "edit_delete_file", path="no.txt")).code == "NOT_FOUND"
     await world.edit("edit_move_file", **{"from": "a.txt", "to": "b.txt", "overwrite": True})
     assert world.files() == {"b.txt": TEXT.encode()}
@@ -623,3 +626,91 @@ async def test_a_patch_that_does_not_fit_shows_the_place_that_comes_closest(worl
     with pytest.raises(ToolError) as caught:
         await world.prepare("edit_patch", patch=patch.replace("@@\n", "@@ class Laoder\n"))
     assert "its line `@@ class Laoder` stands nowhere" in caught.value.message
+
+
+async def test_a_batch_is_understood_however_a_model_spells_it(world: World) -> None:
+    args = {"path": "a.txt", "old": TEXT.split("\n", maxsplit=1)[0], "new": "1st"}
+    item = {"tool": "edit_replace_exact", "args": args}
+    wanted = await world.prepare("edit_apply_batch", edits=[item])
+    for edits in (
+        json.dumps([item]),
+        item,
+        json.dumps(item),
+        [json.dumps(item)],
+        [{"tool": "edit_replace_exact", "args": json.dumps(args)}],
+        [{"tool": "edit_replace_exact", **args}],
+        [{"name": "edit_replace_exact", "arguments": args}],
+        [{"name": "edit_replace_exact", "input": json.dumps(args)}],
+    ):
+        given, _ = repaired({"edits": edits}, world.tools.schema("edit_apply_batch"))
+        assert await world.prepare("edit_apply_batch", **given) == wanted
+        assert list(spellings({"edits": edits})) == ["a.txt"]
+    wrong: list[Any] = ["[", "{}", [[]], [{"name": 3}], "no"]
+    for broken in wrong:
+        assert (await fails(world, "edit_apply_batch", edits=broken)).code == "INVALID_INPUT"
+
+
+async def test_a_file_that_an_earlier_item_took_away_is_told_as_such(world: World) -> None:
+    change = {"tool": "edit_replace_exact", "args": {"path": "a.txt", "old": "x", "new": "y"}}
+    move = {"tool": "edit_move_file", "args": {"from": "a.txt", "to": "b.txt"}}
+    delete = {"tool": "edit_delete_file", "args": {"path": "a.txt"}}
+    error = await fails(world, "edit_apply_batch", edits=[move, change])
+    assert "a.txt was moved to b.txt by an earlier edit" in error.message
+    assert error.hint == "name b.txt"
+    for last in (change, delete, move):
+        assert (
+            "was deleted by an earlier edit" in (await fails(world, "edit_apply_batch", edits=[delete, last])).message
+        )
+
+
+async def test_files_that_are_too_large_for_an_undo_are_left_to_commands(world: World) -> None:
+    with (world.root / "huge.bin").open("wb") as file:
+        file.truncate(21 * 1024 * 1024)
+    for tool, args in (
+        ("edit_delete_file", {"path": "huge.bin"}),
+        ("edit_move_file", {"from": "huge.bin", "to": "b.bin"}),
+        ("edit_create_file", {"path": "huge.bin", "content": "x", "overwrite": True}),
+    ):
+        error = await fails(world, tool, **args)
+        assert (error.code, "by a command" in str(error.hint)) == ("TOO_LARGE", True)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [("/a.txt", "leave out the first slash if a.txt"), ("a.txt/b", "list the folder"), ("nowhere", "not the link")],
+)
+async def test_a_wrong_path_is_answered_with_what_to_do(world: World, path: str, hint: str) -> None:
+    (world.root / "nowhere").symlink_to("gone")
+    assert hint in str((await fails(world, "edit_create_file", path=path, content="x")).hint)
+
+
+async def test_what_a_model_leaves_empty_counts_as_left_out(world: World) -> None:
+    wanted = await world.prepare("edit_replace_exact", path="a.txt", old=TEXT, new="x")
+    assert await world.prepare("edit_replace_exact", path="a.txt", old=TEXT, new="x", snapshot="") == wanted
+    line = TEXT.split("\n", maxsplit=1)[0]
+    inserted = await world.prepare("edit_by_anchor", path="a.txt", mode="insert_after", anchor=line, content="x")
+    more = {"anchor": line, "content": "x", "anchorEnd": "", "snapshot": ""}
+    assert await world.prepare("edit_by_anchor", path="a.txt", mode="insert_after", **more) == inserted
+    assert (await fails(world, "edit_by_anchor", path="a.txt", mode="replace_between", **more)).code == "INVALID_INPUT"
+
+
+async def test_line_numbers_that_were_copied_into_a_new_file_are_left_out(world: World) -> None:
+    for content, wanted in (
+        ("[a.txt#c3f9c8c2]\n1→one\n2→two\n", "one\ntwo\n"),
+        ("[a.txt#c3f9c8c2]\none\n", "one\n"),
+        ("7→one\n8→two", "one\ntwo\n"),
+        ("1: one\n2: two\n", "1: one\n2: two\n"),
+        ("1→one\n", "1→one\n"),
+        ("1→one\n3→two\n", "1→one\n3→two\n"),
+        ("1→one\ntwo\n", "1→one\ntwo\n"),
+    ):
+        (change,) = await world.prepare("edit_create_file", path="new.txt", content=content)
+        assert change.new_text == wanted
+        assert bool(change.notices) == (content.rstrip() != wanted.rstrip())
+
+
+async def test_a_script_gets_no_line_ends_that_keep_it_from_running(world: World) -> None:
+    world.write("b.sh", b"#!/bin/sh\r\nls\r\n")
+    (script,) = await world.prepare("edit_create_file", path="c.sh", content="#!/bin/sh\nls")
+    (other,) = await world.prepare("edit_create_file", path="d.sh", content="ls")
+    assert (script.new_text, other.new_text) == ("#!/bin/sh\nls\n", "ls\r\n")

@@ -9,8 +9,8 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import apply as applying
-from north_lsp.workspace.apply import apply
-from north_lsp.workspace.diff import make_change, make_deletion
+from north_lsp.workspace.apply import apply, write
+from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change
 from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
@@ -269,6 +269,49 @@ def test_what_is_written_at_the_last_moment_is_not_lost(
     with pytest.raises(ToolError, match=r"b\.py has changed"):
         apply(wanted, Roots.of(repo))
     assert files(repo) == {"b.py": b"theirs\n", "src/a.py": b"one\r\ntwo\n"}
+
+
+@pytest.mark.parametrize("new", ["c\n", None])
+def test_a_file_deleted_at_the_last_moment_stays_deleted(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, new: str | None
+) -> None:
+    one = make_deletion(repo / "b.py", "b.py", "b\n", TextForm()) if new is None else change(repo, "b.py", "b\n", new)
+    at_the_last_moment(monkeypatch, (repo / "b.py").unlink)
+    with pytest.raises(ToolError, match=r"b\.py was deleted") as caught:
+        apply([one, change(repo, "src/a.py", "one\r\ntwo\n", "2")], Roots.of(repo))
+    assert caught.value.code == "STALE"
+    assert files(repo) == {"src/a.py": b"one\r\ntwo\n"}
+
+
+def test_what_is_put_into_a_folder_at_the_last_moment_keeps_it(repo: Path) -> None:
+    (repo / "empty").mkdir()
+    wanted = [make_folder_change(repo / "empty", "empty", "delete"), change(repo, "b.py", "b\n", "c\n")]
+    written = write(wanted, Roots.of(repo))
+    (repo / "empty/theirs").write_text("theirs")
+    assert written.keep() == ("empty",)
+    assert files(repo) == {"b.py": b"c\n", "empty/theirs": b"theirs", "src/a.py": b"one\r\ntwo\n"}
+
+
+def test_folders_are_put_back_with_the_files_when_something_fails(repo: Path) -> None:
+    (repo / "empty").mkdir()
+    (repo / "full").mkdir()
+    (repo / "full/x").write_text("x")
+    made = make_folder_change(repo / "x/y", "x/y", "create", 0o700)
+    gone = make_folder_change(repo / "empty", "empty", "delete")
+    fails(repo, made, gone, change(repo, "x/y/z", None, "z"), change(repo, "b.py", "other\n", "c"))
+    fails(repo, made, gone, make_folder_change(repo / "full", "full", "delete"), change(repo, "b.py", "b\n", "c"))
+    fails(repo, made, make_folder_change(repo / "src", "src", "create"))
+    fails(repo, make_folder_change(repo / ".git", ".git", "create"), code="DENIED")
+    fails(repo, make_folder_change(repo, ".", "delete"), code="OUTSIDE_WORKSPACE")
+    fails(repo, make_folder_change(repo.parent / "outside", "outside", "delete"), code="OUTSIDE_WORKSPACE")
+    (repo / "link").symlink_to(repo.parent / "outside")
+    fails(repo, make_folder_change(repo / "link", "link", "delete"))
+    fails(repo, make_folder_change(repo / "link/new", "link/new", "create"))
+    written = write([made, gone, change(repo, "x/y/z", None, "z")], Roots.of(repo))
+    assert (repo / "x/y").stat().st_mode & 0o777 == 0o700
+    written.take_back()
+    assert not (repo / "x").exists()
+    assert (repo / "empty").is_dir()
 
 
 def test_a_link_swapped_in_at_the_last_moment_is_not_followed(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

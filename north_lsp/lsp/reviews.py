@@ -1,0 +1,240 @@
+"""An edit that waits for its user in a client without the chat: what is decided so far, and where more can be.
+
+A hunk is decided by its code lens, a code action or a command; the last one, or an answer for the whole edit, decides
+the edit. Changes of the review document count at that moment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+
+from north_lsp.agent.editor import EditDecision, EditReview
+from north_lsp.errors import ToolError
+from north_lsp.lsp.review_document import (
+    Marked,
+    ReviewProblem,
+    Unit,
+    Written,
+    document,
+    marked,
+    read_document,
+    text_with,
+    units,
+)
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import encode
+
+ACCEPT, REJECT = "north.review.accept", "north.review.reject"
+_MAX_COMMENT = 4000
+
+Kind = Literal["accept", "always", "session", "reject", "stop"]
+
+
+@dataclass
+class PendingReview:
+    """`path` is its document, `decided` says of each unit whether it stands; `done` is set with the `decision`."""
+
+    review: EditReview
+    path: Path
+    decided: dict[Unit, bool] = field(default_factory=dict)
+    comments: list[str] = field(default_factory=list)
+    decision: EditDecision | None = None
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def id(self) -> str:
+        return self.review.proposal.id
+
+    @property
+    def files(self) -> Sequence[FileChange]:
+        return self.review.proposal.files
+
+    def text(self) -> str:
+        """The document as it is shown first."""
+        return document(self.review.proposal, self.review.warnings)
+
+    def all_units(self) -> list[Unit]:
+        return [unit for change in self.files for unit in units(change)]
+
+    def find(self, path: Path, hunk: str | None) -> list[Unit]:
+        """The units of a file, or the one that a hunk is or belongs to; empty if there is no such thing."""
+        change = next((change for change in self.files if path in change.paths), None)
+        if change is None or (hunk is not None and _header(change, hunk) is None):
+            return []
+        return [unit for unit in units(change) if hunk is None or unit[1] in (None, hunk)]
+
+    def note(self, comment: str | None) -> None:
+        """A word to the model, which goes along with whatever is decided."""
+        if comment and comment.strip():
+            self.comments.append(comment.strip())
+
+    def decide_units(self, chosen: Sequence[Unit], stands: bool, text: str | None) -> bool:
+        """Decide on some; whether that decides the whole edit. Raises ReviewProblem if the document makes no sense."""
+        before = dict(self.decided)
+        self.decided.update(dict.fromkeys(chosen, stands))
+        if len(self.decided) < len(self.all_units()):
+            return False
+        try:
+            self.decide("accept" if any(self.decided.values()) else "reject", text)
+        except ReviewProblem:
+            self.decided = before
+            raise
+        return True
+
+    def decide(self, kind: Kind, text: str | None) -> None:
+        """Decide on all: what was not rejected before stands. `text` is the document as it is now. Raises
+        ReviewProblem; to reject needs no document that makes sense."""
+        written = Written(None, frozenset(self.all_units()), {})
+        if text is not None:
+            try:
+                written = read_document(self.review.proposal, text)
+            except ReviewProblem:
+                if kind not in ("reject", "stop"):
+                    raise
+        self._finish(self._decision(kind, written))
+
+    def announce(self) -> None:
+        """Wake up who waits, on the loop's own thread."""
+        if self.decision is not None:
+            self.done.set()
+
+    def _finish(self, decision: EditDecision) -> None:
+        if self.decision is None:
+            self.decision = decision
+
+    def _decision(self, kind: Kind, written: Written) -> EditDecision:
+        said = "\n".join([*self.comments, *([written.comment] if written.comment else [])])[:_MAX_COMMENT] or None
+        if kind in ("reject", "stop"):
+            return EditDecision(kind, said)
+        standing = {unit for unit in written.left if self.decided.get(unit, True)}
+        if standing == set(self.all_units()) and not written.changed:
+            return EditDecision(kind, said)
+        hunks: dict[Path, frozenset[str]] = {}
+        texts: dict[Path, str] = {}
+        for change in self.files:
+            if not any(unit in standing for unit in units(change)):
+                continue
+            whole = (change.target, None) in standing
+            chosen = [hunk for hunk in change.hunks if whole or (change.target, hunk.id) in standing]
+            hunks[change.target] = frozenset(hunk.id for hunk in chosen)
+            if any((change.target, hunk.id) in written.changed for hunk in chosen):
+                texts[change.target] = _writable(change, text_with(change, chosen, written.changed))
+        return EditDecision(kind, said, hunks, texts)
+
+    # -- how it is shown -----------------------------------------------------------------------------------------------
+
+    def summary(self) -> dict[str, Any]:
+        """For a client that asks by `north.review`."""
+        files = []
+        for change in self.files:
+            rows = [
+                {"hunk": unit[1], "header": _header(change, unit[1]), "accepted": self.decided.get(unit)}
+                for unit in units(change)
+            ]
+            files.append({"path": str(change.target), "kind": change.action, "parts": rows})
+        return {"reviewId": self.id, "title": self.review.title, "uri": self.path.as_uri(), "files": files}
+
+    def lenses(self, path: Path, text: str) -> list[dict[str, Any]]:
+        """Code lenses for an open text: the review's document, or a file that is to be changed."""
+        if path == self.path:
+            rows = [_lens(0, title, command, self._all()) for title, command in self._whole()]
+            for place in marked(self.review.proposal, text):
+                rows += self._lenses_of(place)
+            return rows
+        last = text.count("\n")
+        return [lens for place in self._places(path) for lens in self._lenses_of(place, last)]
+
+    def actions(self, path: Path, text: str, first: int, last: int) -> list[dict[str, Any]]:
+        """The same as code actions, for the lines from `first` to `last`."""
+        found = []
+        spans = marked(self.review.proposal, text) if path == self.path else list(self._places(path))
+        for number, place in enumerate(spans):
+            if path == self.path:  # the hunk reaches to the next one
+                end = spans[number + 1].line - 1 if number + 1 < len(spans) else text.count("\n")
+            else:
+                end = place.line + self._length(place.unit)
+            if place.line <= last and first <= end:
+                found += [lens["command"] for lens in self._lenses_of(place)]
+        if found or path == self.path:
+            found += [_command(title, command, self._all()) for title, command in self._whole()]
+        return [{"title": one["title"], "kind": "quickfix", "command": one} for one in found]
+
+    def _places(self, path: Path) -> Sequence[Marked]:
+        """Where the units stand in the text that the proposal was made from."""
+        found: list[Marked] = []
+        for change in self.files:
+            if change.path != path or change.action == "create":
+                continue
+            by_id = {hunk.id: hunk for hunk in change.hunks}
+            for unit in units(change):
+                hunk = by_id.get(unit[1]) if unit[1] is not None else None
+                found.append(Marked(_first_changed(hunk.text, hunk.old_start) if hunk is not None else 0, unit))
+        return found
+
+    def _length(self, unit: Unit) -> int:
+        hunks = (hunk for change in self.files if change.target == unit[0] for hunk in change.hunks)
+        return next((hunk.old_lines for hunk in hunks if hunk.id == unit[1]), 0)
+
+    def _whole(self) -> list[tuple[str, str]]:
+        rest = "the rest" if self.decided else "all"
+        return [(f"North: accept {rest}", ACCEPT), ("North: reject all", REJECT)]
+
+    def _all(self) -> dict[str, Any]:
+        return {"reviewId": self.id}
+
+    def _lenses_of(self, place: Marked, last: int | None = None) -> list[dict[str, Any]]:
+        path, hunk = place.unit
+        line = place.line if last is None else min(place.line, last)
+        given = {"reviewId": self.id, "path": str(path)} | ({"hunk": hunk} if hunk is not None else {})
+        match self.decided.get(place.unit):
+            case None:
+                counts = self._counts(place.unit)
+                rows = [(f"North: accept ({counts})", ACCEPT), ("North: reject", REJECT)]
+            case True:
+                rows = [("North: accepted (reject instead)", REJECT)]
+            case False:
+                rows = [("North: rejected (accept instead)", ACCEPT)]
+        return [_lens(line, title, command, given) for title, command in rows]
+
+    def _counts(self, unit: Unit) -> str:
+        change = next(change for change in self.files if change.target == unit[0])
+        if unit[1] is None:
+            return f"{change.action} +{change.lines_added}/-{change.lines_removed}"
+        body = "\n" + next(hunk.text for hunk in change.hunks if hunk.id == unit[1])
+        added, removed = body.count("\n+"), body.count("\n-")
+        return f"+{added}/-{removed}"
+
+
+def _writable(change: FileChange, text: str) -> str:
+    """A text that the file's encoding can hold. Raises ReviewProblem: the user can still mend it."""
+    try:
+        encode(text, change.form)
+    except ToolError as error:
+        raise ReviewProblem(f"{change.shown}: {error.message}") from error
+    return text
+
+
+def _header(change: FileChange, hunk: str | None) -> str | None:
+    return next((one.header for one in change.hunks if one.id == hunk), None)
+
+
+def _first_changed(body: str, start: int) -> int:
+    """The line (from 0) of the file at which a hunk begins to change something."""
+    line = max(start - 1, 0)
+    for row in body.split("\n"):
+        if not row.startswith(" "):
+            break
+        line += 1
+    return line
+
+
+def _command(title: str, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"title": title, "command": command, "arguments": [dict(given)]}
+
+
+def _lens(line: int, title: str, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    place = {"line": line, "character": 0}
+    return {"range": {"start": place, "end": place}, "command": _command(title, command, given)}
