@@ -34,8 +34,8 @@ from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Command
 
 _STATUSES = {
-    "run": "ran", "terminal": "ran", "always": "always", "rule": "always", "all": "auto", "deny": "denied",
-    "stop": "cancelled",
+    "run": "ran", "terminal": "ran", "always": "always", "rule": "always", "all": "auto", "session": "auto",
+    "deny": "denied", "stop": "cancelled",
 }  # fmt: skip
 _INTERACTIVE_SECONDS = 3600.0
 _MAX_EDITED_BYTES = 32 * 1024
@@ -144,6 +144,8 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         await remember(state, partial(state.approvals.allow_rule, verdict.rule.to_json()))
     elif decision.kind == "all" and verdict.may_remember:
         await remember(state, state.approvals.enable_shell_auto_approve)
+    elif decision.kind == "session" and verdict.may_remember:
+        await remember(state, state.approvals.approve_commands_of_this_session)
     more = {"command": edited.command} if edited is not None else {}
     record(state, review["id"], status, decision.comment, **more)
     if status == "cancelled":

@@ -59,11 +59,12 @@ from north_lsp.providers.thinking import Level, as_level
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
-from north_lsp.storage.approvals import Permission
+from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import QueueKind, Settings
+from north_lsp.storage.trust import By
 from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
@@ -581,6 +582,30 @@ class Session:
         approvals = self._approvals
         change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
         await self._switch(change)
+
+    async def accept_for_conversation(self, switch: Switch) -> None:
+        """Until this conversation is closed, from the next edit or command on."""
+        approvals = self._approvals
+        edits = switch == "editsAutoAccept"
+        await self._switch(
+            approvals.accept_edits_of_this_session if edits else approvals.approve_commands_of_this_session
+        )
+
+    def only_for_conversation(self, switch: Switch) -> bool:
+        """Whether something is accepted without a question, and only until this conversation is closed."""
+        return self._approvals.holds_for_session_only(switch)
+
+    @property
+    def trusted(self) -> tuple[bool, By] | None:
+        """Whether somebody has said that the workspace is trusted or not, and who."""
+        return self._approvals.trust.decided()
+
+    async def set_trusted(self, value: bool, by: By) -> None:
+        """For this workspace, from the next question on."""
+        error = await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by)
+        if error is not None:
+            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
+        await self._editor.show(ApprovalsChanged())
 
     async def permissions(self) -> list[Permission]:
         """What runs or is written without a question in this project."""

@@ -17,11 +17,17 @@ from north_lsp.workspace.protected import write_reason
 _SEGMENT_END = re.compile(r"[\n;|&]")
 _WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
 
+NOT_TRUSTED = "this workspace is not trusted, so that everything is asked about (`/trust on` changes it)"
+
 Shell = Literal["session", "clean"]
 
 
 class CommandApprovals(Protocol):
     """What the user has allowed in this project."""
+
+    def distrusted(self) -> bool:
+        """Whether nothing is to run unasked here, whatever was allowed."""
+        ...
 
     def command_allowed(self, command: str) -> bool: ...
 
@@ -97,6 +103,8 @@ def judge(
     """
     if warnings := dangers(command, always_ask):
         return Verdict(None, warnings, may_remember=False)
+    if approvals.distrusted():
+        return Verdict(None, (), may_remember=False, reasons=(NOT_TRUSTED,))
     if approvals.shell_auto_approved():
         return Verdict("auto")
     in_root = place.cwd == place.roots.main

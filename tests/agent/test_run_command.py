@@ -355,3 +355,14 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
 
 async def _ignored(text: str) -> None:
     return None
+
+
+async def test_all_commands_are_approved_until_the_conversation_ends(tmp_path: Path) -> None:
+    async with shell(tmp_path) as one:
+        one.editor.decision = CommandDecision("session")
+        await one.text(command="true; echo one")
+        assert await one.text(command="true; echo two") == "two"
+        assert len(one.editor.reviews) == 1
+        assert not Approvals(one.world.locations, "0" * 16, one.world.root).shell_auto_approved()
+        assert await one.text(command="sudo true")  # what always asks still does
+        assert len(one.editor.reviews) == 2

@@ -18,6 +18,9 @@ class Everything:
     def command_rules(self) -> list[dict[str, object]]:
         return [{"words": ["git"], "flags": ["-*"]}]
 
+    def distrusted(self) -> bool:
+        return False
+
     def shell_auto_approved(self) -> bool:
         return True
 
@@ -103,3 +106,16 @@ def test_no_text_hangs_the_question(piece: str) -> None:
     """With patterns that backtrack, each of these takes minutes."""
     command = (piece * 32_768)[:32_768]
     assert judge(command, place=HERE, approvals=Everything()).status in (None, "auto")
+
+
+class Distrusted(Everything):
+    def distrusted(self) -> bool:
+        return True
+
+
+def test_nothing_runs_unasked_or_is_remembered_in_a_workspace_that_is_not_trusted() -> None:
+    assert judge("git log", place=HERE, approvals=Everything()).status == "auto"
+    verdict = judge("git log", place=HERE, approvals=Distrusted())
+    assert (verdict.status, verdict.may_remember, verdict.rule) == (None, False, None)
+    assert "is not trusted" in verdict.reasons[0]
+    assert judge("rm -rf /", place=HERE, approvals=Distrusted()).warnings
