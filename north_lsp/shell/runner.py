@@ -25,7 +25,7 @@ import anyio.abc
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
-from north_lsp.shell.bash import Bash, Ended, StartFailed
+from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.environment import UNATTENDED, changes_meaning
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
@@ -34,6 +34,7 @@ from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support
 from north_lsp.shell.snapshot import user_snapshot
+from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import MARK, end_now, end_tree, find_tree
 
 Place = Literal["session", "clean", "outside", "own"]
