@@ -27,7 +27,7 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
 from north_lsp.review.interceptor import Better, Pattern, better_tool
 from north_lsp.review.rules import Place
-from north_lsp.shell.runner import Place as ShellPlace
+from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, probe
 from north_lsp.storage.entries import new_entry_id

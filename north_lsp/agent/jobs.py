@@ -9,7 +9,7 @@ from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.jobs import Job
-from north_lsp.shell.runner import Place
+from north_lsp.shell.options import Place
 from north_lsp.tools.base import Command, JobRequest
 from north_lsp.workspace.search_child import may_take_for_ever
 

@@ -63,7 +63,7 @@ class Bash:
         self._background: anyio.abc.TaskGroup | None = None
         self.path = path
         self._alone = alone
-        self._folder = folder
+        self.folder = folder
         self._inside = folder
         self._closed = False
         self._nonce = ""
@@ -173,7 +173,7 @@ class Bash:
         await self._entered()
         self._nonce = uuid.uuid4().hex
         if startup:
-            write_script(self._folder, startup)
+            write_script(self.folder, startup)
         await self._channels.tell(beginning(self._nonce, self.script if startup else ""))
         if await self._reported(self._nonce) is None:
             raise StartFailed(f"the shell {self.path} ended as it started")
@@ -254,7 +254,7 @@ class Bash:
         self._channels.on_bytes = on_bytes
         timed_out = False
         try:
-            write_script(self._folder, command)
+            write_script(self.folder, command)
             told = f"{setup}\n{calling(self.script, nonce, marked, stdin)}\n{reporting(nonce)}"
             await self._channels.tell(told)
             self.hurried = False

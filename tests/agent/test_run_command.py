@@ -25,7 +25,7 @@ from north_lsp.agent.status import Status
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog import load_catalog
 from north_lsp.review.rules import Rule
-from north_lsp.shell.runner import Place
+from north_lsp.shell.options import Place
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
