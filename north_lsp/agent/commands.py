@@ -193,13 +193,17 @@ def _decide(
                 f"call {better.tool} instead of running a command",
                 {"suggestedTool": better.tool, "command": command.command},
             )
+    each_time: list[str] = []
     if outside:
-        why = (
+        each_time.append(
             f"runs without the sandbox that the settings ask for ({held})"
             if isinstance(held, str)
             else "runs outside the sandbox, with all of your rights"
         )
-        return Verdict(None, (*warnings, why), may_remember=False, reasons=changes)
+    if command.keep:
+        each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
+    if each_time:
+        return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=changes)
     place = Place(command.cwd or roots.main, roots, isinstance(held, InForce) and held.namespaces, state.runner.environ)
     return judge(
         command.command,

@@ -66,6 +66,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import QueueKind, Settings
 from north_lsp.storage.trust import By
 from north_lsp.tools.base import Mode, Workspace
+from north_lsp.workspace.root import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -154,6 +155,7 @@ class Session:
             own,
             environment.background,
             environment.shells,
+            environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
         self._own_commands: list[dict[str, Any]] = []  # what the user ran beside a turn, to be stored behind it
 
@@ -637,6 +639,7 @@ class Session:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            told += await self._runner.find_kept()
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))

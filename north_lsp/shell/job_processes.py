@@ -27,12 +27,14 @@ Feed = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A command to be started. `name` is that of its folder, `mark` is put into its environment."""
+    """A command to be started. `name` is that of its folder, `mark` is put into its environment; with `output`, an
+    empty file, it goes on after North and prints there."""
 
     name: str
     command: str
     place: Place
     cwd: Path
+    output: Path | None = None
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 

@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.shell.job_processes import JobProcess, Wanted
+from north_lsp.shell.kept import Kept, KeptProcess
 from north_lsp.shell.options import Place
 from north_lsp.shell.output import OutputSink, Spill
 from north_lsp.shell.tree import send
@@ -31,8 +32,8 @@ Start = Callable[[Wanted], Awaitable[JobProcess]]
 
 @dataclass
 class Job:
-    """A command in the background. `exit_code` is negative for a signal, and None while it runs or if
-    it is not known."""
+    """A command in the background. `exit_code` is negative for a signal, and None while it runs or if it is not known.
+    One that is `kept` goes on after North; cancelling its `scope` lets it go."""
 
     id: str
     command: str
@@ -43,6 +44,8 @@ class Job:
     exit_code: int | None = None
     seconds: float | None = None
     killed: bool = False
+    kept: Kept | None = None
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
 
     @property
@@ -57,7 +60,7 @@ class Job:
         """For the model and for people."""
         taken = time.monotonic() - self.started if self.seconds is None else self.seconds
         if self.running:
-            return f"running for {taken:.0f} s"
+            return f"running for {taken:.0f} s{', and goes on after North' if self.kept else ''}"
         how = (
             "killed"
             if self.killed
@@ -66,6 +69,17 @@ class Job:
             else f"exit code {self.exit_code}"
         )
         return f"ended after {taken:.0f} s: {how}"
+
+
+@dataclass
+class _Elsewhere:
+    """An artifact that somebody else writes."""
+
+    number: int | None
+
+    def write(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Jobs:
@@ -94,8 +108,16 @@ class Jobs:
         news, self._news = self._news, []
         return news
 
-    async def begin(self, command: str, place: Place, cwd: Path, spill: Callable[[], Spill] | None = None) -> Job:
-        """Start a command; comes back with its first output, after two seconds or at its end. Raises ToolError."""
+    async def begin(
+        self,
+        command: str,
+        place: Place,
+        cwd: Path,
+        spill: Callable[[], Spill] | None = None,
+        keep: tuple[int, Path] | None = None,
+    ) -> Job:
+        """Start a command; comes back with its first output, after two seconds or at its end. With `keep`, the number
+        of an artifact and its empty file, it prints there and goes on after North. Raises ToolError."""
         running = [job for job in self.all() if job.running]
         if len(running) >= MAX_RUNNING:
             names = ", ".join(job.id for job in running)
@@ -104,22 +126,49 @@ class Jobs:
             raise ToolError("NOT_FOUND", f"the directory {cwd} does not exist")
         self._count += 1
         id = str(self._count)
-        process = await self._start(Wanted(f"job-{id}", command, place, cwd))
-        sink = OutputSink(spill)
+        process = await self._start(Wanted(f"job-{id}", command, place, cwd, keep[1] if keep else None))
+        number = keep[0] if keep else None
+        sink = OutputSink(spill if number is None else lambda: _Elsewhere(number))
         sink.spill_now()
-        job = Job(id, command, cwd, sink, process)
-        self._jobs[id] = job
-        for old in [one for one in self.all() if not one.running][: max(0, len(self._jobs) - MAX_KEPT)]:
-            del self._jobs[old.id]
-        self._background.start_soon(self._drive, job)
+        job = Job(id, command, cwd, sink, process, kept=process.kept if isinstance(process, KeptProcess) else None)
+        self._add(job)
         with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
             while job.running and not sink.total_bytes:
                 await anyio.sleep(_POLL_SECONDS)
         return job
 
+    def _add(self, job: Job) -> None:
+        self._jobs[job.id] = job
+        for old in [one for one in self.all() if not one.running][: max(0, len(self._jobs) - MAX_KEPT)]:
+            del self._jobs[old.id]
+        self._background.start_soon(self._drive, job)
+
+    async def adopt(self, found: Sequence[Kept]) -> list[str]:
+        """Look after what an earlier North left running; what has ended meanwhile is forgotten. Says so in words."""
+        known = {job.kept.id for job in self.all() if job.kept is not None}
+        told: list[str] = []
+        for kept in found:
+            if kept.id in known:
+                continue
+            what = f"`{kept.command.splitlines()[0][:100]}`, which was to go on after North,"
+            if await anyio.to_thread.run_sync(kept.is_alive):
+                self._count += 1
+                job = Job(str(self._count), kept.command, kept.cwd, OutputSink(), KeptProcess(kept, from_end=True))
+                job.kept, job.started = kept, time.monotonic() - kept.age()
+                self._add(job)
+                told.append(f"{what} still runs: job {job.id}, pid {job.pid}")
+            else:
+                code = await anyio.to_thread.run_sync(kept.exit_code)
+                await anyio.to_thread.run_sync(kept.forget)
+                how = "missing exit status" if code is None else f"exit code {code}"
+                told.append(f"{what} has ended: {how}; its output is in {kept.output}")
+        self._news += told
+        return told
+
     async def _drive(self, job: Job) -> None:
         try:
-            job.exit_code = await job.process.run(job.sink.feed)
+            with job.scope:
+                job.exit_code = await job.process.run(job.sink.feed)
         except ToolError as error:
             job.sink.feed(error.message.encode())
         finally:
@@ -131,7 +180,7 @@ class Jobs:
         job.seconds = time.monotonic() - job.started
         job.sink.finish(hidden=job.process.hidden)
         job.ended.set()
-        if not job.killed:
+        if not job.killed and not job.scope.cancel_called:
             self._news.append(f"job {job.id} (`{job.command.splitlines()[0][:100]}`) {job.state()}")
 
     def output(self, job: Job, lines: int) -> str:
@@ -189,7 +238,11 @@ class Jobs:
         other._jobs, other._news = {}, []
 
     async def end_all(self, grace: float) -> None:
-        """End all that run, side by side."""
+        """End all that run, side by side; those that are kept are let go."""
+        for job in [job for job in self.all() if job.running and job.kept is not None]:
+            job.scope.cancel()
+            await job.ended.wait()
+            del self._jobs[job.id]
         running = [job for job in self.all() if job.running]
         for job in running:
             job.killed = True

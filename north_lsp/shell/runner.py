@@ -27,6 +27,7 @@ from north_lsp.shell.environment import UNATTENDED, changes_meaning
 from north_lsp.shell.job_processes import JobProcess, Wanted, start_job
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
+from north_lsp.shell.kept import find_kept, start_kept
 from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
@@ -99,11 +100,14 @@ class CommandRunner:
         withheld: frozenset[str] = frozenset(),
         options: ShellOptions | None = None,
         keeper: Keeper | None = None,
+        kept: Path | None = None,
     ) -> None:
+        """`kept` is the folder with the records of what goes on after North."""
         self._environ = dict(environ)
         self._background = background
         self._sandbox = sandbox
         self._start = start
+        self._kept = kept
         self._withheld = withheld
         self._options = options or ShellOptions()
         self._keeper = keeper or Keeper(background)
@@ -282,6 +286,12 @@ class CommandRunner:
         """By the monotonic clock."""
         return self._last_used
 
+    async def find_kept(self) -> list[str]:
+        """Look after the jobs that an earlier North left running; says what there was, in words."""
+        if self._kept is None:
+            return []
+        return await self.jobs.adopt(await anyio.to_thread.run_sync(find_kept, self._kept))
+
     def is_open(self) -> bool:
         """Whether any shell of this session lives."""
         return any(live.bash.alive for live in self._live.values())
@@ -378,7 +388,12 @@ class CommandRunner:
         if job.place != "clean" and live is not None and live.bash.first is not None and live.bash.report is not None:
             changes = changed_exports(*(read_exports(one.exports) for one in (live.bash.first, live.bash.report)))
         outside = job.place in ("outside", "own")
-        return await start_job(self._maker, replace(job, command=self._prefixed(job.command)), changes, outside=outside)
+        prefixed = replace(job, command=self._prefixed(job.command))
+        if job.output is None:
+            return await start_job(self._maker, prefixed, changes, outside=outside)
+        if self._kept is None:
+            raise ToolError("UNAVAILABLE", "nothing can go on after North here")
+        return await start_kept(self._maker, self._kept, prefixed, changes, job.output, outside=outside)
 
     def _setup(self, live: _Live, where: Path) -> str:
         """Lines that bring a shell to where the command is to run."""

@@ -160,9 +160,7 @@ async def test_jobs_where_no_shell_can_be_kept_have_a_bash_of_their_own(tmp_path
     async with runner(tmp_path, ShellOptions(path=no_persistent_bash(tmp_path))) as shell:
         before = len(os.listdir("/proc/self/fd"))
         assert (await run(shell, "true")).alone is not None
-        job = await shell.jobs.begin(
-            "echo ask; read x; echo got $x; (sleep 0.2; echo late) & exit 3", "session", tmp_path
-        )
+        job = await shell.jobs.begin("echo ask; read x; echo got $x; sleep 60 & exit 3", "session", tmp_path)
         assert shell.jobs.output(job, 9) == "ask"
         shell.jobs.send(job, "one\n")
         await ended(job)
