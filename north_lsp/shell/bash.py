@@ -7,7 +7,6 @@ can pass for its end. Two marks with an unguessable nonce only say which part of
 
 import contextlib
 import json
-import math
 import os
 import signal
 import subprocess
@@ -30,12 +29,13 @@ from north_lsp.shell.protocol import beginning, calling, reporting, single
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
 from north_lsp.shell.sandbox import InForce
 from north_lsp.shell.spawning import SCRIPT, Spawned, StartFailed, spawn, write_script
-from north_lsp.shell.tree import children_of, end_now, is_asleep, send
+from north_lsp.shell.tree import children_of, end_now, is_asleep, is_halted, send
 
 _START_SECONDS = 5.0
 _INTERRUPT_SECONDS = 2.0
 _ASK_SECONDS = 0.3
 _PROBE_SECONDS = 1.0
+_STUCK_TIMES = 2
 _MARK_SECONDS = 0.25
 _POLL_SECONDS = 0.01
 _REST_SECONDS = 0.3
@@ -377,11 +377,17 @@ class Bash:
         """The exit code, once the shell has told its state; None if the shell has ended instead. What was reported for
         an earlier command is left out."""
         code: int | None = None
+        stuck = 0
         while True:
             record = ""
             # Behind its end a command has no say any more: a shell that does not go on is broken.
-            with anyio.move_on_after(math.inf if code is None else _PROBE_SECONDS):
+            with anyio.move_on_after(_PROBE_SECONDS) as waited:
                 record = await self._channels.next_record()
+            if waited.cancelled_caught and code is None:
+                stuck = stuck + 1 if self._is_stuck() else 0
+                if stuck < _STUCK_TIMES:
+                    continue
+                return None
             if not record and code is not None:
                 return None
             if not record and self._channels.ended:
@@ -403,6 +409,11 @@ class Bash:
                     continue
             elif kind == "Z":
                 return code
+
+    def _is_stuck(self) -> bool:
+        """A shell that halted itself, or that has come to the end of what it was told and has nothing to say: one
+        whose builtins a command has switched off."""
+        return is_halted(self.pid) or (self._channels.is_told_all() and is_asleep(self.pid))
 
     async def _process_end(self) -> None:
         """After an `exec` another program is in the shell's place and may go on for long."""

@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import fcntl
 import os
+import termios
 import time
 from collections.abc import Callable
 
@@ -52,6 +54,15 @@ class Channels:
                 await anyio.wait_writable(self._stdin)
             except OSError:
                 return  # the shell is gone, which shows when it is listened to
+
+    def is_told_all(self) -> bool:
+        """Whether the shell has read everything that it was told."""
+        left = bytearray(4)
+        try:
+            fcntl.ioctl(self._stdin, termios.FIONREAD, left)
+        except OSError:
+            return False
+        return not any(left)
 
     async def next_record(self) -> str:
         """Up to the next NUL; empty once the shell has let go of its end."""

@@ -11,12 +11,16 @@ from north_lsp.review.awk import awk_excluded
 from north_lsp.review.parsing import Word
 
 AWK = shutil.which("awk") or ""
-PIECES = strategies.sampled_from(
-    ["print", "printf", "getline", "system(", "close(", "if (1) ", "else ", "for (k in a) ", "$1", "$0", "x", "y", "NR"]
-    + ["ENVIRON", "length", "1", "0", "(", ")", "{", "}", "[", "]", ";", "\n", ",", '"touch made"', '"made"', '"', "/"]
-    + ['/"/', "/x/", ">", ">>", ">=", "==", "=", "+", "++", "-", "~", "!", "&&", "||", "|", "|&", "<", "?", ":", " in "]
-    + [" ", "#", "@", "BEGIN {", "END {", 'sub(/a/, "b")']
+_WORDS = (
+    "print printf getline system( close( else $1 $0 x y NR ENVIRON length 1 0 ( ) { } [ ] ; , / > >> >= == = + ++ - ~"
 )
+PIECES = strategies.sampled_from(
+    [
+        *_WORDS.split(), "!", "&&", "||", "|", "|&", "<", "?", ":", " in ", " ", "\n", "#", "@",
+        "if (1) ", "for (k in a) ",
+        '"touch made"', '"made"', '"', '/"/', "/x/", "BEGIN {", "END {", 'sub(/a/, "b")',
+    ]
+)  # fmt: skip
 
 
 def harmless(program: str) -> bool:

@@ -571,3 +571,30 @@ async def test_a_process_is_asleep_while_it_waits_and_not_while_it_works() -> No
         for process in (sleeping, working):
             process.kill()
             await process.aclose()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill -STOP $$",
+        "suspend -f",
+        "enable -n builtin printf unset",
+        "readonly POSIXLY_CORRECT=1",
+        "cat /proc/$$/fd/0 &",
+    ],
+)
+async def test_a_shell_that_cannot_go_on_is_replaced_long_before_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("north_lsp.shell.bash._PROBE_SECONDS", 0.1)
+    async with anyio.create_task_group() as background:
+        shell = CommandRunner(command_environment(os.environ, frozenset()), background, tmp_path)
+        with anyio.fail_after(20):
+            ran = await run(shell, command, seconds=3600)
+            assert not ran.timed_out
+            assert (await run(shell, "echo on")).output.text.endswith("on\n")
+        # What only waits is not taken for that.
+        assert (await run(shell, "sleep 0.5; echo slept")).output.text.endswith("slept\n")
+        assert (await run(shell, "exec sleep 0.5")).exit_code == 0
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()
