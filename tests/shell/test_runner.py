@@ -340,6 +340,13 @@ def test_variables_of_effect() -> None:
         "MANPAGER",
         "HOME",
         "BASH_FUNC_x",
+        "MAWK_LONG_OPTIONS",
+        "AWKPATH",
+        "RSH",
+        "MAGIC",
+        "PYENV_VERSION",
+        "COVERAGE_PROCESS_START",
+        "OPENSSL_CONF",
     ):
         assert changes_meaning(name)
     for name in ("DEBUG", "FOO", "DATABASE_NAME", "LANG", "TZ", "PORT"):
