@@ -30,6 +30,7 @@ EXTENSION_METHODS = (
     "_north/queue/withdraw",
     "_north/permissions/list",
     "_north/permissions/revoke",
+    "_north/trust",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/state/get",

@@ -6,7 +6,7 @@ from north_lsp.acp import params as read
 from north_lsp.agent.permissions import what_it_allows
 from north_lsp.agent.session import Session
 from north_lsp.display import visible
-from north_lsp.rpc.messages import Params
+from north_lsp.rpc.messages import Params, invalid_params
 from north_lsp.rpc.peer import Call
 
 Handler = Callable[[Params, Call], Awaitable[object]]
@@ -26,4 +26,14 @@ def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
     async def revoke(params: Params, call: Call) -> object:
         return {"revoked": await session_of(params).revoke(read.text(params, "id"))}
 
-    return {"_north/permissions/list": listed, "_north/permissions/revoke": revoke}
+    async def trust(params: Params, call: Call) -> object:
+        """An editor that knows of trust says what its user told it; without `trusted` it only asks."""
+        session = session_of(params)
+        if (value := params.get("trusted")) is not None:
+            if not isinstance(value, bool):
+                raise invalid_params("trusted", "has to be true or false")
+            await session.set_trusted(value, "editor")
+        decided = session.trusted
+        return {"trusted": None, "by": None} if decided is None else {"trusted": decided[0], "by": decided[1]}
+
+    return {"_north/permissions/list": listed, "_north/permissions/revoke": revoke, "_north/trust": trust}

@@ -167,6 +167,8 @@ def command_decision(answer: dict[str, Any], chosen: str | None) -> CommandDecis
                 if isinstance(edited, str)
                 else CommandDecision("deny", comment)
             )
+        case "all" if extra.get("scope") == "session":
+            return CommandDecision("session", comment)
         case "run" | "terminal" | "always" | "rule" | "all" | "stop":
             return CommandDecision(chosen, comment)
         case _:

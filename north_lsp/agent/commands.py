@@ -27,15 +27,15 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
 from north_lsp.review.interceptor import Better, Pattern, better_tool
 from north_lsp.review.rules import Place
-from north_lsp.shell.runner import Place as ShellPlace
+from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, probe
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Command
 
 _STATUSES = {
-    "run": "ran", "terminal": "ran", "always": "always", "rule": "always", "all": "auto", "deny": "denied",
-    "stop": "cancelled",
+    "run": "ran", "terminal": "ran", "always": "always", "rule": "always", "all": "auto", "session": "auto",
+    "deny": "denied", "stop": "cancelled",
 }  # fmt: skip
 _INTERACTIVE_SECONDS = 3600.0
 _MAX_EDITED_BYTES = 32 * 1024
@@ -144,6 +144,8 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         await remember(state, partial(state.approvals.allow_rule, verdict.rule.to_json()))
     elif decision.kind == "all" and verdict.may_remember:
         await remember(state, state.approvals.enable_shell_auto_approve)
+    elif decision.kind == "session" and verdict.may_remember:
+        await remember(state, state.approvals.approve_commands_of_this_session)
     more = {"command": edited.command} if edited is not None else {}
     record(state, review["id"], status, decision.comment, **more)
     if status == "cancelled":
@@ -191,13 +193,17 @@ def _decide(
                 f"call {better.tool} instead of running a command",
                 {"suggestedTool": better.tool, "command": command.command},
             )
+    each_time: list[str] = []
     if outside:
-        why = (
+        each_time.append(
             f"runs without the sandbox that the settings ask for ({held})"
             if isinstance(held, str)
             else "runs outside the sandbox, with all of your rights"
         )
-        return Verdict(None, (*warnings, why), may_remember=False, reasons=changes)
+    if command.keep:
+        each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
+    if each_time:
+        return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=changes)
     place = Place(command.cwd or roots.main, roots, isinstance(held, InForce) and held.namespaces, state.runner.environ)
     return judge(
         command.command,

@@ -31,9 +31,10 @@ class EditDecision:
 @dataclass(frozen=True, slots=True)
 class CommandDecision:
     """`deny` is the safe default. With `run` the user may have put another `command` in its place; `terminal` runs it
-    in a terminal of the editor's that the user types into."""
+    in a terminal of the editor's that the user types into; `session` runs it and those that follow in this
+    conversation, `all` those of the project."""
 
-    kind: Literal["run", "terminal", "always", "rule", "all", "deny", "stop"]
+    kind: Literal["run", "terminal", "always", "rule", "all", "session", "deny", "stop"]
     comment: str | None = None
     command: str | None = None
 

@@ -68,7 +68,8 @@ async def review_edit(
         status, decision = "applied_auto", EditDecision("accept")
     else:
         await state.sync()
-        decision = await state.editor.review_edit(EditReview(proposal, shown, not warnings, warnings))
+        may_remember = not warnings and not state.approvals.distrusted()
+        decision = await state.editor.review_edit(EditReview(proposal, shown, may_remember, warnings))
         status = _STATUSES[decision.kind]
     accepted = accepted_part(proposal, decision)
     if status in ("accepted", "always") and not accepted.files:

@@ -1,6 +1,9 @@
 """Commands in the background: started after the same approval as others, looked after with the tool `job`."""
 
 import re
+from pathlib import Path
+
+import anyio.to_thread
 
 from north_lsp.agent.events import CallEnded, CallRunning
 from north_lsp.agent.results import Result
@@ -9,7 +12,8 @@ from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.jobs import Job
-from north_lsp.shell.runner import Place
+from north_lsp.shell.options import Place
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command, JobRequest
 from north_lsp.workspace.search_child import may_take_for_ever
 
@@ -23,7 +27,8 @@ async def start_job(
     cwd = command.cwd or state.workspace.roots.main
     artifacts = state.artifacts
     spill = None if artifacts is None else (lambda: artifacts.stream("job"))
-    job = await state.runner.jobs.begin(command.command, place, cwd, spill)
+    keep = await anyio.to_thread.run_sync(_reserved, artifacts) if command.keep else None
+    job = await state.runner.jobs.begin(command.command, place, cwd, spill, keep)
     where = f"; its whole output: artifact://{job.sink.number}" if job.sink.number is not None else ""
     head = f"job {job.id} (pid {job.pid}) is {job.state()}{where}"
     text = "\n".join([head, *_output(state, job, _FIRST_LINES), *command.notices, *notes])
@@ -32,6 +37,16 @@ async def start_job(
     if job.sink.number is not None:
         details["artifactId"] = str(job.sink.number)
     return Result(text, failed, CallEnded(call.id, title, not failed, visible(text)), details)
+
+
+def _reserved(artifacts: Artifacts | None) -> tuple[int, Path]:
+    """Where a command prints that goes on after North. Raises ToolError."""
+    if artifacts is None:
+        raise ToolError("UNAVAILABLE", "there is no place for the output of a command that goes on after North")
+    try:
+        return artifacts.reserve("job")
+    except OSError as error:
+        raise ToolError("IO_ERROR", f"the output cannot be stored: {error.strerror}") from None
 
 
 def _output(state: TurnState, job: Job, lines: int) -> list[str]:

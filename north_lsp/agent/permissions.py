@@ -10,7 +10,7 @@ _SWITCHES = {"editsAutoAccept": "all edits", "shellAutoApprove": "all commands"}
 _ORIGINS = {
     "user": "allowed by you",
     "project": "only in the project's file: it allows nothing until you allow it",
-    "session": "could not be stored: holds for this conversation",
+    "session": "for this conversation only",
 }
 
 

@@ -55,12 +55,14 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
-from north_lsp.storage.approvals import Permission
+from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import QueueKind, Settings
+from north_lsp.storage.trust import By
 from north_lsp.tools.base import Mode, Workspace
+from north_lsp.workspace.root import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -167,6 +169,7 @@ class Session:
             variables,
             environment.background,
             environment.shells,
+            environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
         self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
 
@@ -505,6 +508,30 @@ class Session:
         change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
         await self._switch(change)
 
+    async def accept_for_conversation(self, switch: Switch) -> None:
+        """Until this conversation is closed, from the next edit or command on."""
+        approvals = self._approvals
+        edits = switch == "editsAutoAccept"
+        await self._switch(
+            approvals.accept_edits_of_this_session if edits else approvals.approve_commands_of_this_session
+        )
+
+    def only_for_conversation(self, switch: Switch) -> bool:
+        """Whether something is accepted without a question, and only until this conversation is closed."""
+        return self._approvals.holds_for_session_only(switch)
+
+    @property
+    def trusted(self) -> tuple[bool, By] | None:
+        """Whether somebody has said that the workspace is trusted or not, and who."""
+        return self._approvals.trust.decided()
+
+    async def set_trusted(self, value: bool, by: By) -> None:
+        """For this workspace, from the next question on."""
+        error = await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by)
+        if error is not None:
+            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
+        await self._editor.show(ApprovalsChanged())
+
     async def permissions(self) -> list[Permission]:
         """What runs or is written without a question in this project."""
         return await anyio.to_thread.run_sync(self._approvals.listed)
@@ -535,6 +562,7 @@ class Session:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            told += await self._runner.find_kept()
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))

@@ -26,8 +26,9 @@ def make_runner(
     own: Mapping[str, str],
     background: anyio.abc.TaskGroup,
     keeper: Keeper | None = None,
+    kept: Path | None = None,
 ) -> CommandRunner:
-    """`own` are variables that North adds for this session."""
+    """`own` are variables that North adds for this session; `kept` is for the records of what outlives North."""
     shell = settings.shell
     passed = (*settings.shell_pass_variables, *(secret_names if shell.pass_keys else ()))
     given = command_environment(environ, secret_names, passed, {**own, **shell.env})
@@ -35,7 +36,7 @@ def make_runner(
     prefix = shell.prefix or next((environ[name].strip() for name in _PREFIXES if environ.get(name)), "")
     options = ShellOptions(shell.path, shell.virtual_terminal, shell.persistent, prefix, shell.snapshot)
     sandbox = sandbox_of(settings, roots, given)
-    return CommandRunner(given, background, roots[0], sandbox, withheld, options, keeper)
+    return CommandRunner(given, background, roots[0], sandbox, withheld, options, keeper, kept)
 
 
 def sandbox_of(settings: Settings, roots: tuple[Path, ...], environ: Mapping[str, str]) -> Sandbox | None:

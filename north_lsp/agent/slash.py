@@ -24,6 +24,7 @@ from north_lsp.storage.approvals import Permission
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.trust import described as trust_in_words
 
 if TYPE_CHECKING:
     from north_lsp.agent.costs import CostKeeper
@@ -191,7 +192,9 @@ class SessionHost(ChangesHost, ProvidersHost):
     async def permissions(self) -> str:
         self._listed = await self._session.permissions()
         more = "\n\n`/permissions revoke <n>` takes one back." if self._listed else ""
-        return described(self._listed) + more
+        trusted = self._session.trusted
+        none = f"{trust_in_words(trusted)} Nothing of this holds.\n\n" if trusted and not trusted[0] else ""
+        return none + described(self._listed) + more
 
     async def revoke(self, number: int) -> str:
         listed = self._listed if self._listed is not None else await self._session.permissions()
@@ -209,6 +212,18 @@ class SessionHost(ChangesHost, ProvidersHost):
     async def set_auto(self, kind: str, *, on: bool) -> None:
         session = self._session
         await (session.set_edits_auto_accepted(on) if kind == "edits" else session.set_commands_auto_approved(on))
+
+    async def accept_for_conversation(self, kind: str) -> None:
+        await self._session.accept_for_conversation("editsAutoAccept" if kind == "edits" else "shellAutoApprove")
+
+    def only_for_conversation(self, kind: str) -> bool:
+        return self._session.only_for_conversation("editsAutoAccept" if kind == "edits" else "shellAutoApprove")
+
+    def trust(self) -> str:
+        return trust_in_words(self._session.trusted)
+
+    async def set_trust(self, *, on: bool) -> None:
+        await self._session.set_trusted(on, "user")
 
     def jobs(self) -> str:
         rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]

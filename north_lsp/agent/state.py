@@ -18,10 +18,11 @@ from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
-from north_lsp.storage.approvals import Permission
+from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.trust import Trust
 from north_lsp.tools.base import Mode, Workspace
 
 if TYPE_CHECKING:
@@ -51,7 +52,14 @@ class ProjectApprovals(CommandApprovals, Protocol):
 
     def enable_shell_auto_approve(self) -> None: ...
 
+    def approve_commands_of_this_session(self) -> None: ...
+
     def disable_shell_auto_approve(self) -> None: ...
+
+    def holds_for_session_only(self, switch: Switch) -> bool: ...
+
+    @property
+    def trust(self) -> Trust: ...
 
     @property
     def write_error(self) -> OSError | None:

@@ -15,7 +15,8 @@ from north_lsp.agent.prompt import Part, Words
 from north_lsp.agent.terminals import in_terminal
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.shell.runner import CommandRunner, Place, Ran
+from north_lsp.shell.options import Place
+from north_lsp.shell.runner import CommandRunner, Ran
 from north_lsp.storage.conversation import Conversation
 
 _SECONDS = 3600.0

@@ -24,18 +24,37 @@ async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
             pass
         case [kind] if kind in _KINDS:
             await host.set_auto(kind, on=True)
+        case [kind, "conversation"] if kind in _KINDS:
+            await host.accept_for_conversation(kind)
         case [kind, state] if kind in _KINDS and state in _SWITCH:
             await host.set_auto(kind, on=_SWITCH[state])
         case ["off"]:
             for kind in _KINDS:
                 await host.set_auto(kind, on=False)
         case _:
-            raise CommandError("/autoaccept takes `edits` or `shell`, with `on` or `off` behind it, or `off` alone")
-    auto = host.auto
-    rows = [
-        f"- {name}: {'accepted without a question' if auto[kind] else 'asked about'}" for kind, name in _KINDS.items()
-    ]
+            raise CommandError(
+                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` behind it, or `off` alone"
+            )
+    rows = [f"- {name}: {_state(host, kind)}" for kind, name in _KINDS.items()]
     return Reply("\n".join(["In this project:", "", *rows]))
+
+
+def _state(host: Host, kind: str) -> str:
+    if not host.auto[kind]:
+        return "asked about"
+    until = ", in this conversation" if host.only_for_conversation(kind) else ""
+    return f"accepted without a question{until}"
+
+
+async def _trust(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            pass
+        case [state] if state in _SWITCH:
+            await host.set_trust(on=_SWITCH[state])
+        case _:
+            raise CommandError("/trust takes nothing, `on` or `off`")
+    return Reply(host.trust())
 
 
 async def _jobs(host: Host, words: Sequence[str]) -> Reply:
@@ -53,8 +72,14 @@ async def _terminal(host: Host, words: Sequence[str]) -> Reply:
 
 
 APPROVALS = (
-    Command("autoaccept", "Show or switch what is done without a question", _autoaccept, "[edits|shell] [on|off]"),
+    Command(
+        "autoaccept",
+        "Show or switch what is done without a question",
+        _autoaccept,
+        "[edits|shell] [on|off|conversation]",
+    ),
     Command("jobs", "What runs in the background", _jobs, "[kill <id>]"),
     Command("permissions", "What is allowed in this project, and taking it back", _permissions, "[revoke <n>]"),
+    Command("trust", "Show or say whether this workspace is trusted", _trust, "[on|off]"),
     Command("terminal", "Run a command in the editor's terminal, where you can type", _terminal, "<command>"),
 )

@@ -150,6 +150,20 @@ class Host(Protocol):
 
     async def set_auto(self, kind: str, *, on: bool) -> None: ...
 
+    async def accept_for_conversation(self, kind: str) -> None:
+        """Accept `edits` or `shell` without a question until this conversation is closed."""
+        ...
+
+    def only_for_conversation(self, kind: str) -> bool:
+        """Whether what is accepted is so until this conversation is closed."""
+        ...
+
+    def trust(self) -> str:
+        """Whether the workspace is trusted, in words."""
+        ...
+
+    async def set_trust(self, *, on: bool) -> None: ...
+
     def jobs(self) -> str:
         """What was started in the background, in Markdown."""
         ...

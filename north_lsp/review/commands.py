@@ -5,23 +5,30 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import Literal, Protocol
 
-from north_lsp.review.parsing import NotSimple, parse
-from north_lsp.review.programs import changes_shell
+from north_lsp.review.parsing import NotSimple, Simple, parse
+from north_lsp.review.programs import changes_shell, keeps_to_itself, program_name, standing
 from north_lsp.review.rules import Place, Rule, bounded, covered, matches, propose
 from north_lsp.workspace.protected import write_reason
 
 _SEGMENT_END = re.compile(r"[\n;|&]")
 _WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
 
+NOT_TRUSTED = "this workspace is not trusted, so that everything is asked about (`/trust on` changes it)"
+
 Shell = Literal["session", "clean"]
 
 
 class CommandApprovals(Protocol):
     """What the user has allowed in this project."""
+
+    def distrusted(self) -> bool:
+        """Whether nothing is to run unasked here, whatever was allowed."""
+        ...
 
     def command_allowed(self, command: str) -> bool: ...
 
@@ -50,12 +57,28 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class _AlwaysAsk:
     patterns: tuple[re.Pattern[str], ...]
+    programs: tuple[str, ...]
     whole: bool
     reason: str
 
-    def holds(self, command: str, segments: list[str]) -> bool:
-        texts = [command] if self.whole else segments
+    def holds(self, command: str, commands: Sequence[tuple[Simple, bool]] | None) -> bool:
+        """`commands` are the parts of a line that could be read, and whether they are known to keep to themselves;
+        without them its text is all that there is."""
+        if commands is None:
+            texts = [command] if self.whole else _SEGMENT_END.split(command)
+        else:
+            concerned = [one.source for one, is_kept in commands if not is_kept or self._names(one)]
+            texts = [command] if self.whole and concerned else concerned
         return any(all(pattern.search(text) for pattern in self.patterns) for text in texts)
+
+    def _names(self, simple: Simple) -> bool:
+        """Whether it is about this program, or about all that write."""
+        name = program_name(simple.program)
+        if name == "git":
+            name = " ".join(word.text for word in simple.words[:2])
+        elif standing(simple.program).standing != "writer":
+            return False
+        return not self.programs or any(fnmatchcase(name, pattern) for pattern in self.programs)
 
 
 @cache
@@ -64,6 +87,7 @@ def _always_ask() -> tuple[_AlwaysAsk, ...]:
     return tuple(
         _AlwaysAsk(
             tuple(re.compile(pattern, re.IGNORECASE) for pattern in row["all"]),
+            tuple(row.get("programs", ())),
             row.get("scope") == "command",
             row["reason"],
         )
@@ -72,15 +96,33 @@ def _always_ask() -> tuple[_AlwaysAsk, ...]:
 
 
 def dangers(command: str, patterns: Sequence[str] = ()) -> tuple[str, ...]:
-    """Why a command asks every time; `patterns` are the user's own (regular expressions on the whole text)."""
-    segments = _SEGMENT_END.split(command)
-    found = [rule.reason for rule in _always_ask() if rule.holds(command, segments)]
-    for match in _WRITES_TO.finditer(command):
+    """Why a command asks every time; `patterns` are the user's own (regular expressions on the whole text). Loads the
+    parser: call it on a thread."""
+    commands = _parts(command)
+    found = [rule.reason for rule in _always_ask() if rule.holds(command, commands)]
+    # What could be read redirects to no file.
+    written = command if commands is None else "\n".join(one.source for one, is_kept in commands if not is_kept)
+    for match in _WRITES_TO.finditer(written):
         if (reason := write_reason(match[1], match[1])) is not None and "/dev/" not in match[1]:
             found.append(f"writes to {match[1]}, which {reason}")
             break
     found += [f"fits the pattern {pattern!r} of your settings" for pattern in patterns if re.search(pattern, command)]
     return tuple(dict.fromkeys(found))
+
+
+def _parts(command: str) -> Sequence[tuple[Simple, bool]] | None:
+    """The parts of a line, each with whether what it says stays with it: a program that does not hand its words on, and
+    into no pipe that ends in one that may."""
+    try:
+        commands = parse(command)
+    except NotSimple:
+        return None
+    found: list[tuple[Simple, bool]] = []
+    is_kept = True
+    for simple in reversed(commands):
+        is_kept = keeps_to_itself(simple) and (is_kept or simple.link not in ("|", "|&"))
+        found.insert(0, (simple, is_kept))
+    return found
 
 
 def judge(
@@ -97,6 +139,8 @@ def judge(
     """
     if warnings := dangers(command, always_ask):
         return Verdict(None, warnings, may_remember=False)
+    if approvals.distrusted():
+        return Verdict(None, (), may_remember=False, reasons=(NOT_TRUSTED,))
     if approvals.shell_auto_approved():
         return Verdict("auto")
     in_root = place.cwd == place.roots.main

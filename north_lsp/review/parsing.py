@@ -22,7 +22,7 @@ _RESERVED = frozenset(
         "time", "{", "}", "[[", "]]", "coproc", "select",
     }
 )  # fmt: skip
-_NAME = re.compile(r"[A-Za-z0-9_.+/-][A-Za-z0-9_.+/@-]*\Z|\[\Z")
+_NAME = re.compile(r"[A-Za-z0-9_.+/-][A-Za-z0-9_.+/@-]*\Z|\[\Z|:\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _BLANK = " \t"
 _OPERATORS = ("&&", "||", "|&", ";", "&", "|", "\n")

@@ -9,9 +9,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from north_lsp.review.awk import awk_excluded
 from north_lsp.review.parsing import Simple, Word
 
 Standing = Literal["free", "writer", "project", "never"]
+
+BUILTINS = frozenset({"cd", "echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep"})
 
 _BRACKET = r"\[\^?\]?(?:\[:\w+:\]|(?!{end})[^\]\[\\\n])*\]"
 _SED_REGEX = rf"(?:(?!{{end}})[^\[\\\n]|\\[^\n]|{_BRACKET})*"
@@ -20,10 +23,11 @@ _SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_SED_REGEX.format(end='/')}/I?)"
 # in brackets does so for some seds only, and is not taken.
 _SED_COMMAND = re.compile(
     rf"\s*(?:{_SED_ADDRESS}(?:\s*,\s*(?:[+~]\d+|{_SED_ADDRESS}))?\s*(?:!\s*)?)?"
-    r"(?:[pPdDnNgGhHxlqQ=](?:\d+)?|[bt:]\s*\w*"
+    r"(?:(?P<open>\{)|(?P<close>\})|[aic][ \t]+[^\\\n;{}]+(?=\n|\Z)|[pPdDnNgGhHxlqQ=](?:\d+)?"
+    r"|[bt:]\s*\w*(?=\s*(?:;|\n|\Z))"
     rf"|(?P<kind>[sy])(?P<end>[/|#,:@!_%]){_SED_REGEX.format(end='(?P=end)')}"
     r"(?P=end)(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?P<flags>[gpiI\d]*))"
-    r"\s*(?:;|\n|\Z)"
+    r"\s*(?:;|\n|\Z|(?=\})|(?<=\{))"
 )
 _PRINTF_ASSIGNS = re.compile(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
 _JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\bENV\b|\bimport\b|\binclude\b|__prog_args|input_filename|\bmodulemeta\b")
@@ -75,6 +79,14 @@ def only_reads(spelled: str) -> bool:
     return program_name(spelled) in _table()["readers"]["programs"]
 
 
+def keeps_to_itself(simple: Simple) -> bool:
+    """Whether a program is known not to hand its words on to another one, or to do what they say in any other way than
+    its own."""
+    name = program_name(simple.program)
+    known = name in BUILTINS or name == "git" or only_reads(simple.program)
+    return (known or standing(simple.program).standing == "writer") and excluded(simple) is None
+
+
 def excluded(simple: Simple) -> str | None:
     """Why no rule covers this command's flags or operands; None if they are harmless."""
     name = program_name(simple.program)
@@ -84,6 +96,8 @@ def excluded(simple: Simple) -> str | None:
             return _git(rest)
         case "sed" | "gsed":
             return _sed(rest)
+        case "awk" | "gawk" | "mawk" | "nawk":
+            return awk_excluded(rest)
         case "tar" | "gtar" | "bsdtar":
             return _tar(rest)
         case "cd":
@@ -210,13 +224,16 @@ def _sed(words: Sequence[Word]) -> str | None:
 
 
 def _sed_is_safe(script: str) -> bool:
-    at = 0
+    at = depth = 0
     while at < len(script):
         match = _SED_COMMAND.match(script, at)
         if match is None or (match["kind"] == "y" and match["flags"]):
             return False
+        depth += (match["open"] is not None) - (match["close"] is not None)
+        if depth < 0:
+            return False
         at = match.end()
-    return bool(script)
+    return bool(script) and depth == 0
 
 
 def _printf(words: Sequence[Word]) -> str | None:

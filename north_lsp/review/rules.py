@@ -10,14 +10,21 @@ from typing import Any, Literal, get_args
 
 from north_lsp.errors import ToolError
 from north_lsp.review.parsing import NotSimple, Simple, Word, parse
-from north_lsp.review.programs import excluded, only_reads, only_tells, program_name, standing, writes_repository
+from north_lsp.review.programs import (
+    BUILTINS,
+    excluded,
+    only_reads,
+    only_tells,
+    program_name,
+    standing,
+    writes_repository,
+)
 from north_lsp.review.repository import what_git_would_run
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.protected import write_reason
 
 Args = Literal["any", "paths", "none"]
 
-_BUILTINS = frozenset({"cd", "echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep"})
 _MAX_RULES = 1000
 _MAX_PLACES = 8
 _MAX_ENTRIES = 5000
@@ -253,7 +260,7 @@ def _protected_below(folder: Path) -> str | None:
 def _strange_program(simple: Simple, place: Place) -> str | None:
     """A program inside the workspace is project code; one that is found by a relative path could be anything."""
     name = simple.program
-    if name in _BUILTINS:
+    if name in BUILTINS:
         return None
     if "/" in name:
         found: str | None = os.path.join(place.cwd, name)
@@ -302,7 +309,7 @@ def propose(command: str, place: Place) -> Rule | None:
     if len(commands) != 1 or commands[0].link:
         return None
     simple = commands[0]
-    if simple.program in _BUILTINS or standing(simple.program).standing == "never" or only_tells(simple):
+    if simple.program in BUILTINS or standing(simple.program).standing == "never" or only_tells(simple):
         return None
     words = [simple.program]
     rest = list(simple.words[1:])

@@ -1,30 +1,24 @@
 """Commands in the background: each in a shell of its own, its output kept, ended with the session at the latest."""
 
 import contextlib
-import math
-import os
 import re
 import signal
 import socket
 import time
-import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
+from north_lsp.shell.job_processes import JobProcess, Wanted
+from north_lsp.shell.kept import Kept, KeptProcess
+from north_lsp.shell.options import Place
 from north_lsp.shell.output import OutputSink, Spill
-from north_lsp.shell.tree import end_now, end_tree, find_tree, send
-
-if TYPE_CHECKING:
-    from north_lsp.shell.bash import Bash
-    from north_lsp.shell.runner import Place
+from north_lsp.shell.tree import send
 
 MAX_RUNNING = 8
 MAX_KEPT = 50
@@ -32,29 +26,31 @@ _FIRST_OUTPUT_SECONDS = 2.0
 _GRACE_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 _CONNECT_SECONDS = 0.2
-_INPUT = "input"
 
-Start = Callable[[str, "Place", Path], Awaitable[tuple["Bash", Path, str]]]
+Start = Callable[[Wanted], Awaitable[JobProcess]]
 
 
 @dataclass
 class Job:
-    """A command in the background. `exit_code` is negative for a signal, and None while it runs or if
-    it is not known."""
+    """A command in the background. `exit_code` is negative for a signal, and None while it runs or if it is not known.
+    One that is `kept` goes on after North; cancelling its `scope` lets it go."""
 
     id: str
     command: str
     cwd: Path
-    pid: int
     sink: OutputSink
-    bash: "Bash"
-    mark: str
+    process: JobProcess
     started: float = field(default_factory=time.monotonic)
     exit_code: int | None = None
     seconds: float | None = None
     killed: bool = False
-    input: int | None = None
+    kept: Kept | None = None
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
     @property
     def running(self) -> bool:
@@ -64,7 +60,7 @@ class Job:
         """For the model and for people."""
         taken = time.monotonic() - self.started if self.seconds is None else self.seconds
         if self.running:
-            return f"running for {taken:.0f} s"
+            return f"running for {taken:.0f} s{', and goes on after North' if self.kept else ''}"
         how = (
             "killed"
             if self.killed
@@ -75,8 +71,19 @@ class Job:
         return f"ended after {taken:.0f} s: {how}"
 
 
+@dataclass
+class _Elsewhere:
+    """An artifact that somebody else writes."""
+
+    number: int | None
+
+    def write(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Jobs:
-    """One session's. `start` gives a new shell in a directory, its folder, and lines that set it up."""
+    """One session's. `start` gives a command a process."""
 
     def __init__(self, start: Start, background: anyio.abc.TaskGroup) -> None:
         self._start = start
@@ -101,8 +108,16 @@ class Jobs:
         news, self._news = self._news, []
         return news
 
-    async def begin(self, command: str, place: "Place", cwd: Path, spill: Callable[[], Spill] | None = None) -> Job:
-        """Start a command; comes back with its first output, after two seconds or at its end. Raises ToolError."""
+    async def begin(
+        self,
+        command: str,
+        place: Place,
+        cwd: Path,
+        spill: Callable[[], Spill] | None = None,
+        keep: tuple[int, Path] | None = None,
+    ) -> Job:
+        """Start a command; comes back with its first output, after two seconds or at its end. With `keep`, the number
+        of an artifact and its empty file, it prints there and goes on after North. Raises ToolError."""
         running = [job for job in self.all() if job.running]
         if len(running) >= MAX_RUNNING:
             names = ", ".join(job.id for job in running)
@@ -111,56 +126,66 @@ class Jobs:
             raise ToolError("NOT_FOUND", f"the directory {cwd} does not exist")
         self._count += 1
         id = str(self._count)
-        bash, folder, setup = await self._start(f"job-{id}", place, cwd)
-        try:
-            os.mkfifo(folder / _INPUT, 0o600)
-            input = os.open(folder / _INPUT, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            bash.kill()
-            raise ToolError("IO_ERROR", f"the job's input cannot be made: {error.strerror}") from None
-        sink = OutputSink(spill)
+        process = await self._start(Wanted(f"job-{id}", command, place, cwd, keep[1] if keep else None))
+        number = keep[0] if keep else None
+        sink = OutputSink(spill if number is None else lambda: _Elsewhere(number))
         sink.spill_now()
-        job = Job(id, command, cwd, bash.pid, sink, bash, uuid.uuid4().hex, input=input)
-        self._jobs[id] = job
-        for old in [one for one in self.all() if not one.running][: max(0, len(self._jobs) - MAX_KEPT)]:
-            del self._jobs[old.id]
-        self._background.start_soon(self._drive, job, setup)
+        job = Job(id, command, cwd, sink, process, kept=process.kept if isinstance(process, KeptProcess) else None)
+        self._add(job)
         with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
             while job.running and not sink.total_bytes:
                 await anyio.sleep(_POLL_SECONDS)
         return job
 
-    async def _drive(self, job: Job, setup: str) -> None:
-        bash = job.bash
+    def _add(self, job: Job) -> None:
+        self._jobs[job.id] = job
+        for old in [one for one in self.all() if not one.running][: max(0, len(self._jobs) - MAX_KEPT)]:
+            del self._jobs[old.id]
+        self._background.start_soon(self._drive, job)
+
+    async def adopt(self, found: Sequence[Kept]) -> list[str]:
+        """Look after what an earlier North left running; what has ended meanwhile is forgotten. Says so in words."""
+        known = {job.kept.id for job in self.all() if job.kept is not None}
+        told: list[str] = []
+        for kept in found:
+            if kept.id in known:
+                continue
+            what = f"`{kept.command.splitlines()[0][:100]}`, which was to go on after North,"
+            if await anyio.to_thread.run_sync(kept.is_alive):
+                self._count += 1
+                job = Job(str(self._count), kept.command, kept.cwd, OutputSink(), KeptProcess(kept, from_end=True))
+                job.kept, job.started = kept, time.monotonic() - kept.age()
+                self._add(job)
+                told.append(f"{what} still runs: job {job.id}, pid {job.pid}")
+            else:
+                code = await anyio.to_thread.run_sync(kept.exit_code)
+                await anyio.to_thread.run_sync(kept.forget)
+                how = "missing exit status" if code is None else f"exit code {code}"
+                told.append(f"{what} has ended: {how}; its output is in {kept.output}")
+        self._news += told
+        return told
+
+    async def _drive(self, job: Job) -> None:
         try:
-            stdin = bash.inside(_INPUT)
-            ended = await bash.run(job.command, setup, math.inf, job.sink.feed, job.mark, stdin)
-            job.exit_code = ended.exit_code
-            if not ended.gone:
-                await bash.until_childless(job.sink.feed)
+            with job.scope:
+                job.exit_code = await job.process.run(job.sink.feed)
         except ToolError as error:
             job.sink.feed(error.message.encode())
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
-                bash.close()
-                # A shell that ended by itself has left its processes to others.
-                await end_tree(partial(find_tree, None, job.mark), 0.0)
+                await job.process.let_go()
                 self._finish(job)
 
     def _finish(self, job: Job) -> None:
         job.seconds = time.monotonic() - job.started
-        job.sink.finish(hidden=f"{job.bash.script}: ")
-        if job.input is not None:
-            os.close(job.input)
-            job.input = None
+        job.sink.finish(hidden=job.process.hidden)
         job.ended.set()
-        if not job.killed:
+        if not job.killed and not job.scope.cancel_called:
             self._news.append(f"job {job.id} (`{job.command.splitlines()[0][:100]}`) {job.state()}")
 
     def output(self, job: Job, lines: int) -> str:
         """Its last lines."""
-        return job.sink.live(lines).replace(f"{job.bash.script}: ", "")
+        return job.sink.live(lines).replace(job.process.hidden, "")
 
     async def wait(self, job: Job, seconds: float, wanted: re.Pattern[str] | None, port: int | None) -> str:
         """Wait for its end, for a line that fits, or for a port on this machine to be open. Gives what came of it."""
@@ -184,25 +209,24 @@ class Jobs:
         if not job.running:
             return
         job.killed = True
-        pids = job.bash.processes()
+        pids = job.process.asked()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
             send(pids, number)
         with anyio.move_on_after(_GRACE_SECONDS):
             await job.ended.wait()
         if job.running:
-            bash = job.bash
-            await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+            await anyio.to_thread.run_sync(job.process.end_now)
             await job.ended.wait()
 
     def send(self, job: Job, text: str) -> None:
         """Give it something to read. Raises ToolError."""
-        if job.input is None or not job.running:
+        if not job.running:
             raise ToolError("CONFLICT", f"job {job.id} {job.state()}")
         data = text.encode("utf-8", "replace")
         try:
-            written = os.write(job.input, data)
-        except BlockingIOError:
-            written = 0
+            written = job.process.send(data)
+        except OSError:
+            raise ToolError("CONFLICT", f"job {job.id} has no input") from None
         if written < len(data):
             raise ToolError(
                 "CONFLICT", f"job {job.id} took only {written} of {len(data)} bytes: it does not read its input"
@@ -214,11 +238,15 @@ class Jobs:
         other._jobs, other._news = {}, []
 
     async def end_all(self, grace: float) -> None:
-        """End all that run, side by side."""
+        """End all that run, side by side; those that are kept are let go."""
+        for job in [job for job in self.all() if job.running and job.kept is not None]:
+            job.scope.cancel()
+            await job.ended.wait()
+            del self._jobs[job.id]
         running = [job for job in self.all() if job.running]
         for job in running:
             job.killed = True
-            send(job.bash.processes(), signal.SIGTERM)
+            send(job.process.asked(), signal.SIGTERM)
         with anyio.move_on_after(grace):
             for job in running:
                 await job.ended.wait()
@@ -228,8 +256,7 @@ class Jobs:
                     tasks.start_soon(self._end, job)
 
     async def _end(self, job: Job) -> None:
-        bash = job.bash
-        await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+        await anyio.to_thread.run_sync(job.process.end_now)
         with contextlib.suppress(TimeoutError):
             with anyio.fail_after(_GRACE_SECONDS):
                 await job.ended.wait()

@@ -1,6 +1,9 @@
 """How a session's shells are made: what the user's settings say of them."""
 
 from dataclasses import dataclass
+from typing import Literal
+
+Place = Literal["session", "clean", "outside", "own"]  # of a session's shells
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a shell says of its state after each command, and how that differs from the state in which it started. Pure."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -106,3 +107,12 @@ def meaning_changed(first: ShellReport, now: ShellReport) -> tuple[str, ...]:
     if now.places != first.places:
         reasons.append("changed where names are looked up (CDPATH, GLOBIGNORE)")
     return tuple(reasons)
+
+
+def exporting(wanted: Mapping[str, str | None], has: Mapping[str, str | None]) -> list[str]:
+    """Lines that give variables their values; None takes one away."""
+    return [
+        f"\\builtin unset {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
+        for name, value in wanted.items()
+        if name not in has or has[name] != value
+    ]

@@ -9,39 +9,36 @@ carried from one to the other.
 import contextlib
 import os
 import shlex
-import shutil
-import stat
-import tempfile
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import get_args
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
-from north_lsp.shell.bash import Bash, Ended, StartFailed
+from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.environment import UNATTENDED, changes_meaning
+from north_lsp.shell.job_processes import JobProcess, Wanted, start_job
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
-from north_lsp.shell.options import ShellOptions
+from north_lsp.shell.kept import find_kept, start_kept
+from north_lsp.shell.making import ShellMaker
+from north_lsp.shell.options import Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
-from north_lsp.shell.report import ShellReport, changed_exports, meaning_changed, read_exports
-from north_lsp.shell.sandbox import InForce, Sandbox, support
-from north_lsp.shell.snapshot import user_snapshot
-from north_lsp.shell.tree import MARK, end_now, end_tree, find_tree
-
-Place = Literal["session", "clean", "outside", "own"]
+from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
+from north_lsp.shell.sandbox import InForce, Sandbox
+from north_lsp.shell.spawning import StartFailed
+from north_lsp.shell.tree import end_now, end_tree, find_tree
 
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0
 _ENOUGH_SECONDS = 2.0
-_ALONE_SECONDS = 300.0  # a machine that was busy may not be any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +100,25 @@ class CommandRunner:
         withheld: frozenset[str] = frozenset(),
         options: ShellOptions | None = None,
         keeper: Keeper | None = None,
+        kept: Path | None = None,
     ) -> None:
+        """`kept` is the folder with the records of what goes on after North."""
         self._environ = dict(environ)
         self._background = background
         self._sandbox = sandbox
         self._start = start
+        self._kept = kept
         self._withheld = withheld
         self._options = options or ShellOptions()
         self._keeper = keeper or Keeper(background)
         self._lost: str | None = None
-        self._alone: str | None = None  # why no shell can be kept here, until `_try_again`
-        self._try_again = 0.0
+        self._maker = ShellMaker(environ, background, sandbox, self._options)
         self._last_used = 0.0
-        self.jobs = Jobs(self._launch_job, background)
+        self.jobs = Jobs(self._job, background)
         self._cwd: Path | None = None
         self._carried: dict[str, str | None] = {}
         self._live: dict[Place, _Live] = {}
         self._locks: dict[Place, anyio.Lock] = {place: anyio.Lock() for place in get_args(Place)}
-        self._folder: Path | None = None
         self._marks: set[str] = set()
         self._stopping: set[Bash] = set()
 
@@ -205,11 +203,10 @@ class CommandRunner:
             where = self._cwd = start or self._start or Path.home()
         if not self._options.persistent:
             await self._close_shells(lambda live: True)
-        if self._folder is not None and not _is_folder(self._folder):
+        if self._maker.lost_folder():
             if self._live:
                 self._lost = "the shell's own folder is gone, so that it was replaced"
             await self._close_shells(lambda live: True)
-            self._folder = None
         mark = uuid.uuid4().hex
         live = await self._shell_or_once(place, where, command, mark)
         lost, self._lost = self._lost, None
@@ -276,7 +273,7 @@ class CommandRunner:
             live.bash.in_force,
             lost,
             ended.timed_out and live.bash.hurried,
-            self._alone if live.once else None,
+            self._maker.alone if live.once else None,
         )
 
     def _prefixed(self, command: str) -> str:
@@ -288,6 +285,12 @@ class CommandRunner:
     def last_used(self) -> float:
         """By the monotonic clock."""
         return self._last_used
+
+    async def find_kept(self) -> list[str]:
+        """Look after the jobs that an earlier North left running; says what there was, in words."""
+        if self._kept is None:
+            return []
+        return await self.jobs.adopt(await anyio.to_thread.run_sync(find_kept, self._kept))
 
     def is_open(self) -> bool:
         """Whether any shell of this session lives."""
@@ -319,18 +322,16 @@ class CommandRunner:
             return
         for name in (
             "_live",
-            "_folder",
             "_marks",
             "_cwd",
             "_carried",
             "_lost",
-            "_alone",
-            "_try_again",
             "_last_used",
             "_stopping",
         ):
             setattr(self, name, getattr(other, name))
-        other._live, other._folder, other._marks = {}, None, set()
+        other._live, other._marks = {}, set()
+        self._maker.take_over(other._maker)
         for live in self._live.values():
             live.renamed = {name: value for name, value in self._environ.items() if other._environ.get(name) != value}
         self.jobs.take_over(other.jobs)
@@ -351,24 +352,17 @@ class CommandRunner:
         async with anyio.create_task_group() as tasks:
             for bash in shells:
                 tasks.start_soon(_end, bash)
-        if self._folder is not None:
-            folder, self._folder = self._folder, None
-            await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+        await self._maker.remove_folder()
 
     # -- inside -----------------------------------------------------------------------------------------
 
     async def _shell_or_once(self, place: Place, cwd: Path, command: str, mark: str) -> _Live:
         """Where no shell can be kept, one for this command alone. Raises ToolError."""
-        if self._alone is None or time.monotonic() > self._try_again:
-            try:
-                live = await self._shell(place, cwd)
-                self._alone = None
-                return live
-            except StartFailed as error:
-                self._alone, self._try_again = error.message, time.monotonic() + _ALONE_SECONDS
-        bash, folder, described = await self._place_of(place, outside=place in ("outside", "own"))
-        environ = {**self._environ, MARK: mark}
-        made = await Bash.once(bash, environ, cwd, folder, described, self._background, self._prefixed(command))
+        outside = place in ("outside", "own")
+        if self._maker.can_keep:
+            with contextlib.suppress(StartFailed):
+                return await self._shell(place, cwd)
+        made = await self._maker.single(place, cwd, self._prefixed(command), mark, outside=outside)
         self._live[place] = live = _Live(made, once=True)
         return live
 
@@ -383,68 +377,35 @@ class CommandRunner:
             self._live.pop(place).bash.close()
         await self._keeper.admit(self)
         snapshot = self._options.snapshot and place == "session"
-        new = await self._launch(place, cwd, outside=place in ("outside", "own"), snapshot=snapshot)
+        new = await self._maker.make(place, cwd, outside=place in ("outside", "own"), snapshot=snapshot)
         self._live[place] = live = _Live(new)
         return live
 
-    async def _launch(self, name: str, cwd: Path, *, outside: bool, snapshot: bool = False) -> Bash:
-        """A new shell; `name` is that of its folder. Raises ToolError."""
-        bash, folder, described = await self._place_of(name, outside=outside)
-        startup = await anyio.to_thread.run_sync(user_snapshot, bash, self._environ) if snapshot else ""
-        start = partial(Bash.start, bash, self._environ, cwd, folder, described, self._background, startup=startup)
-        if self._options.terminal and not self._environ.get("NORTH_NO_PTY"):
-            with contextlib.suppress(StartFailed):
-                return await start(terminal=True)
-        return await start(terminal=False)
-
-    async def _place_of(self, name: str, *, outside: bool) -> tuple[str, Path, dict[str, Any] | None]:
-        """The bash to start, its folder, and its sandbox if it is to have one. Raises ToolError."""
-        bash = self._bash()
-        described = None
-        if self._folder is None:
-            self._folder = await anyio.to_thread.run_sync(partial(_private_folder))
-        folder = self._folder / name
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if self._sandbox is not None and not outside:
-            if not (has := support()).available:
-                raise ToolError(
-                    "UNAVAILABLE",
-                    f"the sandbox that the settings ask for cannot be had: {has.reason}",
-                    "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
-                )
-            described = await anyio.to_thread.run_sync(self._sandbox.described, folder)
-        return bash, folder, described
-
-    def _bash(self) -> str:
-        """Raises ToolError."""
-        wanted = self._options.path or "bash"
-        found = shutil.which(wanted, path=self._environ.get("PATH"))
-        if found is None:
-            place = "on PATH" if self._options.path is None else "where the setting shell.path says"
-            raise ToolError("UNAVAILABLE", f"{wanted} was not found {place}", "install bash, or set shell.path")
-        return found
-
-    async def _launch_job(self, name: str, place: Place, cwd: Path) -> tuple[Bash, Path, str]:
-        """A shell of a job's own, its folder, and the lines that make it like the one of `place`."""
+    async def _job(self, job: Wanted) -> JobProcess:
+        """A shell of a job's own that is like the one of its place. Raises ToolError."""
         changes: dict[str, str | None] = dict(self._carried)
-        live = self._live.get(place)
-        if place != "clean" and live is not None and live.bash.first is not None and live.bash.report is not None:
-            changes = _changed(live.bash.first, live.bash.report)
-        bash = await self._launch(name, cwd, outside=place in ("outside", "own"))
-        assert self._folder is not None
-        return bash, self._folder / name, "; ".join(_exporting(changes, {})) or "\\builtin :"
+        live = self._live.get(job.place)
+        if job.place != "clean" and live is not None and live.bash.first is not None and live.bash.report is not None:
+            changes = changed_exports(*(read_exports(one.exports) for one in (live.bash.first, live.bash.report)))
+        outside = job.place in ("outside", "own")
+        prefixed = replace(job, command=self._prefixed(job.command))
+        if job.output is None:
+            return await start_job(self._maker, prefixed, changes, outside=outside)
+        if self._kept is None:
+            raise ToolError("UNAVAILABLE", "nothing can go on after North here")
+        return await start_kept(self._maker, self._kept, prefixed, changes, job.output, outside=outside)
 
     def _setup(self, live: _Live, where: Path) -> str:
         """Lines that bring a shell to where the command is to run."""
         lines = []
         if live.bash.cwd() != where:
             lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
-        lines += _exporting(live.renamed, {})
+        lines += exporting(live.renamed, {})
         live.renamed = {}
         if live is not self._live.get("session"):
             names = live.exports.keys() | self._carried.keys()
             wanted = {name: self._carried.get(name, self._environ.get(name)) for name in names}
-            lines += _exporting(wanted, live.exports)
+            lines += exporting(wanted, live.exports)
             live.exports = dict(self._carried)
         return "; ".join(lines) or "\\builtin :"
 
@@ -454,7 +415,7 @@ class CommandRunner:
         if first is None or now is None or first.exports == now.exports:
             self._carried = {}
             return
-        changed = _changed(first, now)
+        changed = changed_exports(read_exports(first.exports), read_exports(now.exports))
         self._carried = {name: value for name, value in changed.items() if not changes_meaning(name)}
 
     async def _clean_up(self, place: Place, live: _Live, before: set[int], mark: str) -> None:
@@ -483,30 +444,6 @@ class CommandRunner:
             if sink.total_bytes != shown or now - last >= _PROGRESS_SECONDS:
                 shown, last = sink.total_bytes, now
                 await on_output(sink.live())
-
-
-def _changed(first: ShellReport, now: ShellReport) -> dict[str, str | None]:
-    return changed_exports(read_exports(first.exports), read_exports(now.exports))
-
-
-def _exporting(wanted: Mapping[str, str | None], has: Mapping[str, str | None]) -> list[str]:
-    """Lines that give variables their values; None takes one away."""
-    return [
-        f"\\builtin unset {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
-        for name, value in wanted.items()
-        if name not in has or has[name] != value
-    ]
-
-
-def _private_folder() -> Path:
-    return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(path.lstat().st_mode)
-    except OSError:
-        return False
 
 
 async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:

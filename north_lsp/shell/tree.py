@@ -101,11 +101,21 @@ def _parent_and_group(pid: int) -> tuple[int, int] | None:
 
 def is_asleep(pid: int) -> bool:
     """Whether a process waits for something; True as well where that cannot be told."""
+    return _state(pid) in ("S", "")
+
+
+def is_halted(pid: int) -> bool:
+    """Whether a process goes on only when it is told to."""
+    return _state(pid) == "T"
+
+
+def _state(pid: int) -> str:
+    """The letter of `/proc`; empty if there is none."""
     try:
         stat = _PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
     except OSError:
-        return True
-    return stat[stat.rfind(")") + 2 :][:1] == "S"
+        return ""
+    return stat[stat.rfind(")") + 2 :][:1]
 
 
 def _environ(pid: int) -> list[bytes]:

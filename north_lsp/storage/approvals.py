@@ -24,6 +24,7 @@ from north_lsp.storage.files import (
     write_atomic,
 )
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.trust import Trust
 
 Content = dict[str, Any]
 Switch = Literal["editsAutoAccept", "shellAutoApprove"]
@@ -36,7 +37,7 @@ _VERSION = 1
 @dataclass(frozen=True, slots=True)
 class Permission:
     """A switch, an exact command or a rule. `origin` "project" means that only the project's file has it, so that it
-    allows nothing; "session" that it could not be stored. Times are as in the file."""
+    allows nothing; "session" that it holds for this conversation only. Times are as in the file."""
 
     id: str
     permission: str | Content
@@ -48,7 +49,8 @@ class Permission:
 class Approvals:
     """The permissions of one project, read anew at each question, so that other processes' changes count at once.
 
-    A change that cannot be saved holds for this object's life only, and `write_error` says why.
+    A change that cannot be saved holds for this object's life only, and `write_error` says why. In a workspace that
+    is not trusted nothing is allowed, whatever was said before; it is there again once it is trusted.
     """
 
     def __init__(self, locations: Locations, project_hash: str, root: Path) -> None:
@@ -58,37 +60,50 @@ class Approvals:
         self._own = locations.project(project_hash) / "approvals.json"
         self._folder = root / ".north"
         self._unsaved_switches: dict[Switch, bool] = {}
-        self._session_edits = False
+        self._of_session: set[Switch] = set()
+        self.trust = Trust(locations, project_hash)
         self._unsaved_commands: set[str] = set()
         self._unsaved_rules: list[Content] = []
         self._noted: dict[str, str] = {}
 
+    def distrusted(self) -> bool:
+        return self.trust.is_distrusted()
+
     def edits_auto_accepted(self) -> bool:
-        return self._session_edits or self._is_on("editsAutoAccept")
+        return self._is_in_force("editsAutoAccept")
 
     def enable_edits_auto_accept(self) -> None:
         self._switch("editsAutoAccept", on=True)
 
     def accept_edits_of_this_session(self) -> None:
         """Until this conversation is closed; stored nowhere."""
-        self._session_edits = True
+        self._of_session.add("editsAutoAccept")
 
     def disable_edits_auto_accept(self) -> None:
-        self._session_edits = False
         self._switch("editsAutoAccept", on=False)
 
     def shell_auto_approved(self) -> bool:
-        return self._is_on("shellAutoApprove")
+        return self._is_in_force("shellAutoApprove")
 
     def enable_shell_auto_approve(self) -> None:
         self._switch("shellAutoApprove", on=True)
 
+    def approve_commands_of_this_session(self) -> None:
+        """Until this conversation is closed; stored nowhere."""
+        self._of_session.add("shellAutoApprove")
+
     def disable_shell_auto_approve(self) -> None:
         self._switch("shellAutoApprove", on=False)
+
+    def holds_for_session_only(self, switch: Switch) -> bool:
+        """Whether a switch that is on goes off with this conversation."""
+        return self._is_in_force(switch) and not self._is_on(switch)
 
     def command_allowed(self, command: str) -> bool:
         """Whether exactly this text, but for white space around it, was allowed."""
         command = command.strip()
+        if self.distrusted():
+            return False
         if command in self._unsaved_commands:
             return True
         shared = [text.strip() for text in _commands(_read(self._allowlist, _is_allowlist)) if isinstance(text, str)]
@@ -112,6 +127,8 @@ class Approvals:
 
     def command_rules(self) -> list[Content]:
         """The rules that both files have, as they were written; what they mean is not this room's business."""
+        if self.distrusted():
+            return []
         own = _rules_record(_read(self._own, _is_approvals))
         shared = [rule for rule in _rules(_read(self._allowlist, _is_allowlist)) if _key(rule) in own]
         return [*shared, *(rule for rule in self._unsaved_rules if rule not in shared)]
@@ -172,6 +189,11 @@ class Approvals:
             for switch in get_args(Switch)
             if self._is_on(switch)
         ]
+        found += [
+            Permission(switch, switch, "session", None, None)
+            for switch in get_args(Switch)
+            if switch in self._of_session and not self._is_on(switch)
+        ]
         entries = [*(text for text in _commands(shared) if isinstance(text, str)), *self._unsaved_commands]
         records: list[tuple[str | Content, object, bool]] = [
             (text.strip(), _allowed(own).get(text.strip()), text in self._unsaved_commands) for text in entries
@@ -207,6 +229,9 @@ class Approvals:
     def _autoaccept(self) -> Path:
         return self._folder / "autoaccept.json"
 
+    def _is_in_force(self, switch: Switch) -> bool:
+        return (switch in self._of_session or self._is_on(switch)) and not self.distrusted()
+
     def _is_on(self, switch: Switch) -> bool:
         if (unsaved := self._unsaved_switches.get(switch)) is not None:
             return unsaved
@@ -219,6 +244,8 @@ class Approvals:
                 return False
 
     def _switch(self, switch: Switch, *, on: bool) -> None:
+        self._of_session.discard(switch)
+
         def share(content: Content) -> None:
             content[switch] = on
 

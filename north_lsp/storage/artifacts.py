@@ -55,6 +55,12 @@ class Artifacts:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             return number, io.FileIO(os.open(path, flags, 0o600), "wb")  # without a buffer: it is read while it grows
 
+    def reserve(self, tool: str) -> tuple[int, Path]:
+        """A new number and its empty file, for somebody else to write. Raises OSError."""
+        number, file = self.begin(tool)
+        file.close()
+        return number, self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
+
     def make_room(self) -> None:
         """Remove the oldest beyond the limit, never the newest."""
         with self._lock:

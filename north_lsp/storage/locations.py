@@ -50,6 +50,10 @@ class Locations:
         """What is being written to a project, for the case that it is not finished."""
         return self.project(hash) / "journals"
 
+    def kept_jobs(self, hash: str) -> Path:
+        """The records of commands that go on after North in a project."""
+        return self.project(hash) / "jobs"
+
 
 def _override(environ: Mapping[str, str], variable: str, home: Path, default: Path) -> Path:
     value = environ.get(variable)

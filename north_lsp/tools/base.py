@@ -97,7 +97,8 @@ class Outputs(Protocol):
 class Command:
     """A shell command to be approved and run. `cwd` is absolute, None for the directory that the shell is in; `timeout`
     in seconds; `outside` asks for a run without the sandbox, which the user decides on every time. `head` and `tail`
-    are numbers of lines of the output; a `background` command becomes a job; `notices` are for the model."""
+    are numbers of lines of the output; a `background` command becomes a job, which goes on after North with `keep`;
+    `notices` are for the model."""
 
     command: str
     cwd: Path | None
@@ -107,6 +108,7 @@ class Command:
     head: int | None = None
     tail: int | None = None
     background: bool = False
+    keep: bool = False
     notices: tuple[str, ...] = ()
 
 

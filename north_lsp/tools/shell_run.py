@@ -23,6 +23,7 @@ class ShellRunArgs(Arguments):
     head: int | None = Field(None, description="Only the first lines of the output.")
     tail: int | None = Field(None, description="Only the last lines of the output.")
     background: bool = Field(False, description="Start it as a job and go on; it may read what job input sends.")
+    keep: bool = Field(False, description="With background: ask the user to let it go on after North ends.")
     outside_sandbox: bool = Field(False, description="After a denial by the sandbox: ask the user to run it outside.")
     description: str | None = Field(None, description="Why, in at most 80 characters, shown to the user.")
 
@@ -46,6 +47,8 @@ class ShellRun(ShellTool):
 
     def command(self, args: ShellRunArgs, workspace: Workspace) -> Command:
         check_command(args.command)
+        if args.keep and not args.background:
+            raise ToolError("INVALID_INPUT", "keep is for commands in the background", "set background: true")
         cwd = None
         if args.cwd is not None:
             resolved = workspace.roots.resolve_readable(args.cwd)
@@ -64,7 +67,16 @@ class ShellRun(ShellTool):
             description = f"{description[: _MAX_DESCRIPTION - 1]}…"
             notices.append(f"description was cut to {_MAX_DESCRIPTION} characters")
         return Command(
-            args.command, cwd, seconds, description, args.outside_sandbox, head, tail, args.background, tuple(notices)
+            args.command,
+            cwd,
+            seconds,
+            description,
+            args.outside_sandbox,
+            head,
+            tail,
+            args.background,
+            args.keep,
+            tuple(notices),
         )
 
 

@@ -5,9 +5,11 @@ import json
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.acp.test_approvals import Asked, session, turn
 from tests.end_to_end.world import SERVER, World
-from tests.support.client import raw_client
+from tests.support.client import RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, say
 
@@ -259,6 +261,20 @@ async def test_the_user_runs_a_command_while_a_turn_runs(world: World, server: M
         server.script(answer(say("I see.")))
         await prompt(client, id, "What did I run?")
         assert "beside" in json.dumps(server.requests[-1].body["messages"])
+
+
+async def test_an_editor_says_that_a_workspace_is_not_trusted(world: World, server: ModelServer) -> None:
+    async with session(world, "run") as (client, asked, id):
+        await turn(client, id, server, call("shell_run", command="echo one"))
+        assert {option["optionId"] for option in asked.questions[-1]["options"]} >= {"always", "all"}
+        assert await client.request("_north/trust", {"sessionId": id}) == {"trusted": None, "by": None}
+        answered = await client.request("_north/trust", {"sessionId": id, "trusted": False})
+        assert answered == {"trusted": False, "by": "editor"}
+        await turn(client, id, server, call("shell_run", command="echo one"))
+        assert {option["optionId"] for option in asked.questions[-1]["options"]} == {"run", "deny"}
+        assert "is not trusted" in json.dumps(asked.questions[-1]["toolCall"]["content"])
+        with pytest.raises(RpcFailure):
+            await client.request("_north/trust", {"sessionId": id, "trusted": "yes"})
 
 
 async def test_what_was_allowed_is_listed_and_taken_back(world: World, server: ModelServer) -> None:

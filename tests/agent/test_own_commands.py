@@ -11,7 +11,8 @@ from north_lsp.agent.events import CallEnded
 from north_lsp.agent.prompt import Words
 from north_lsp.agent.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.shell.environment import command_environment
-from north_lsp.shell.runner import CommandRunner, Place
+from north_lsp.shell.options import Place
+from north_lsp.shell.runner import CommandRunner
 from tests.agent.test_run_command import FakeTerminal, Playing
 from tests.support.edits import World
 

@@ -25,7 +25,7 @@ from north_lsp.agent.status import Status
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog import load_catalog
 from north_lsp.review.rules import Rule
-from north_lsp.shell.runner import Place
+from north_lsp.shell.options import Place
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
@@ -113,7 +113,8 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
     async with anyio.create_task_group() as background:
         given = {"PATH": os.environ["PATH"], "HOME": str(folder), **environ}
         own = {"NORTH_SESSION_ID": "s"}
-        runner = make_runner(settings, given, frozenset({"KNOWN_KEY"}), (world.root,), own, background)
+        kept = world.locations.kept_jobs("0" * 16)
+        runner = make_runner(settings, given, frozenset({"KNOWN_KEY"}), (world.root,), own, background, kept=kept)
 
         async def sync() -> None:
             world.conversation.sync()
@@ -355,3 +356,34 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
 
 async def _ignored(text: str) -> None:
     return None
+
+
+async def test_all_commands_are_approved_until_the_conversation_ends(tmp_path: Path) -> None:
+    async with shell(tmp_path) as one:
+        one.editor.decision = CommandDecision("session")
+        await one.text(command="true; echo one")
+        assert await one.text(command="true; echo two") == "two"
+        assert len(one.editor.reviews) == 1
+        assert not Approvals(one.world.locations, "0" * 16, one.world.root).shell_auto_approved()
+        assert await one.text(command="sudo true")  # what always asks still does
+        assert len(one.editor.reviews) == 2
+
+
+async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Path) -> None:
+    async with shell(tmp_path) as one:
+        one.state.approvals.allow_command("sleep 60")
+        one.state.approvals.enable_shell_auto_approve()
+        assert "set background" in await one.text(command="sleep 60", keep=True)
+        one.editor.decision = CommandDecision("deny")
+        denied = await one.text(command="sleep 60", background=True, keep=True)
+        assert json.loads(denied)["data"] == {"denied": True}
+        (review,) = one.editor.reviews
+        assert not review.may_remember
+        assert any("goes on after North has ended" in warning for warning in review.warnings)
+        assert one.state.runner.jobs.all() == []
+        one.editor.decision = CommandDecision("all")
+        text = await one.text(command="echo up; exec sleep 60", background=True, keep=True)
+        assert "goes on after North; its whole output: artifact://1\nup" in text
+        assert one.state.artifacts is not None
+        assert one.state.artifacts.read(1) == "up\n"
+        assert "killed" in await one.text("job", action="kill", jobId="1")

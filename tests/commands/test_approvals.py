@@ -13,7 +13,8 @@ from north_lsp.commands.base import CommandError
 from north_lsp.commands.parsing import Invocation
 from north_lsp.commands.registry import Commands
 from north_lsp.errors import ToolError
-from north_lsp.storage.approvals import Approvals, Permission
+from north_lsp.storage.approvals import Approvals, Permission, Switch
+from north_lsp.storage.trust import By
 from tests.support.edits import World
 
 
@@ -37,6 +38,21 @@ class Session:
     @property
     def commands_auto_approved(self) -> bool:
         return self.approvals.shell_auto_approved()
+
+    async def accept_for_conversation(self, switch: Switch) -> None:
+        approvals = self.approvals
+        edits = switch == "editsAutoAccept"
+        (approvals.accept_edits_of_this_session if edits else approvals.approve_commands_of_this_session)()
+
+    def only_for_conversation(self, switch: Switch) -> bool:
+        return self.approvals.holds_for_session_only(switch)
+
+    @property
+    def trusted(self) -> tuple[bool, By] | None:
+        return self.approvals.trust.decided()
+
+    async def set_trusted(self, value: bool, by: By) -> None:
+        self.approvals.trust.decide(value, by)
 
     async def set_edits_auto_accepted(self, value: bool) -> None:
         (self.approvals.enable_edits_auto_accept if value else self.approvals.disable_edits_auto_accept)()
@@ -130,3 +146,42 @@ def test_a_terminal_s_command_stands_alone(tmp_path: Path) -> None:
     one, _ = host(tmp_path)
     with pytest.raises(CommandError, match="nothing else"):
         anyio.run(typed, one, "terminal", "ls")
+
+
+async def test_what_is_accepted_for_a_conversation_is_stored_nowhere(tmp_path: Path) -> None:
+    one, approvals = host(tmp_path)
+    text = await typed(one, "autoaccept", "shell", "conversation")
+    assert "Commands: accepted without a question, in this conversation" in text
+    assert "Edits: asked about" in text
+    assert approvals.shell_auto_approved()
+    again, others = host(tmp_path)
+    assert not others.shell_auto_approved()
+    assert "all commands (for this conversation only)" in await typed(one, "permissions")
+    assert "Commands: asked about" in await typed(one, "autoaccept", "shell", "off")
+    assert await typed(again, "autoaccept", "edits", "conversation")
+    assert others.edits_auto_accepted()
+    assert not approvals.edits_auto_accepted()
+    assert "Commands: accepted without a question\n" in await typed(again, "autoaccept", "shell", "on") + "\n"
+    assert approvals.shell_auto_approved()
+
+
+async def test_trust_is_shown_and_decided(tmp_path: Path) -> None:
+    one, approvals = host(tmp_path)
+    assert "Nobody has said" in await typed(one, "trust")
+    approvals.allow_command("make")
+    approvals.enable_edits_auto_accept()
+    approvals.approve_commands_of_this_session()
+    assert approvals.command_allowed("make")
+    assert "is not trusted (you said so)" in await typed(one, "trust", "off")
+    assert "Nothing of this holds" in await typed(one, "permissions")
+    _, others = host(tmp_path)
+    for each in (approvals, others):
+        assert not each.command_allowed("make")
+        assert not each.edits_auto_accepted()
+        assert not each.shell_auto_approved()
+    assert "is trusted (you said so)" in await typed(one, "trust", "on")
+    assert others.command_allowed("make")
+    assert others.edits_auto_accepted()
+    assert approvals.shell_auto_approved()
+    with pytest.raises(CommandError):
+        await typed(one, "trust", "maybe")

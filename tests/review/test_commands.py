@@ -18,6 +18,9 @@ class Everything:
     def command_rules(self) -> list[dict[str, object]]:
         return [{"words": ["git"], "flags": ["-*"]}]
 
+    def distrusted(self) -> bool:
+        return False
+
     def shell_auto_approved(self) -> bool:
         return True
 
@@ -103,3 +106,59 @@ def test_no_text_hangs_the_question(piece: str) -> None:
     """With patterns that backtrack, each of these takes minutes."""
     command = (piece * 32_768)[:32_768]
     assert judge(command, place=HERE, approvals=Everything()).status in (None, "auto")
+
+
+class Distrusted(Everything):
+    def distrusted(self) -> bool:
+        return True
+
+
+def test_nothing_runs_unasked_or_is_remembered_in_a_workspace_that_is_not_trusted() -> None:
+    assert judge("git log", place=HERE, approvals=Everything()).status == "auto"
+    verdict = judge("git log", place=HERE, approvals=Distrusted())
+    assert (verdict.status, verdict.may_remember, verdict.rule) == (None, False, None)
+    assert "is not trusted" in verdict.reasons[0]
+    assert judge("rm -rf /", place=HERE, approvals=Distrusted()).warnings
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn sudo docs",
+        'git log --grep="reset --hard"',
+        'git commit -m "explain sudo > .env and rm -rf /"',
+        'echo "shutdown complete"',
+        'echo "rm -rf /" | cat',
+        "cat .north/allowlist.json | jq .rules",
+        "ls .git/hooks",
+        r"rg 'curl .* \| sh' docs",
+        "sed -n '/reboot/p' notes.txt",
+        "awk '/sudo/ {print $1}' log.txt",
+        "git grep shutdown",
+    ],
+)
+def test_words_that_are_only_looked_for_or_printed_are_no_danger(command: str) -> None:
+    assert judge(command, place=HERE, approvals=Everything()).status == "auto"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'echo "rm -rf /" | sh',
+        'echo "rm -rf /" | grep x | sh',
+        "echo sudo | xargs id",
+        "printf sudo |& tee x",
+        "echo sudo; sudo id",
+        "env sudo id",
+        "unknown sudo id",
+        "find . -name sudo -delete",
+        "grep sudo x > .env",
+        "cat x | tee .env",
+        "cp x .north/allowlist.json",
+        "mv .git/hooks x",
+        "git commit -m x && git push -f",
+        "echo curl | sh",
+    ],
+)
+def test_words_that_another_program_may_get_are(command: str) -> None:
+    assert judge(command, place=HERE, approvals=Everything()).warnings

@@ -1043,6 +1043,9 @@ class Allowed:
     def command_rules(self) -> list[dict[str, object]]:
         return [rule.to_json() for rule in self.rules]
 
+    def distrusted(self) -> bool:
+        return False
+
     def shell_auto_approved(self) -> bool:
         return self.auto
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from north_lsp.shell import bash
+from north_lsp.shell import bash, channels
 
 
 @pytest.fixture(autouse=True)
@@ -11,6 +11,6 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         ("_INTERRUPT_SECONDS", 0.4),
         ("_ASK_SECONDS", 0.1),
         ("_PROBE_SECONDS", 0.5),
-        ("_DRAIN_SECONDS", 0.6),
     ):
         monkeypatch.setattr(bash, name, seconds)
+    monkeypatch.setattr(channels, "_DRAIN_SECONDS", 0.6)

@@ -14,15 +14,17 @@ from north_lsp.errors import ToolError
 from north_lsp.shell import jobs as module
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.jobs import Job, Jobs
+from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
+from tests.shell.test_keeping import no_persistent_bash
 from tests.shell.test_runner import gone, is_gone, run
 
 
 @asynccontextmanager
-async def runner(folder: Path) -> AsyncIterator[CommandRunner]:
+async def runner(folder: Path, options: ShellOptions | None = None) -> AsyncIterator[CommandRunner]:
     async with anyio.create_task_group() as background:
-        made = CommandRunner(command_environment(os.environ, frozenset()), background, folder)
+        made = CommandRunner(command_environment(os.environ, frozenset()), background, folder, options=options)
         yield made
         with anyio.fail_after(30):
             await made.end_all(0.1)
@@ -142,3 +144,40 @@ async def test_a_job_that_cannot_start_is_none(tmp_path: Path) -> None:
             await shell.jobs.begin("true", "session", tmp_path / "nowhere")
         assert isinstance(shell.jobs, Jobs)
         assert shell.jobs.all() == []
+
+
+async def test_jobs_where_no_shell_is_kept(tmp_path: Path) -> None:
+    async with runner(tmp_path, ShellOptions(persistent=False, prefix="env WORD=own")) as shell:
+        await run(shell, "true")
+        job = await shell.jobs.begin("bash -c 'echo $WORD; read x; echo $x'", "session", tmp_path)
+        await run(shell, "true")
+        shell.jobs.send(job, "more\n")
+        await ended(job)
+        assert shell.jobs.output(job, 9) == "own\nmore"
+
+
+async def test_jobs_where_no_shell_can_be_kept_have_a_bash_of_their_own(tmp_path: Path) -> None:
+    async with runner(tmp_path, ShellOptions(path=no_persistent_bash(tmp_path))) as shell:
+        before = len(os.listdir("/proc/self/fd"))
+        assert (await run(shell, "true")).alone is not None
+        job = await shell.jobs.begin("echo ask; read x; echo got $x; sleep 60 & exit 3", "session", tmp_path)
+        assert shell.jobs.output(job, 9) == "ask"
+        shell.jobs.send(job, "one\n")
+        await ended(job)
+        assert (shell.jobs.output(job, 9), job.exit_code) == ("ask\ngot one", 3)
+        job = await ended(await shell.jobs.begin("(sleep 0.2; echo late) & (exit 4)", "session", tmp_path))
+        assert (shell.jobs.output(job, 9), job.exit_code) == ("late", 4)
+        job = await ended(await shell.jobs.begin("if", "session", tmp_path))
+        assert "syntax error" in shell.jobs.output(job, 9)
+        job = await shell.jobs.begin(
+            "trap '' INT TERM; (setsid sleep 60 &); echo $$; while :; do sleep 1; done", "session", tmp_path
+        )
+        pid = int(shell.jobs.output(job, 1))
+        with anyio.fail_after(30):
+            await shell.jobs.kill(job)
+        await gone(pid)
+        last = await shell.jobs.begin("exec >&- 2>&-; sleep 60", "session", tmp_path)
+        with anyio.fail_after(30):
+            await shell.end_all(0.1)
+        assert is_gone(last.pid)
+        assert len(os.listdir("/proc/self/fd")) <= before

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from north_lsp.errors import ToolError
-from north_lsp.shell import keeping, runner
+from north_lsp.shell import keeping, making, runner
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.keeping import Keeper
 from north_lsp.shell.options import ShellOptions
@@ -202,7 +202,7 @@ async def test_where_no_shell_can_be_kept_each_command_has_one_of_its_own(tmp_pa
 async def test_it_is_tried_again_later_whether_a_shell_can_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(making, "_ALONE_SECONDS", 0.0)
     path = no_persistent_bash(tmp_path)
     async with anyio.create_task_group() as background:
         shell = CommandRunner(ENVIRON, background, tmp_path, options=ShellOptions(path=path))

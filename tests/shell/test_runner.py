@@ -15,7 +15,8 @@ from north_lsp.errors import ToolError
 from north_lsp.shell import tree
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
-from north_lsp.shell.runner import CommandRunner, Place, Ran
+from north_lsp.shell.options import Place
+from north_lsp.shell.runner import CommandRunner, Ran
 from north_lsp.shell.tree import MARK, children_of, find_tree, is_asleep
 
 
@@ -339,6 +340,13 @@ def test_variables_of_effect() -> None:
         "MANPAGER",
         "HOME",
         "BASH_FUNC_x",
+        "MAWK_LONG_OPTIONS",
+        "AWKPATH",
+        "RSH",
+        "MAGIC",
+        "PYENV_VERSION",
+        "COVERAGE_PROCESS_START",
+        "OPENSSL_CONF",
     ):
         assert changes_meaning(name)
     for name in ("DEBUG", "FOO", "DATABASE_NAME", "LANG", "TZ", "PORT"):
@@ -570,3 +578,30 @@ async def test_a_process_is_asleep_while_it_waits_and_not_while_it_works() -> No
         for process in (sleeping, working):
             process.kill()
             await process.aclose()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill -STOP $$",
+        "suspend -f",
+        "enable -n builtin printf unset",
+        "readonly POSIXLY_CORRECT=1",
+        "cat /proc/$$/fd/0 &",
+    ],
+)
+async def test_a_shell_that_cannot_go_on_is_replaced_long_before_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("north_lsp.shell.bash._PROBE_SECONDS", 0.1)
+    async with anyio.create_task_group() as background:
+        shell = CommandRunner(command_environment(os.environ, frozenset()), background, tmp_path)
+        with anyio.fail_after(20):
+            ran = await run(shell, command, seconds=3600)
+            assert not ran.timed_out
+            assert (await run(shell, "echo on")).output.text.endswith("on\n")
+        # What only waits is not taken for that.
+        assert (await run(shell, "sleep 0.5; echo slept")).output.text.endswith("slept\n")
+        assert (await run(shell, "exec sleep 0.5")).exit_code == 0
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()

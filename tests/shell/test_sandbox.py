@@ -13,7 +13,8 @@ import pytest
 from north_lsp.agent.shell_setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.launcher import landlock_version
-from north_lsp.shell.runner import CommandRunner, Place, Ran
+from north_lsp.shell.options import Place
+from north_lsp.shell.runner import CommandRunner, Ran
 from north_lsp.shell.sandbox import InForce, Sandbox, probe, support
 from north_lsp.storage.settings import ReadSettings, Settings
 

@@ -1,0 +1,160 @@
+"""What a job runs in: a shell of its own, or, where none can be kept, a bash for its one command."""
+
+import math
+import os
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.shell.bash import Bash
+from north_lsp.shell.making import ShellMaker
+from north_lsp.shell.options import Place
+from north_lsp.shell.report import exporting
+from north_lsp.shell.spawning import StartFailed
+from north_lsp.shell.tree import end_now, end_tree, find_tree
+
+_INPUT = "input"
+
+Feed = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A command to be started. `name` is that of its folder, `mark` is put into its environment; with `output`, an
+    empty file, it goes on after North and prints there."""
+
+    name: str
+    command: str
+    place: Place
+    cwd: Path
+    output: Path | None = None
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+class JobProcess(Protocol):
+    """A command that runs. `hidden` is to be left out of its output."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def hidden(self) -> str: ...
+
+    async def run(self, feed: Feed) -> int | None:
+        """Take the output until its end, and that of all that it left running. Gives the exit code, negative for a
+        signal, None if it is not known. Raises ToolError."""
+        ...
+
+    def asked(self) -> list[int]:
+        """The processes that are asked to end."""
+        ...
+
+    def end_now(self) -> None:
+        """Kill all of it. Blocks."""
+        ...
+
+    def send(self, data: bytes) -> int:
+        """How many bytes of it were taken to be read. Raises OSError where nothing is read."""
+        ...
+
+    async def let_go(self) -> None:
+        """Give everything back; what still runs is ended."""
+        ...
+
+
+async def start_job(
+    maker: ShellMaker, job: Wanted, changes: Mapping[str, str | None], *, outside: bool
+) -> "ShellProcess":
+    """`changes` are variables that the session's commands have set or (None) taken away. Raises ToolError."""
+    setup = "; ".join(exporting(changes, {})) or "\\builtin :"
+    if maker.can_keep:
+        try:
+            bash = await maker.make(job.name, job.cwd, outside=outside)
+        except StartFailed:
+            pass
+        else:
+            try:
+                input = _open_input(bash.folder)
+            except ToolError:
+                bash.kill()
+                raise
+            run = partial(_run_kept, bash, job, setup, bash.inside(_INPUT))
+            return ShellProcess(bash, input, run, job.mark)
+    _, folder, _ = await maker.place(job.name, outside=True)
+    input = _open_input(folder)
+    try:
+        command = f"{setup}\n{job.command}" if changes else job.command
+        bash = await maker.single(job.name, job.cwd, command, job.mark, outside=outside, stdin=_INPUT, waits=True)
+    except BaseException:
+        os.close(input)
+        raise
+    return ShellProcess(bash, input, partial(_run_single, bash), job.mark)
+
+
+async def _run_kept(bash: Bash, job: Wanted, setup: str, stdin: str, feed: Feed) -> int | None:
+    ended = await bash.run(job.command, setup, math.inf, feed, job.mark, stdin)
+    if not ended.gone:
+        await bash.until_childless(feed)
+    return ended.exit_code
+
+
+async def _run_single(bash: Bash, feed: Feed) -> int | None:
+    return (await bash.run_once(math.inf, feed)).exit_code
+
+
+def _open_input(folder: Path) -> int:
+    """Raises ToolError."""
+    try:
+        os.mkfifo(folder / _INPUT, 0o600)
+        return os.open(folder / _INPUT, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise ToolError("IO_ERROR", f"the job's input cannot be made: {error.strerror}") from None
+
+
+class ShellProcess:
+    """One that ends with North."""
+
+    def __init__(self, bash: Bash, input: int, run: Callable[[Feed], Awaitable[int | None]], mark: str) -> None:
+        self.pid = bash.pid
+        self._run = run
+        self._bash = bash
+        self._input: int | None = input
+        self._mark = mark
+
+    async def run(self, feed: Feed) -> int | None:
+        return await self._run(feed)
+
+    @property
+    def hidden(self) -> str:
+        return f"{self._bash.script}: "
+
+    def asked(self) -> list[int]:
+        return sorted(self._bash.processes(), reverse=True)
+
+    def end_now(self) -> None:
+        bash = self._bash
+        end_now(lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+
+    def send(self, data: bytes) -> int:
+        if self._input is None:
+            raise BrokenPipeError
+        try:
+            return os.write(self._input, data)
+        except BlockingIOError:
+            return 0
+
+    async def let_go(self) -> None:
+        await anyio.to_thread.run_sync(self.end_now)
+        self._bash.close()
+        # A shell that ended by itself has left its processes to others.
+        await end_tree(partial(find_tree, None, self._mark), 0.0)
+        if self._input is not None:
+            os.close(self._input)
+            self._input = None

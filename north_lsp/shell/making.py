@@ -1,0 +1,144 @@
+"""Making shells for one session: which bash, in which folder of its own, in which sandbox, and what when it fails."""
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.shell.bash import Bash
+from north_lsp.shell.options import ShellOptions
+from north_lsp.shell.sandbox import Sandbox, support
+from north_lsp.shell.snapshot import user_snapshot
+from north_lsp.shell.spawning import StartFailed
+from north_lsp.shell.tree import MARK
+
+_ALONE_SECONDS = 300.0  # a machine that was busy may not be any more
+
+
+class ShellMaker:
+    """Without `sandbox` all shells have the user's own rights."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        background: anyio.abc.TaskGroup,
+        sandbox: Sandbox | None,
+        options: ShellOptions,
+    ) -> None:
+        self.environ = dict(environ)
+        self._background = background
+        self._sandbox = sandbox
+        self._options = options
+        self._folder: Path | None = None
+        self.alone: str | None = None  # why no shell can be kept here, as far as is known
+        self._try_again = 0.0
+
+    @property
+    def can_keep(self) -> bool:
+        """Whether one that can be kept is worth a try."""
+        return self.alone is None or time.monotonic() > self._try_again
+
+    async def make(self, name: str, cwd: Path, *, outside: bool, snapshot: bool = False) -> Bash:
+        """A new shell that can be kept; `name` is that of its folder. Raises StartFailed, other ToolErrors."""
+        bash, folder, described = await self.place(name, outside=outside)
+        startup = await anyio.to_thread.run_sync(user_snapshot, bash, self.environ) if snapshot else ""
+        start = partial(Bash.start, bash, self.environ, cwd, folder, described, self._background, startup=startup)
+        try:
+            made = None
+            if self._options.terminal and not self.environ.get("NORTH_NO_PTY"):
+                with contextlib.suppress(StartFailed):
+                    made = await start(terminal=True)
+            made = made or await start(terminal=False)
+            self.alone = None
+            return made
+        except StartFailed as error:
+            self.alone, self._try_again = error.message, time.monotonic() + _ALONE_SECONDS
+            raise
+
+    async def single(
+        self,
+        name: str,
+        cwd: Path,
+        command: str,
+        mark: str,
+        *,
+        outside: bool,
+        stdin: str = "",
+        waits: bool = False,
+    ) -> Bash:
+        """A shell for one command alone, see `Bash.once`. Raises ToolError."""
+        bash, folder, described = await self.place(name, outside=outside)
+        environ = {**self.environ, MARK: mark}
+        return await Bash.once(
+            bash, environ, cwd, folder, described, self._background, command, stdin=stdin, waits=waits
+        )
+
+    async def place(self, name: str, *, outside: bool) -> tuple[str, Path, dict[str, Any] | None]:
+        """The bash to start, a folder of this name, and the sandbox if it is to have one. Raises ToolError."""
+        bash = self.bash()
+        if self._folder is None:
+            self._folder = await anyio.to_thread.run_sync(private_folder)
+        folder = self._folder / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return bash, folder, await self.sandbox(folder, outside=outside)
+
+    async def sandbox(self, folder: Path, *, outside: bool) -> dict[str, Any] | None:
+        """That of a shell with this folder, for the launcher; None if it is to have none. Raises ToolError."""
+        if self._sandbox is None or outside:
+            return None
+        if not (has := support()).available:
+            raise ToolError(
+                "UNAVAILABLE",
+                f"the sandbox that the settings ask for cannot be had: {has.reason}",
+                "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
+            )
+        return await anyio.to_thread.run_sync(self._sandbox.described, folder)
+
+    def bash(self) -> str:
+        """Raises ToolError."""
+        wanted = self._options.path or "bash"
+        found = shutil.which(wanted, path=self.environ.get("PATH"))
+        if found is None:
+            place = "on PATH" if self._options.path is None else "where the setting shell.path says"
+            raise ToolError("UNAVAILABLE", f"{wanted} was not found {place}", "install bash, or set shell.path")
+        return found
+
+    def lost_folder(self) -> bool:
+        """Whether a command took the shells' folder away; it is made anew then."""
+        if self._folder is None or _is_folder(self._folder):
+            return False
+        self._folder = None
+        return True
+
+    async def remove_folder(self) -> None:
+        if self._folder is not None:
+            folder, self._folder = self._folder, None
+            await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+
+    def take_over(self, other: "ShellMaker") -> None:
+        """The folder of a session that ends, and what is known of this machine."""
+        self._folder, self.alone, self._try_again = other._folder, other.alone, other._try_again
+        other._folder = None
+
+
+def private_folder() -> Path:
+    """A new one that only this user may enter. Blocks."""
+    return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,58 @@
+"""What North says to bash, and how bash is to answer. Pure texts.
+
+Nothing in them can be replaced by what a command did to the shell: builtins are named with `\\builtin`, and POSIX mode,
+which an assignment alone turns on, keeps functions from standing in for those that end or reset something.
+"""
+
+import shlex
+from pathlib import Path
+
+from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
+from north_lsp.shell.report import COMMANDS
+from north_lsp.shell.tree import MARK
+
+_CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
+_RESET = (
+    r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
+    r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"
+    rf"; \builtin unset {MARK} 2>/dev/null || \builtin exit"  # a shell that no command can be marked in is of no use
+)
+_PRINTF = r"\builtin printf '__NORTH_%s_%s__'"
+
+
+def beginning(nonce: str, startup: str) -> str:
+    """For a new shell; `startup` is the file of what it reads first, empty for none."""
+    read = ""
+    if startup:
+        quiet = f"</dev/null >/dev/null 2>&1 {TTY_FD}>&- {CONTROL_FD}>&-"
+        read = f"\\builtin . {shlex.quote(startup)} {quiet}\n{_CLEAN}; {_RESET}\n"
+    return f"{_CLEAN}; {_RESET}\n{read}{reporting(nonce)}"
+
+
+def calling(script: str, nonce: str, marked: str, stdin: str) -> str:
+    """Run the command in the file `script`, which reads from the file `stdin` and carries the mark."""
+    return (
+        f"{_PRINTF} START {nonce}; {MARK}={marked} \\builtin . {shlex.quote(script)} "
+        f"<{shlex.quote(stdin)} 1>&{TTY_FD} 2>&{TTY_FD} {TTY_FD}>&- {CONTROL_FD}>&-; "
+        f"{_CLEAN}; {_PRINTF} END {nonce}; "
+        f"\\builtin printf 'D {nonce} %s\\0' \"$POSIXLY_CORRECT\" >&{CONTROL_FD}; \\unset POSIXLY_CORRECT"
+    )
+
+
+def reporting(nonce: str) -> str:
+    """Tell the exit code and the shell's state, and put back what only the command wanted changed."""
+    sections = r" \builtin printf '\0';".join(f" {command};" for command in COMMANDS)
+    return (
+        f"{_CLEAN}; \\builtin printf '__NORTH_%s_%s__' END {nonce}; {_RESET}; "
+        f"{{ \\builtin printf 'S {nonce} %s\\0' \"$POSIXLY_CORRECT\";{sections} \\builtin printf '\\0'; }} "
+        f">&{CONTROL_FD} 2>/dev/null; \\unset POSIXLY_CORRECT; \\builtin printf 'Z {nonce}\\0' >&{CONTROL_FD}\n"
+    )
+
+
+def single(folder: Path, script: str, stdin: str, *, sandboxed: bool, waits: bool) -> str:
+    """Lines of a shell that runs one command and ends with it; `script` and `stdin` are names in its folder, an empty
+    `stdin` is nothing to read. With `waits` it ends after what the command left running."""
+    here = '"$TMPDIR"' if sandboxed else shlex.quote(str(folder))
+    given = f"{here}/{stdin}" if stdin else "/dev/null"
+    end = "; \\builtin set -- $?; \\builtin wait; \\builtin exit $1" if waits else ""
+    return f"exec {TTY_FD}>&- {CONTROL_FD}>&- <{given}; \\builtin . {here}/{script}{end}"

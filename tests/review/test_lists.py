@@ -1,0 +1,64 @@
+"""Two long lists against rules that allow every program with every flag: what has to ask, and what must not."""
+
+from pathlib import Path
+
+from north_lsp.review.commands import dangers
+from north_lsp.review.rules import Rule
+from tests.review.test_rules import GENEROUS, GIT, READING, asks, make_place
+
+HERE = Path(__file__).parent
+MORE = (
+    "awk gawk mawk nawk stat column basename dirname tr cut df free uptime ps nproc xxd base64 expr xargs env export "
+    "kubectl fold hostname stty less vim top watch strace gdb perf openssl nc getent host ping dig dmesg zip unzip "
+    "gzip split csplit install patch truncate chmod ln wget docker colordiff wdiff gofmt shfmt claude codex ccache "
+    "sshpass proot setlock posh rustfmt goimports git-annex uudecode delta dtach :"
+)
+RULES = [*GENEROUS, *GIT, *READING, *(Rule((program,), ("-*",)) for program in MORE.split())]
+SEVERAL_LINES = [
+    "awk '{print a,\nb > \"out\"}' a.txt",
+    "awk '{print \\\n> \"o\"}'",
+    "sed '/x/{e id\n}' a.txt",
+    "sed '{w out\n}' a.txt",
+    "sed '{s/a/b/w out\n}' a.txt",
+    "sed '/foo/{r /etc/passwd\n}' a.txt",
+    "sed 'a foo\\\nw x' a.txt",
+    "sed 'a\\\ntext' a.txt",
+    "ls\nid2",
+    "ls \\\n; rm x",
+    "ls # a comment\nrm x",
+    "ls 'a\nb' && $(id)",
+]
+PROGRAMS = [
+    "colordiff -l a b", "wdiff -a a b", "gofmt -w a", "gofmt -cpuprofile=x a", "shfmt -w a",
+    "claude -p x", "codex exec x",
+    "ccache gcc a", "sshpass -p x id", "proot id", "setlock x id", "posh x", "rustfmt a", "goimports a", "git-annex x",
+    "uudecode a", "delta a b", "dtach -n x id", "file -f list", "file --files-from=list",
+]  # fmt: skip
+EVERYDAY_LINES = [
+    "ls \\\n  -la \\\n  src",
+    "git log \\\n  --oneline \\\n  -5",
+    "# look around\nls\n# and the state\ngit status",
+    "ls &&\ngit status",
+    "ls |\n  head -3",
+    "grep -rn foo src |\n  grep -v test |\n  head",
+    "ls\n\n\nls\n",
+    "awk '\n/foo/ { n++ }\nEND { print n }\n' a.txt",
+    "sed -n '\n/foo/{\np\nq\n}\n' a.txt",
+]
+
+
+def test_none_of_the_ways_past_rules_passes(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    lines = (HERE / "hostile.txt").read_text("utf-8").splitlines()
+    assert len(lines) > 400
+    assert [line for line in [*lines, *SEVERAL_LINES, *PROGRAMS] if asks(line, RULES, place) is None] == []
+
+
+def test_nothing_of_every_day_asks(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    for folder in ("src", "tests"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+    lines = (HERE / "everyday.txt").read_text("utf-8").splitlines()
+    assert len(lines) > 330
+    found = {line: asks(line, RULES, place) or dangers(line) or None for line in [*lines, *EVERYDAY_LINES]}
+    assert {line: why for line, why in found.items() if why is not None} == {}
