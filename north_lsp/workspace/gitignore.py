@@ -77,7 +77,8 @@ class PatternFile:
         sources = [pattern.source for pattern in others if pattern.by_name]
         any_start = [source.removeprefix(_ANY) for source in sources if source.startswith(_ANY)]
         same_start = [b"/(?:" + source + b")" for source in sources if not source.startswith(_ANY)]
-        either = b"|".join((*any_start, *same_start)) or b"(?!)"
+        all_of_them = (*any_start, *same_start)
+        either = b"|".join(all_of_them) if all_of_them else b"(?!)"  # what may be anything at all has nothing left here
         return re.compile(rb"(?:" + either + rb")(?=/)", _flags(self.folded))
 
     @cached_property

@@ -262,6 +262,7 @@ def test_a_walk_from_a_folder_keeps_the_rules_and_an_ignored_start_opens_it(tmp_
     assert walked(tmp_path / "node_modules", rules)[0] == "node_modules/m"
 
 
+@example(content="*", names=["a"], folder="")
 @settings(max_examples=300, deadline=None)
 @given(
     content=_IGNORE_FILES,
