@@ -123,7 +123,7 @@ async def test_a_models_file_with_a_typo(world: World, server: ModelServer) -> N
     path.write_text("providers:\n  local:\n    baseurl: http://127.0.0.1:8/v1\n")
     async with agent(world) as client:
         session, _ = await new(client, world)
-        await client.wait_update(lambda update: "models.yml" in str(update))
+        await client.wait_update(lambda update: "models.yml, line" in str(update))
         [told] = messages(client)
         assert "models.yml, line 3" in told
         assert "this key is unknown; the closest is baseUrl; until it is mended, only the shipped models" in told
