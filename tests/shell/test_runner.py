@@ -600,7 +600,16 @@ async def test_a_shell_that_cannot_go_on_is_replaced_long_before_the_time_limit(
             ran = await run(shell, command, seconds=3600)
             assert not ran.timed_out
             assert (await run(shell, "echo on")).output.text.endswith("on\n")
-        # What only waits is not taken for that.
+        await shell.end_all(0.1)
+        background.cancel_scope.cancel()
+
+
+async def test_what_only_waits_is_not_taken_for_a_shell_that_cannot_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("north_lsp.shell.bash._PROBE_SECONDS", 0.1)
+    async with anyio.create_task_group() as background:
+        shell = CommandRunner(command_environment(os.environ, frozenset()), background, tmp_path)
         assert (await run(shell, "sleep 0.5; echo slept")).output.text.endswith("slept\n")
         assert (await run(shell, "exec sleep 0.5")).exit_code == 0
         await shell.end_all(0.1)
