@@ -100,9 +100,13 @@ class EditReviews:
         pending.announce()
 
     async def _text(self, pending: PendingReview) -> str | None:
-        """The document as the user has it: in the editor, else as it was saved."""
+        """The document as the user has it: in the editor, else as it was saved. An editor may tell a change later than
+        it saves it."""
         text = await self._documents.read_unsaved(pending.path)
-        return text if text is not None else await anyio.to_thread.run_sync(_saved, pending.path)
+        if text is not None and text != await anyio.to_thread.run_sync(pending.text):
+            return text
+        saved = await anyio.to_thread.run_sync(_saved, pending.path)
+        return saved if saved is not None else text
 
     # -- from the editor -----------------------------------------------------------------------------------------------
 

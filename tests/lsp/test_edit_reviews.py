@@ -399,6 +399,11 @@ async def test_the_text_in_the_editor_counts_and_else_what_was_saved() -> None:
         asked.path.write_text(asked.path.read_text().replace("\n\ndiff", "\nFine so.\ndiff", 1))
         await asked.command("accept")
     assert asked.decision == EditDecision("accept", "Fine so.")
+    async with asking() as asked:
+        asked.documents.texts[asked.path] = asked.path.read_text()  # its change was saved, but not told yet
+        asked.path.write_text(asked.path.read_text().replace("\n\ndiff", "\nFine so.\ndiff", 1))
+        await asked.command("accept")
+    assert asked.decision == EditDecision("accept", "Fine so.")
 
 
 async def test_a_document_that_makes_no_sense_is_asked_about_again() -> None:
