@@ -26,6 +26,7 @@ from north_lsp.workspace.diff import unified
 
 NAME = "north-review.diff"
 _MAX_DOCUMENT = 50_000_000
+_INLINE_LINES = 100
 _SHOW_SECONDS = 2.0
 _REFRESH_SECONDS = 0.1
 _LATER = "Decide in the document"
@@ -71,8 +72,7 @@ class EditReviews:
                 f"The diff is open beside this in {pending.path.name}. Before you accept, you can change its + lines, "
                 "take hunks out, and write a word to the model at its top."
             )
-        else:
-            parts.append(await anyio.to_thread.run_sync(lambda: "\n".join(map(unified, pending.files))))
+        parts.append(await anyio.to_thread.run_sync(_inline, pending, _INLINE_LINES if shown else None))
         is_decided_elsewhere = self._client.decides_in_documents and (shown or await self._any_open(pending))
         actions = {title: kind for title, kind in _ACTIONS.items() if is_decided_elsewhere or kind != "later"}
         problem: list[str] = []
@@ -100,9 +100,13 @@ class EditReviews:
         pending.announce()
 
     async def _text(self, pending: PendingReview) -> str | None:
-        """The document as the user has it: in the editor, else as it was saved."""
+        """The document as the user has it: in the editor, else as it was saved. An editor may tell a change later than
+        it saves it."""
         text = await self._documents.read_unsaved(pending.path)
-        return text if text is not None else await anyio.to_thread.run_sync(_saved, pending.path)
+        if text is not None and text != await anyio.to_thread.run_sync(pending.text):
+            return text
+        saved = await anyio.to_thread.run_sync(_saved, pending.path)
+        return saved if saved is not None else text
 
     # -- from the editor -----------------------------------------------------------------------------------------------
 
@@ -196,6 +200,14 @@ async def show(peer: Peer, client: LspClient, path: Path) -> bool:
         answer = await peer.request("window/showDocument", params, cancellable=True)
         return isinstance(answer, dict) and answer.get("success") is True
     return False
+
+
+def _inline(pending: PendingReview, most: int | None) -> str:
+    """The diff as far as a question shows it; all of it where it stands nowhere else."""
+    lines = "\n".join(map(unified, pending.files)).split("\n")
+    if most is None or len(lines) <= most:
+        return "\n".join(lines)
+    return "\n".join([*lines[:most], f"… {len(lines) - most} more lines in {pending.path.name} …"])
 
 
 def _named(given: dict[str, Any], pending: PendingReview) -> list[Unit]:

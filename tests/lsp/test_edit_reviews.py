@@ -377,7 +377,7 @@ async def test_hunks_are_decided_by_commands_and_the_message_is_withdrawn() -> N
         names = [action["title"] for action in message["actions"]]
         assert names == ["Reject", "Decide in the document", "Accept", "Always accept in this project"]
         assert "north-review.diff" in message["message"]
-        assert "third" not in message["message"]
+        assert "+third\n" in message["message"]
         given = {"reviewId": "p1", "path": "/r/a.txt"}
         assert await asked.command("accept", **given, hunk="h1") == {"decided": False}
         assert await asked.command("reject", **given, hunk="h2", comment="Not that one.") == {"decided": True}
@@ -396,6 +396,11 @@ async def test_the_text_in_the_editor_counts_and_else_what_was_saved() -> None:
     assert asked.decision is not None
     assert asked.decision.texts == {ROOT / "a.txt": NEW.replace("third", "3rd")}
     async with asking() as asked:
+        asked.path.write_text(asked.path.read_text().replace("\n\ndiff", "\nFine so.\ndiff", 1))
+        await asked.command("accept")
+    assert asked.decision == EditDecision("accept", "Fine so.")
+    async with asking() as asked:
+        asked.documents.texts[asked.path] = asked.path.read_text()  # its change was saved, but not told yet
         asked.path.write_text(asked.path.read_text().replace("\n\ndiff", "\nFine so.\ndiff", 1))
         await asked.command("accept")
     assert asked.decision == EditDecision("accept", "Fine so.")
@@ -446,13 +451,23 @@ async def test_a_client_without_questions_decides_in_documents() -> None:
 
 
 @pytest.mark.parametrize("more", [{"lenses": False}, {"shows": False}])
-async def test_where_nothing_else_can_be_done_the_message_has_the_diff_or_the_two_answers(more: Any) -> None:
+async def test_where_nothing_else_can_be_done_only_the_answers_to_the_message_count(more: Any) -> None:
     async with asking(**more) as asked:
         (message,) = asked.client.messages
         assert [action["title"] for action in message["actions"]][:2] == ["Reject", "Accept"]
-        assert ("+third" in message["message"]) == ("shows" in more)
         await asked.client.answers.send(RpcError(-32601, "no such method"))
     assert asked.decision == EditDecision("reject")
+
+
+async def test_a_long_diff_is_cut_in_the_message_only_where_the_document_has_it() -> None:
+    long = change("new.txt", None, "".join(f"line {number}\n" for number in range(500)))
+    for shows in (True, False):
+        async with asking(long, shows=shows) as asked:
+            (message,) = asked.client.messages
+            assert ("+line 499" in message["message"]) == (not shows)
+            assert ("more lines in north-review.diff" in message["message"]) == shows
+            assert "+line 499" in asked.path.read_text()
+            await asked.client.answers.send(None)
 
 
 async def test_bad_commands_decide_nothing() -> None:
