@@ -323,9 +323,9 @@ class AcpAgent:
                     raise invalid_params("value", f"has to be one of {', '.join(LEVELS)}")
                 await session.choice.set_thinking_level(level)
             case "_edits":
-                await session.set_edits_auto_accepted(_is_auto(params))
+                await session.approvals.set_edits_auto_accepted(_is_auto(params))
             case "_shell":
-                await session.set_commands_auto_approved(_is_auto(params))
+                await session.approvals.set_commands_auto_approved(_is_auto(params))
             case id:
                 raise invalid_params("configId", f"has to be mode, model, thought_level, _edits or _shell, not {id!r}")
         return {"configOptions": self._options(session.id)}

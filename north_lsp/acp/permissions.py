@@ -17,14 +17,14 @@ def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
 
     async def listed(params: Params, call: Call) -> object:
         rows = []
-        for one in await session_of(params).permissions():
+        for one in await session_of(params).approvals.listed():
             row = {"id": one.id, "allows": visible(what_it_allows(one)), "origin": one.origin}
             row |= {"since": one.since} if one.since else {}
             rows.append(row | ({"lastUsed": one.last_used} if one.last_used else {}))
         return {"permissions": rows}
 
     async def revoke(params: Params, call: Call) -> object:
-        return {"revoked": await session_of(params).revoke(read.text(params, "id"))}
+        return {"revoked": await session_of(params).approvals.revoke(read.text(params, "id"))}
 
     async def trust(params: Params, call: Call) -> object:
         """An editor that knows of trust says what its user told it; without `trusted` it only asks."""
@@ -32,8 +32,8 @@ def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         if (value := params.get("trusted")) is not None:
             if not isinstance(value, bool):
                 raise invalid_params("trusted", "has to be true or false")
-            await session.set_trusted(value, "editor")
-        decided = session.trusted
+            await session.approvals.set_trusted(value, "editor")
+        decided = session.approvals.trusted
         return {"trusted": None, "by": None} if decided is None else {"trusted": decided[0], "by": decided[1]}
 
     return {"_north/permissions/list": listed, "_north/permissions/revoke": revoke, "_north/trust": trust}

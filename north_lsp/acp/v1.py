@@ -242,6 +242,9 @@ def config_options(session: Session) -> list[dict[str, Any]]:
     """All options with their current values, in their fixed order."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
     chosen, offered = session.choice.model, session.choice.offered
+    approvals = session.approvals
+    for_edits = "auto" if approvals.edits_auto_accepted else "review"
+    for_commands = "auto" if approvals.commands_auto_approved else "review"
     others = () if any(known.selector == chosen.selector for known in offered) else (chosen,)
     models = [{"value": known.selector, "name": known.title} for known in (*offered, *others)]
     edits = [
@@ -256,10 +259,8 @@ def config_options(session: Session) -> list[dict[str, Any]]:
         _select("mode", "Mode", "mode", session.mode, modes),
         _select("model", "Model", "model", chosen.selector, models),
         *_thought_level(chosen),
-        _select("_edits", "Edits in this project", None, "auto" if session.edits_auto_accepted else "review", edits),
-        _select(
-            "_shell", "Commands in this project", None, "auto" if session.commands_auto_approved else "review", shell
-        ),
+        _select("_edits", "Edits in this project", None, for_edits, edits),
+        _select("_shell", "Commands in this project", None, for_commands, shell),
     ]
 
 

@@ -19,7 +19,6 @@ from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import (
-    ApprovalsChanged,
     CommandInfo,
     Event,
     ModeChanged,
@@ -38,6 +37,7 @@ from north_lsp.agent.queue import PromptQueue, Queued, Stopped
 from north_lsp.agent.recovery import interrupted_edits, recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl, RetrySettings
+from north_lsp.agent.session_approvals import SessionApprovals
 from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.slash import SessionHost, SlashCommands
 from north_lsp.agent.spending import Spending
@@ -55,12 +55,10 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
-from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import QueueKind, Settings
-from north_lsp.storage.trust import By
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -130,6 +128,7 @@ class Session:
             allowed,
         )
         self._approvals = approvals
+        self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
         self._diagnostics = diagnostics
         self._artifacts = artifacts
@@ -489,71 +488,9 @@ class Session:
             await self._editor.show(ModeChanged(mode))
 
     @property
-    def edits_auto_accepted(self) -> bool:
-        return self._approvals.edits_auto_accepted()
-
-    @property
-    def commands_auto_approved(self) -> bool:
-        return self._approvals.shell_auto_approved()
-
-    async def set_edits_auto_accepted(self, value: bool) -> None:
-        """For this project, from the next edit on."""
-        approvals = self._approvals
-        change = approvals.enable_edits_auto_accept if value else approvals.disable_edits_auto_accept
-        await self._switch(change)
-
-    async def set_commands_auto_approved(self, value: bool) -> None:
-        """For this project, from the next command on."""
-        approvals = self._approvals
-        change = approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve
-        await self._switch(change)
-
-    async def accept_for_conversation(self, switch: Switch) -> None:
-        """Until this conversation is closed, from the next edit or command on."""
-        approvals = self._approvals
-        edits = switch == "editsAutoAccept"
-        await self._switch(
-            approvals.accept_edits_of_this_session if edits else approvals.approve_commands_of_this_session
-        )
-
-    def only_for_conversation(self, switch: Switch) -> bool:
-        """Whether something is accepted without a question, and only until this conversation is closed."""
-        return self._approvals.holds_for_session_only(switch)
-
-    @property
-    def trusted(self) -> tuple[bool, By] | None:
-        """Whether somebody has said that the workspace is trusted or not, and who."""
-        return self._approvals.trust.decided()
-
-    async def set_trusted(self, value: bool, by: By) -> None:
-        """For this workspace, from the next question on."""
-        error = await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by)
-        if error is not None:
-            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
-        await self._editor.show(ApprovalsChanged())
-
-    async def permissions(self) -> list[Permission]:
-        """What runs or is written without a question in this project."""
-        return await anyio.to_thread.run_sync(self._approvals.listed)
-
-    @property
     def jobs(self) -> Jobs:
         """What runs in the background."""
         return self._runner.jobs
-
-    async def revoke(self, id: str) -> bool:
-        """Take back one of `permissions`; False if there is none of that id."""
-        found = await anyio.to_thread.run_sync(self._approvals.revoke_id, id)
-        if (error := self._approvals.write_error) is not None:
-            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
-        await self._editor.show(ApprovalsChanged())
-        return found
-
-    async def _switch(self, change: Callable[[], None]) -> None:
-        await anyio.to_thread.run_sync(change)
-        if (error := self._approvals.write_error) is not None:
-            await self._editor.show(Notice("error", f"the switch could not be stored: {error.strerror}"))
-        await self._editor.show(ApprovalsChanged())
 
     async def recover(self) -> None:
         """Once: take back what a killed process left half written in this project, and say so."""

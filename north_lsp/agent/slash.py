@@ -20,7 +20,7 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.catalog import LEVELS, Catalog, UnknownModel
 from north_lsp.providers.thinking import as_level
 from north_lsp.providers.upkeep import Upkeep
-from north_lsp.storage.approvals import Permission
+from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.locations import Locations
@@ -190,40 +190,42 @@ class SessionHost(ChangesHost, ProvidersHost):
         return running
 
     async def permissions(self) -> str:
-        self._listed = await self._session.permissions()
+        self._listed = await self._session.approvals.listed()
         more = "\n\n`/permissions revoke <n>` takes one back." if self._listed else ""
-        trusted = self._session.trusted
+        trusted = self._session.approvals.trusted
         none = f"{trust_in_words(trusted)} Nothing of this holds.\n\n" if trusted and not trusted[0] else ""
         return none + described(self._listed) + more
 
     async def revoke(self, number: int) -> str:
-        listed = self._listed if self._listed is not None else await self._session.permissions()
+        listed = self._listed if self._listed is not None else await self._session.approvals.listed()
         if not 1 <= number <= len(listed):
             raise CommandError(f"there is no permission {number}: `/permissions` lists those that there are")
         chosen = listed[number - 1]
-        if not await self._session.revoke(chosen.id):
+        if not await self._session.approvals.revoke(chosen.id):
             raise CommandError(f"{what_it_allows(chosen)} was taken back already")
         return f"Taken back: {what_it_allows(chosen)}."
 
     @property
     def auto(self) -> Mapping[str, bool]:
-        return {"edits": self._session.edits_auto_accepted, "shell": self._session.commands_auto_approved}
+        approvals = self._session.approvals
+        return {"edits": approvals.edits_auto_accepted, "shell": approvals.commands_auto_approved}
 
     async def set_auto(self, kind: str, *, on: bool) -> None:
-        session = self._session
-        await (session.set_edits_auto_accepted(on) if kind == "edits" else session.set_commands_auto_approved(on))
+        approvals = self._session.approvals
+        change = approvals.set_edits_auto_accepted if kind == "edits" else approvals.set_commands_auto_approved
+        await change(on)
 
     async def accept_for_conversation(self, kind: str) -> None:
-        await self._session.accept_for_conversation("editsAutoAccept" if kind == "edits" else "shellAutoApprove")
+        await self._session.approvals.accept_for_conversation(_switch(kind))
 
     def only_for_conversation(self, kind: str) -> bool:
-        return self._session.only_for_conversation("editsAutoAccept" if kind == "edits" else "shellAutoApprove")
+        return self._session.approvals.only_for_conversation(_switch(kind))
 
     def trust(self) -> str:
-        return trust_in_words(self._session.trusted)
+        return trust_in_words(self._session.approvals.trusted)
 
     async def set_trust(self, *, on: bool) -> None:
-        await self._session.set_trusted(on, "user")
+        await self._session.approvals.set_trusted(on, "user")
 
     def jobs(self) -> str:
         rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]
@@ -239,3 +241,7 @@ class SessionHost(ChangesHost, ProvidersHost):
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
         return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))
+
+
+def _switch(kind: str) -> Switch:
+    return "editsAutoAccept" if kind == "edits" else "shellAutoApprove"

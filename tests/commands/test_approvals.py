@@ -8,63 +8,29 @@ from typing import Any, cast
 import anyio
 import pytest
 
+from north_lsp.agent.events import Event
+from north_lsp.agent.session_approvals import SessionApprovals
 from north_lsp.agent.slash import SessionHost
 from north_lsp.commands.base import CommandError
 from north_lsp.commands.parsing import Invocation
 from north_lsp.commands.registry import Commands
 from north_lsp.errors import ToolError
-from north_lsp.storage.approvals import Approvals, Permission, Switch
-from north_lsp.storage.trust import By
+from north_lsp.storage.approvals import Approvals
 from tests.support.edits import World
 
 
-class Session:
-    """What the commands need of one: the real approvals, and jobs that the test names."""
+class Editor:
+    """Hears what changes, and forgets it."""
 
-    def __init__(self, approvals: Approvals, jobs: object = None) -> None:
-        self.approvals = approvals
-        self.jobs = jobs
-
-    async def permissions(self) -> list[Permission]:
-        return self.approvals.listed()
-
-    async def revoke(self, id: str) -> bool:
-        return self.approvals.revoke_id(id)
-
-    @property
-    def edits_auto_accepted(self) -> bool:
-        return self.approvals.edits_auto_accepted()
-
-    @property
-    def commands_auto_approved(self) -> bool:
-        return self.approvals.shell_auto_approved()
-
-    async def accept_for_conversation(self, switch: Switch) -> None:
-        approvals = self.approvals
-        edits = switch == "editsAutoAccept"
-        (approvals.accept_edits_of_this_session if edits else approvals.approve_commands_of_this_session)()
-
-    def only_for_conversation(self, switch: Switch) -> bool:
-        return self.approvals.holds_for_session_only(switch)
-
-    @property
-    def trusted(self) -> tuple[bool, By] | None:
-        return self.approvals.trust.decided()
-
-    async def set_trusted(self, value: bool, by: By) -> None:
-        self.approvals.trust.decide(value, by)
-
-    async def set_edits_auto_accepted(self, value: bool) -> None:
-        (self.approvals.enable_edits_auto_accept if value else self.approvals.disable_edits_auto_accept)()
-
-    async def set_commands_auto_approved(self, value: bool) -> None:
-        (self.approvals.enable_shell_auto_approve if value else self.approvals.disable_shell_auto_approve)()
+    async def show(self, event: Event) -> None: ...
 
 
 def host(tmp_path: Path, jobs: object = None) -> tuple[SessionHost, Approvals]:
+    """Of a session with the real approvals, and jobs that the test names."""
     world, nothing = World(tmp_path), cast(Any, None)
     approvals = Approvals(world.locations, "0" * 16, world.root)
-    return SessionHost(cast(Any, Session(approvals, jobs)), *[nothing] * 6), approvals
+    session = SimpleNamespace(approvals=SessionApprovals(approvals, cast(Any, Editor())), jobs=jobs)
+    return SessionHost(cast(Any, session), *[nothing] * 6), approvals
 
 
 async def typed(host: SessionHost, name: str, *words: str) -> str:
