@@ -30,7 +30,9 @@ _SED_COMMAND = re.compile(
     r"\s*(?:;|\n|\Z|(?=\})|(?<=\{))"
 )
 _PRINTF_ASSIGNS = re.compile(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
-_JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\bENV\b|\bimport\b|\binclude\b|__prog_args|input_filename|\bmodulemeta\b")
+_JQ_REACHES = re.compile(
+    r"(?<![.\w\"'])env\b|\bENV\b|(?<![.\w\"'])(?:import|include)\b|__prog_args|input_filename|\bmodulemeta\b"
+)
 _LONG_ENOUGH = 3  # `--o` is `--output` where no other option begins so
 _SIGNED = re.compile(r"%[-+ ]?G|%\((?:signature|trailers)")
 _YQ_REACHES = re.compile(r"\b(?:load\w*|env|strenv|envsubst|system)\b")
@@ -63,11 +65,14 @@ def standing(spelled: str) -> Judged:
 
 
 def only_tells(simple: Simple) -> bool:
-    """Whether a command only says where or which a program is, whatever else that program could do."""
+    """Whether a command only says where or which a program is, or what the variables are, whatever else that program
+    could do."""
     words = [word.text for word in simple.words]
     match words:
         case ["command", "-v" | "-V", _, *rest]:
             return not any(word.startswith("-") for word in [words[2], *rest])
+        case ["env"]:
+            return True
         case [program, "--version"]:
             return _VERSION_OF.match(program) is not None
         case _:
@@ -182,6 +187,8 @@ def _git(words: Sequence[Word]) -> str | None:
         return f"`git {command} {operands[0]}` changes something"
     if operands and "needs" in row and not {flag.partition("=")[0] for flag in flags} & set(row["needs"]):
         return f"`git {command}` with these words changes something"
+    if len(operands) > row.get("max_operands", len(operands)):
+        return f"`git {command}` with these operands changes something"
     if command == "config" and len(operands) > 1 and not {"--get", "--get-all", "--get-regexp"} & set(flags):
         return "`git config` with a value changes the configuration"
     return None
@@ -190,6 +197,8 @@ def _git(words: Sequence[Word]) -> str | None:
 def _sed(words: Sequence[Word]) -> str | None:
     """Scripts that only print, delete or substitute; sed can also write files and run programs."""
     scripts, operands, rest = [], [], list(words)
+    if len(rest) == 1 and rest[0].text in ("--version", "--help"):
+        return None
     while rest:
         text = rest.pop(0).text
         if text in (

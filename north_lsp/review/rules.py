@@ -26,6 +26,7 @@ from north_lsp.workspace.protected import write_reason
 Args = Literal["any", "paths", "none"]
 
 _MAX_RULES = 1000
+_ALWAYS_RUN = ("", ";", "\n")  # the links behind which a command runs, whatever became of the one before
 _MAX_PLACES = 8
 _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
@@ -100,6 +101,7 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
         return Asks(f"rules do not decide on it: {problem.reason}", problem.part)
     here = {place.cwd}
     anywhere = {place.cwd}
+    changes_nothing, last = True, ""
     for simple in commands:
         for cwd in sorted(here):
             if (asks := _covered_one(simple, rules, exact, place, cwd)) is not None:
@@ -108,10 +110,25 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
         if None in after or len(anywhere) > _MAX_PLACES:
             return Asks("it leads out of the workspace", simple.source)
         found = {cwd for cwd in after if cwd is not None}
+        before, last = last, simple.link
+        changes_nothing = changes_nothing and _changes_nothing(simple)
+        # Behind `&&` a change of directory has succeeded, and one to a folder that is there does not fail; behind
+        # anything else it may have been left out.
+        succeeds = before in _ALWAYS_RUN and simple.link in (";", "\n", "") and changes_nothing and _all_there(found)
+        if simple.program == "cd" and succeeds and len(here) == 1:
+            anywhere = found
         anywhere |= found
-        # Behind `&&` a change of directory has succeeded; behind anything else it may have been left out.
         here = found if simple.link == "&&" else set(anywhere)
     return None
+
+
+def _changes_nothing(simple: Simple) -> bool:
+    """Whether no folder can be gone after a command that was there before it."""
+    return simple.program in BUILTINS or only_reads(simple.program)
+
+
+def _all_there(folders: set[Path]) -> bool:
+    return all(os.path.isdir(folder) and os.access(folder, os.X_OK) for folder in folders)
 
 
 def _covered_one(
