@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -53,6 +53,7 @@ def program_name(spelled: str) -> str:
     return spelled.rsplit("/", 1)[-1].casefold()
 
 
+@lru_cache(maxsize=1024)
 def standing(spelled: str) -> Judged:
     """By name; a path to a program is judged by its last part, and one inside the project by `rules.py` as well."""
     name = program_name(spelled).removesuffix(".exe")

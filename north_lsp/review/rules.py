@@ -168,12 +168,12 @@ def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
     """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
     words = simple.words
     size = len(rule.words)
-    reads = only_reads(simple.program)
-    roots = roots if reads else replace(roots, extra=())
     if len(words) < size or any(
         word.text != wanted or word.is_glob for word, wanted in zip(words[:size], rule.words, strict=True)
     ):
         return False
+    reads = only_reads(simple.program)
+    roots = roots if reads else replace(roots, extra=())
     options_end = False
     for word in words[size:]:
         if not options_end and word.text == "--":
