@@ -142,7 +142,7 @@ def _flags(row: Mapping[str, Any], words: Sequence[Word]) -> str | None:
                 return f"`{text}` {row['reason']}"
             is_value = len(text) == 2 and text[1] in row.get("takes", "")
         else:
-            if text in row.get("words", ()):
+            if text in row.get("words", ()) or (row.get("response_files") and text.startswith("@")):
                 return f"`{text}` {row['reason']}"
             operands += 1
     if operands > row.get("max_operands", operands):

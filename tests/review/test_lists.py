@@ -11,7 +11,8 @@ MORE = (
     "awk gawk mawk nawk stat column basename dirname tr cut df free uptime ps nproc xxd base64 expr xargs env export "
     "kubectl fold hostname stty less vim top watch strace gdb perf openssl nc getent host ping dig dmesg zip unzip "
     "gzip split csplit install patch truncate chmod ln wget docker colordiff wdiff gofmt shfmt claude codex ccache "
-    "sshpass proot setlock posh rustfmt goimports git-annex uudecode delta dtach :"
+    "sshpass proot setlock posh rustfmt goimports git-annex uudecode delta dtach : "
+    "nm objdump ranlib size strings readelf x86_64-linux-gnu-nm"
 )
 RULES = [*GENEROUS, *GIT, *READING, *(Rule((program,), ("-*",)) for program in MORE.split())]
 SEVERAL_LINES = [
