@@ -93,6 +93,13 @@ def keeps_to_itself(simple: Simple) -> bool:
     return (known or standing(simple.program).standing == "writer") and excluded(simple) is None
 
 
+def follows_links(simple: Simple) -> bool:
+    """Whether a program goes through the links that it finds in folders."""
+    row = _table()["follows"].get(program_name(simple.program))
+    flags = [word.text for word in simple.words[1:] if word.text.startswith("-")]
+    return row is not None and any(flag in row.get("words", ()) or _has_flag(flag, row) for flag in flags)
+
+
 def excluded(simple: Simple) -> str | None:
     """Why no rule covers this command's flags or operands; None if they are harmless."""
     name = program_name(simple.program)

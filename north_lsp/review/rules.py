@@ -13,6 +13,7 @@ from north_lsp.review.parsing import NotSimple, Simple, Word, parse
 from north_lsp.review.programs import (
     BUILTINS,
     excluded,
+    follows_links,
     only_reads,
     only_tells,
     program_name,
@@ -30,6 +31,7 @@ _ALWAYS_RUN = ("", ";", "\n")  # the links behind which a command runs, whatever
 _MAX_PLACES = 8
 _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
+_MAX_LOOKED_AT = 20_000
 _GLOB = re.compile(r"[*?\[\]]")
 _DIGITS = re.compile(r"-\d+\Z")
 
@@ -155,6 +157,9 @@ def _covered_one(
         return Asks(why, simple.source)
     if (why := _strange_program(simple, place)) is not None:
         return Asks(why, simple.source)
+    follows = all(rule.args == "paths" for rule in matching) and follows_links(simple)
+    if follows and (why := _leads_out(simple, place.roots, cwd)) is not None:
+        return Asks(why, simple.source)
     if (why := _opens_to_flags(simple, cwd)) is not None:
         return Asks(why, simple.source)
     if program_name(simple.program) == "git" and not place.sandboxed:
@@ -252,6 +257,21 @@ def _protected(simple: Simple, roots: Roots, cwd: Path) -> str | None:
             takes_trees = program_name(simple.program) in ("cp", "mv") and word is not simple.words[-1]
             if takes_trees and resolved.path.is_dir() and (reason := _protected_below(resolved.path)) is not None:
                 return reason
+    return None
+
+
+def _leads_out(simple: Simple, roots: Roots, cwd: Path) -> str | None:
+    """Why the links in the folders that a program goes through are a reason to ask."""
+    named = [os.path.join(cwd, word.text) for word in simple.words[1:]]
+    starts, seen = [path for path in named if os.path.isdir(path)] or [str(cwd)], 0
+    for here, folders, names in (row for start in starts for row in os.walk(start)):
+        seen += 1 + len(folders) + len(names)
+        if seen > _MAX_LOOKED_AT:
+            return "it follows links, and there are too many files to look for some that lead out of the workspace"
+        for name in (*folders, *names):
+            path = os.path.join(here, name)
+            if os.path.islink(path) and roots.root_of(Path(os.path.realpath(path))) is None:
+                return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
     return None
 
 
