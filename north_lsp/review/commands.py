@@ -146,7 +146,7 @@ def judge(
     in_root = place.cwd == place.roots.main
     rules = bounded([rule for entry in approvals.command_rules() if (rule := Rule.from_json(entry)) is not None])
     reasons: list[str] = []
-    allowed = in_root and approvals.command_allowed(command)
+    allowed = whole = in_root and approvals.command_allowed(command)
     if not allowed:
         if place.roots.root_of(place.cwd) is None:
             reasons.append("the shell is outside the workspace")
@@ -155,6 +155,9 @@ def judge(
             allowed = asks is None
             if asks is not None and rules:
                 reasons.append(asks.described())
+    if allowed and not whole and _changes_state(command) and any(one.program == "cd" for one in parse(command)):
+        allowed = False  # rules follow links as the clean shell does
+        reasons.append("it goes to another folder in a shell that was used before")
     if allowed and changes:
         reasons += [f"an earlier command {change}, which may give it another meaning" for change in changes]
     if allowed and not changes:

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -30,7 +30,9 @@ _SED_COMMAND = re.compile(
     r"\s*(?:;|\n|\Z|(?=\})|(?<=\{))"
 )
 _PRINTF_ASSIGNS = re.compile(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
-_JQ_REACHES = re.compile(r"(?<![.\w\"'])env\b|\bENV\b|\bimport\b|\binclude\b|__prog_args|input_filename|\bmodulemeta\b")
+_JQ_REACHES = re.compile(
+    r"(?<![.\w\"'])env\b|\bENV\b|(?<![.\w\"'])(?:import|include)\b|__prog_args|input_filename|\bmodulemeta\b"
+)
 _LONG_ENOUGH = 3  # `--o` is `--output` where no other option begins so
 _SIGNED = re.compile(r"%[-+ ]?G|%\((?:signature|trailers)")
 _YQ_REACHES = re.compile(r"\b(?:load\w*|env|strenv|envsubst|system)\b")
@@ -51,6 +53,7 @@ def program_name(spelled: str) -> str:
     return spelled.rsplit("/", 1)[-1].casefold()
 
 
+@lru_cache(maxsize=1024)
 def standing(spelled: str) -> Judged:
     """By name; a path to a program is judged by its last part, and one inside the project by `rules.py` as well."""
     name = program_name(spelled).removesuffix(".exe")
@@ -63,11 +66,14 @@ def standing(spelled: str) -> Judged:
 
 
 def only_tells(simple: Simple) -> bool:
-    """Whether a command only says where or which a program is, whatever else that program could do."""
+    """Whether a command only says where or which a program is, or what the variables are, whatever else that program
+    could do."""
     words = [word.text for word in simple.words]
     match words:
         case ["command", "-v" | "-V", _, *rest]:
             return not any(word.startswith("-") for word in [words[2], *rest])
+        case ["env"]:
+            return True
         case [program, "--version"]:
             return _VERSION_OF.match(program) is not None
         case _:
@@ -85,6 +91,13 @@ def keeps_to_itself(simple: Simple) -> bool:
     name = program_name(simple.program)
     known = name in BUILTINS or name == "git" or only_reads(simple.program)
     return (known or standing(simple.program).standing == "writer") and excluded(simple) is None
+
+
+def follows_links(simple: Simple) -> bool:
+    """Whether a program goes through the links that it finds in folders."""
+    row = _table()["follows"].get(program_name(simple.program))
+    flags = [word.text for word in simple.words[1:] if word.text.startswith("-")]
+    return row is not None and any(flag in row.get("words", ()) or _has_flag(flag, row) for flag in flags)
 
 
 def excluded(simple: Simple) -> str | None:
@@ -136,7 +149,7 @@ def _flags(row: Mapping[str, Any], words: Sequence[Word]) -> str | None:
                 return f"`{text}` {row['reason']}"
             is_value = len(text) == 2 and text[1] in row.get("takes", "")
         else:
-            if text in row.get("words", ()):
+            if text in row.get("words", ()) or (row.get("response_files") and text.startswith("@")):
                 return f"`{text}` {row['reason']}"
             operands += 1
     if operands > row.get("max_operands", operands):
@@ -182,6 +195,8 @@ def _git(words: Sequence[Word]) -> str | None:
         return f"`git {command} {operands[0]}` changes something"
     if operands and "needs" in row and not {flag.partition("=")[0] for flag in flags} & set(row["needs"]):
         return f"`git {command}` with these words changes something"
+    if len(operands) > row.get("max_operands", len(operands)):
+        return f"`git {command}` with these operands changes something"
     if command == "config" and len(operands) > 1 and not {"--get", "--get-all", "--get-regexp"} & set(flags):
         return "`git config` with a value changes the configuration"
     return None
@@ -190,6 +205,8 @@ def _git(words: Sequence[Word]) -> str | None:
 def _sed(words: Sequence[Word]) -> str | None:
     """Scripts that only print, delete or substitute; sed can also write files and run programs."""
     scripts, operands, rest = [], [], list(words)
+    if len(rest) == 1 and rest[0].text in ("--version", "--help"):
+        return None
     while rest:
         text = rest.pop(0).text
         if text in (

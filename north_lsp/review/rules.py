@@ -13,6 +13,7 @@ from north_lsp.review.parsing import NotSimple, Simple, Word, parse
 from north_lsp.review.programs import (
     BUILTINS,
     excluded,
+    follows_links,
     only_reads,
     only_tells,
     program_name,
@@ -26,9 +27,11 @@ from north_lsp.workspace.protected import write_reason
 Args = Literal["any", "paths", "none"]
 
 _MAX_RULES = 1000
+_ALWAYS_RUN = ("", ";", "\n")  # the links behind which a command runs, whatever became of the one before
 _MAX_PLACES = 8
 _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
+_MAX_LOOKED_AT = 20_000
 _GLOB = re.compile(r"[*?\[\]]")
 _DIGITS = re.compile(r"-\d+\Z")
 
@@ -100,6 +103,7 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
         return Asks(f"rules do not decide on it: {problem.reason}", problem.part)
     here = {place.cwd}
     anywhere = {place.cwd}
+    changes_nothing, last = True, ""
     for simple in commands:
         for cwd in sorted(here):
             if (asks := _covered_one(simple, rules, exact, place, cwd)) is not None:
@@ -108,10 +112,25 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
         if None in after or len(anywhere) > _MAX_PLACES:
             return Asks("it leads out of the workspace", simple.source)
         found = {cwd for cwd in after if cwd is not None}
+        before, last = last, simple.link
+        changes_nothing = changes_nothing and _changes_nothing(simple)
+        # Behind `&&` a change of directory has succeeded, and one to a folder that is there does not fail; behind
+        # anything else it may have been left out.
+        succeeds = before in _ALWAYS_RUN and simple.link in (";", "\n", "") and changes_nothing and _all_there(found)
+        if simple.program == "cd" and succeeds and len(here) == 1:
+            anywhere = found
         anywhere |= found
-        # Behind `&&` a change of directory has succeeded; behind anything else it may have been left out.
         here = found if simple.link == "&&" else set(anywhere)
     return None
+
+
+def _changes_nothing(simple: Simple) -> bool:
+    """Whether no folder can be gone after a command that was there before it."""
+    return simple.program in BUILTINS or only_reads(simple.program)
+
+
+def _all_there(folders: set[Path]) -> bool:
+    return all(os.path.isdir(folder) and os.access(folder, os.X_OK) for folder in folders)
 
 
 def _covered_one(
@@ -138,6 +157,9 @@ def _covered_one(
         return Asks(why, simple.source)
     if (why := _strange_program(simple, place)) is not None:
         return Asks(why, simple.source)
+    follows = all(rule.args == "paths" for rule in matching) and follows_links(simple)
+    if follows and (why := _leads_out(simple, place.roots, cwd)) is not None:
+        return Asks(why, simple.source)
     if (why := _opens_to_flags(simple, cwd)) is not None:
         return Asks(why, simple.source)
     if program_name(simple.program) == "git" and not place.sandboxed:
@@ -151,12 +173,12 @@ def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
     """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
     words = simple.words
     size = len(rule.words)
-    reads = only_reads(simple.program)
-    roots = roots if reads else replace(roots, extra=())
     if len(words) < size or any(
         word.text != wanted or word.is_glob for word, wanted in zip(words[:size], rule.words, strict=True)
     ):
         return False
+    reads = only_reads(simple.program)
+    roots = roots if reads else replace(roots, extra=())
     options_end = False
     for word in words[size:]:
         if not options_end and word.text == "--":
@@ -235,6 +257,21 @@ def _protected(simple: Simple, roots: Roots, cwd: Path) -> str | None:
             takes_trees = program_name(simple.program) in ("cp", "mv") and word is not simple.words[-1]
             if takes_trees and resolved.path.is_dir() and (reason := _protected_below(resolved.path)) is not None:
                 return reason
+    return None
+
+
+def _leads_out(simple: Simple, roots: Roots, cwd: Path) -> str | None:
+    """Why the links in the folders that a program goes through are a reason to ask."""
+    named = [os.path.join(cwd, word.text) for word in simple.words[1:]]
+    starts, seen = [path for path in named if os.path.isdir(path)] or [str(cwd)], 0
+    for here, folders, names in (row for start in starts for row in os.walk(start)):
+        seen += 1 + len(folders) + len(names)
+        if seen > _MAX_LOOKED_AT:
+            return "it follows links, and there are too many files to look for some that lead out of the workspace"
+        for name in (*folders, *names):
+            path = os.path.join(here, name)
+            if os.path.islink(path) and roots.root_of(Path(os.path.realpath(path))) is None:
+                return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
     return None
 
 

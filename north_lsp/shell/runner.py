@@ -398,6 +398,9 @@ class CommandRunner:
     def _setup(self, live: _Live, where: Path) -> str:
         """Lines that bring a shell to where the command is to run."""
         lines = []
+        if live is self._live.get("clean"):
+            # Rules know where a link leads: `..` behind one has to mean the same here. It holds for one command.
+            lines.append("\\builtin set -P")
         if live.bash.cwd() != where:
             lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
         lines += exporting(live.renamed, {})

@@ -277,6 +277,23 @@ async def test_an_editor_says_that_a_workspace_is_not_trusted(world: World, serv
             await client.request("_north/trust", {"sessionId": id, "trusted": "yes"})
 
 
+async def test_what_the_user_lets_go_on_is_found_by_the_next_north(world: World, server: ModelServer) -> None:
+    async with session(world, "run") as (client, asked, id):
+        kept = call("shell_run", command="echo up; exec sleep 600", background=True, keep=True)
+        (text,) = await turn(client, id, server, kept)
+        assert "goes on after North; its whole output: artifact://" in text
+        assert "goes on after North has ended" in json.dumps(asked.questions[0]["toolCall"]["content"])
+        assert {option["optionId"] for option in asked.questions[0]["options"]} == {"run", "deny"}
+    async with session(world, "run") as (client, _, id):
+        told = await client.wait_update(lambda update: "still runs: job 1" in json.dumps(update))
+        assert "exec sleep 600" in json.dumps(told)
+        (text,) = await turn(client, id, server, call("job", action="output", jobId="1"))
+        assert text.endswith("\nup")
+        assert "still runs" in json.dumps(server.requests[-1].body["messages"])
+        await prompt(client, id, "/jobs kill 1")
+        await client.wait_update(lambda update: "Job 1 ended" in json.dumps(update))
+
+
 async def test_what_was_allowed_is_listed_and_taken_back(world: World, server: ModelServer) -> None:
     async with session(world, "always") as (client, asked, id):
         await turn(client, id, server, call("shell_run", command="echo one"))

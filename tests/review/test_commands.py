@@ -162,3 +162,25 @@ def test_words_that_are_only_looked_for_or_printed_are_no_danger(command: str) -
 )
 def test_words_that_another_program_may_get_are(command: str) -> None:
     assert judge(command, place=HERE, approvals=Everything()).warnings
+
+
+class Sources(Everything):
+    def command_allowed(self, command: str) -> bool:
+        return command == "source env.sh"
+
+    def command_rules(self) -> list[dict[str, object]]:
+        return [{"words": ["cd"]}, {"words": ["ls"]}]
+
+    def shell_auto_approved(self) -> bool:
+        return False
+
+
+def test_rules_for_folders_hold_in_the_clean_shell_only(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    place = Place(tmp_path, Roots.of(tmp_path), False, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
+    for command, status in (
+        ("cd sub && ls", "always"),
+        ("source env.sh; ls", "always"),
+        ("source env.sh; cd sub; ls", None),
+    ):
+        assert judge(command, place=place, approvals=Sources()).status == status

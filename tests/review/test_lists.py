@@ -11,7 +11,8 @@ MORE = (
     "awk gawk mawk nawk stat column basename dirname tr cut df free uptime ps nproc xxd base64 expr xargs env export "
     "kubectl fold hostname stty less vim top watch strace gdb perf openssl nc getent host ping dig dmesg zip unzip "
     "gzip split csplit install patch truncate chmod ln wget docker colordiff wdiff gofmt shfmt claude codex ccache "
-    "sshpass proot setlock posh rustfmt goimports git-annex uudecode delta dtach :"
+    "sshpass proot setlock posh rustfmt goimports git-annex uudecode delta dtach : "
+    "nm objdump ranlib size strings readelf x86_64-linux-gnu-nm"
 )
 RULES = [*GENEROUS, *GIT, *READING, *(Rule((program,), ("-*",)) for program in MORE.split())]
 SEVERAL_LINES = [
@@ -62,3 +63,20 @@ def test_nothing_of_every_day_asks(tmp_path: Path) -> None:
     assert len(lines) > 330
     found = {line: asks(line, RULES, place) or dangers(line) or None for line in [*lines, *EVERYDAY_LINES]}
     assert {line: why for line, why in found.items() if why is not None} == {}
+
+
+def test_links_that_lead_out_are_not_followed_by_a_rule_for_paths(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    place = make_place(root)
+    commands = ["grep -Rn x .", "grep -R x", "find -L . -name x", "rg -L x", "tree -l sub", "diff -r sub sub", "du -aL"]
+    rules = [Rule((command.split()[0],), ("-*",), "paths") for command in commands]
+    wide = [Rule((command.split()[0],), ("-*",)) for command in commands]
+    (root / "inside").symlink_to("sub")
+    assert [asks(command, rules, place) for command in commands] == [None] * len(commands)
+    (root / "sub" / "out").symlink_to(tmp_path)
+    for command in commands:
+        assert "leads out of the workspace" in (asks(command, rules, place) or ""), command
+        assert asks(command, wide, place) is None
+    (root / "other").mkdir()
+    for command in ("grep -rn x .", "grep -R x other"):
+        assert asks(command, rules, place) is None
