@@ -214,6 +214,8 @@ def _window(args: ReadFileArgs, text: Text, relative: str, limits: Limits, notic
         window = notices.at_most(args.windowLines, limits.window_lines, "windowLines")
         first, last = _find(args.aroundMatch, args.occurrence, lines, text.text, notices)
         ranges.append((first - window, last + window))
+        if args.startLine is not None or args.endLine is not None:
+            notices.append("startLine and endLine do not count beside aroundMatch")
         focus = first
     else:
         start, end = args.startLine or 1, args.endLine if args.endLine is not None else total
