@@ -77,6 +77,8 @@ class ReadFile(ReadTool):
                 pictures = await self._pictures(outer, notices)
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
                 return replace(output, locations=(Location(resolved.path),), pictures=pictures)
+        if outer is None and inner:
+            notices.append(f"{inner!r} names no part of this file: lines are asked for with startLine and endLine")
         try:
             text, source = await text_of(resolved.path, workspace)
         except ToolError as error:

@@ -388,3 +388,17 @@ async def test_what_the_user_attaches_is_read_even_if_it_is_closed_to_tools(desk
     assert "not attached" in str(other["preview"])
     assert "not attached" in str(outside["preview"])
     assert (await desk.error("read_file", path="secret")).code == "IGNORED"
+
+
+async def test_what_stands_behind_a_name_and_names_no_part_is_said(desk: Desk) -> None:
+    desk.write({"a.py": "1\n", "b:c": "2\n"})
+    data = await desk.call("read_file", path="a.py:10-20")
+    assert data["content"] == "1→1\n"
+    assert "startLine" in data["meta"]["notices"][0]
+    assert "notices" not in (await desk.call("read_file", path="b:c"))["meta"]
+
+
+async def test_lines_beside_a_text_to_find_do_not_count_and_that_is_said(desk: Desk) -> None:
+    desk.write({"a": "1\n2\n3\n"})
+    data = await desk.call("read_file", path="a", aroundMatch="3", windowLines=0, startLine=1, endLine=2)
+    assert (data["ranges"], len(data["meta"]["notices"])) == ([{"start": 3, "end": 3}], 1)
