@@ -85,7 +85,7 @@ class PatternFile:
         sources = [pattern.source for pattern in others if pattern.by_name]
         any_start = [source.removeprefix(_ANY) for source in sources if source.startswith(_ANY)]
         same_start = [b"/(?:" + source + b")" for source in sources if not source.startswith(_ANY)]
-        either = b"|".join((*any_start, *same_start)) or b"(?!)"
+        either = b"|".join((*any_start, *same_start)) if sources else b"(?!)"
         return re.compile(rb"(?:" + either + rb")(?=/)", _flags(self.folded))
 
     @cached_property
