@@ -236,6 +236,9 @@ def test_a_letter_in_a_long_file_is_found_quickly() -> None:
     text = "".join(f"def f{number}(x):\n    y = x\n    return y\n" for number in range(5_000))
     started = time.process_time()
     assert len(code_blocks(structure_of("python", text), text, "return y", "any")) == 5_000
+    assert len(code_blocks(structure_of("python", text), text, "y", "any")) == 5_000
+    one_line = "".join(f"function f{number}(x){{return y}}" for number in range(3_000))
+    assert len(code_blocks(structure_of("javascript", one_line), one_line, "return y", "any")) == 3_000
     assert time.process_time() - started < 5
 
 
