@@ -7,7 +7,7 @@ from pydantic import Field
 from north_lsp.tools.base import Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_readable
+from north_lsp.tools.texts import resolve_existing
 from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.statistics import hot_files
 
@@ -31,7 +31,8 @@ class Hotfiles(ReadTool):
         limit = notices.at_most(args.limit, workspace.limits.hotfiles, "limit")
         root, below = workspace.roots.main, ""
         if args.path is not None:
-            place = await resolve_readable(args.path, workspace)
+            place, notice = await resolve_existing(args.path, workspace)
+            notices += [notice] if notice is not None else []
             root, below = place.root, place.path.relative_to(place.root).as_posix()
         found = await on_thread(hot_files, workspace.trees, root, below, limit)
         files = [

@@ -77,6 +77,8 @@ class ReadFile(ReadTool):
                 pictures = await self._pictures(outer, notices)
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
                 return replace(output, locations=(Location(resolved.path),), pictures=pictures)
+        if outer is None and inner:
+            notices.append(f"{inner!r} names no part of this file: lines are asked for with startLine and endLine")
         try:
             text, source = await text_of(resolved.path, workspace)
         except ToolError as error:
@@ -214,6 +216,8 @@ def _window(args: ReadFileArgs, text: Text, relative: str, limits: Limits, notic
         window = notices.at_most(args.windowLines, limits.window_lines, "windowLines")
         first, last = _find(args.aroundMatch, args.occurrence, lines, text.text, notices)
         ranges.append((first - window, last + window))
+        if args.startLine is not None or args.endLine is not None:
+            notices.append("startLine and endLine do not count beside aroundMatch")
         focus = first
     else:
         start, end = args.startLine or 1, args.endLine if args.endLine is not None else total

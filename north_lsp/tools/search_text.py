@@ -121,12 +121,17 @@ class SearchText(ReadTool):
             more = f"the first {_DIGEST} of {len(matches)} matches"
             short = data | {"matches": matches[:_DIGEST], "truncated": True}
             digest = Digest(with_meta(short, notices), full, more, ((1, _DIGEST),))
-        places = tuple(
-            Location(workspace.roots.resolve_readable(hit.path).path, hit.line)
-            for hit in found.matches[:20]
-            if not is_address(hit.path)
-        )
+        paths = ((_path_of(hit.path, workspace), hit.line) for hit in found.matches[:20] if not is_address(hit.path))
+        places = tuple(Location(path, line) for path, line in paths if path is not None)
         return Output(title, with_meta(data, notices), locations=places, digest=digest)
+
+
+def _path_of(shown: str, workspace: Workspace) -> Path | None:
+    """None for a file whose name cannot be spelled, for one with a line break in it: it is found, but not opened."""
+    try:
+        return workspace.roots.resolve_readable(shown).path
+    except ToolError:
+        return None
 
 
 async def _note(found: SearchResult, workspace: Workspace) -> None:
@@ -137,7 +142,9 @@ async def _note(found: SearchResult, workspace: Workspace) -> None:
     def look() -> list[Shown]:
         rows: list[tuple[Path, int, str]] = []
         for hit in hits:
-            path = workspace.roots.resolve_readable(hit.path).path
+            path = _path_of(hit.path, workspace)
+            if path is None:
+                continue
             first = hit.line - len(hit.before)
             lines = (*hit.before, *hit.text.split("\n"), *hit.after)
             rows += [(path, number, line) for number, line in enumerate(lines, first)]

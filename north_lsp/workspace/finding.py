@@ -5,7 +5,7 @@ from pathlib import Path
 
 from north_lsp.workspace.ignore import ALWAYS_SKIPPED
 from north_lsp.workspace.listing import readable
-from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import compile_glob
 from north_lsp.workspace.tree import Listing, Trees
 
@@ -20,6 +20,7 @@ def find_files(
     What is ignored is found only if `place` or the beginning of the pattern names it. Raises ToolError INVALID_INPUT
     for a broken glob.
     """
+    pattern = below_a_root(trees.roots, pattern)
     matches = compile_glob(pattern)
     named = _literal_beginning(pattern)
     places: list[tuple[Path, str, Listing]] = []
@@ -36,6 +37,8 @@ def find_files(
         if named and place is None and trees.rules[root].ignored(named, True) and (root / named).is_dir():
             inside = trees.below(root, named)
             extra = inside.folders if folders else inside.files
+        elif place is None and not folders and _is_ignored_file(trees, root, pattern):
+            extra = (pattern.removeprefix("/"),)
         for path in (*paths, *extra):
             relative = path.removeprefix(below)
             if not hidden and _is_hidden(relative) and not _names_hidden(pattern):
@@ -45,6 +48,25 @@ def find_files(
     if newest_first:
         found.sort(key=lambda item: (-_modified(item[0] / item[1]), item[1]))
     return [readable(trees.roots.spell(root, path)) for root, path in found]
+
+
+def below_a_root(roots: Roots, pattern: str) -> str:
+    """A pattern that begins with the absolute path of a root, from there on."""
+    for root in roots.roots:
+        if pattern.startswith(f"{root}/"):
+            return pattern.removeprefix(str(root))
+    return pattern
+
+
+def _is_ignored_file(trees: Trees, root: Path, pattern: str) -> bool:
+    """Whether a pattern is no pattern, but the name of a file that git ignores."""
+    pattern = pattern.removeprefix("/")
+    path = Path(os.path.normpath(root / pattern))
+    if _SPECIAL & set(pattern) or path != root / pattern or not path.is_relative_to(root) or ".git" in path.parts:
+        return False
+    if any(path.is_relative_to(folder) for folder in trees.private) or os.path.realpath(path) != str(path):
+        return False
+    return path.is_file() and trees.rules[root].ignored(pattern, False) and trees.closed(path) is None
 
 
 def _literal_beginning(pattern: str) -> str:

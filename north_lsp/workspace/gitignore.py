@@ -18,7 +18,8 @@ _ANY = translate(b"*") or b""
 @dataclass(frozen=True, slots=True)
 class _Pattern:
     """One line. `by_name` patterns are held against the last component, others against the path. `depth` is the number
-    of slashes in the paths that it meets, None if that is not so plain; `name` is the only name that it meets."""
+    of slashes in the paths that it meets, None if that is not so plain; `name` is the only name that it meets,
+    `path` the only path."""
 
     expression: re.Pattern[bytes]
     source: bytes
@@ -27,6 +28,7 @@ class _Pattern:
     by_name: bool
     depth: int | None = None
     name: bytes | None = None
+    path: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,12 @@ class PatternFile:
         return not self._names_only and (self._depths is None or depth in self._depths)
 
     @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that are named as they are, relative to the folder of the file; not those that are taken back."""
+        plain = (pattern.path for pattern in self.patterns if pattern.path is not None and not pattern.negated)
+        return tuple(path.decode("utf-8", "surrogateescape") for path in plain)
+
+    @cached_property
     def _plain_names(self) -> frozenset[str]:
         """The patterns that are just names."""
         if self.folded:
@@ -77,8 +85,7 @@ class PatternFile:
         sources = [pattern.source for pattern in others if pattern.by_name]
         any_start = [source.removeprefix(_ANY) for source in sources if source.startswith(_ANY)]
         same_start = [b"/(?:" + source + b")" for source in sources if not source.startswith(_ANY)]
-        all_of_them = (*any_start, *same_start)
-        either = b"|".join(all_of_them) if all_of_them else b"(?!)"  # what may be anything at all has nothing left here
+        either = b"|".join((*any_start, *same_start)) if sources else b"(?!)"
         return re.compile(rb"(?:" + either + rb")(?=/)", _flags(self.folded))
 
     @cached_property
@@ -159,8 +166,9 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
     if source is None:
         return None
     depth = None if b"**" in body or b"[" in body or b"\\" in body else body.count(b"/")
-    name = body if by_name and not any(byte in body for byte in SPECIAL) else None
-    return _Pattern(re.compile(source, _flags(folded)), source, negated, folders_only, by_name, depth, name)
+    plain = body if not any(byte in body for byte in SPECIAL) else None
+    name, path = (plain, None) if by_name else (None, plain)
+    return _Pattern(re.compile(source, _flags(folded)), source, negated, folders_only, by_name, depth, name, path)
 
 
 def _without_trailing_blanks(line: bytes) -> bytes:

@@ -116,6 +116,11 @@ class Chains:
     def closes(self, folder: str, name: str, is_dir: bool) -> bool:
         return self.exact.ignores(folder, name, is_dir) or self.folded.ignores(folder, name, is_dir)
 
+    def spelled_out(self, folder: str) -> tuple[str, ...]:
+        """The paths that the user's list in a folder names without wildcards, relative to it."""
+        own = (file for start, file in self.exact.files if start == len(folder.rstrip("/")) + 1)
+        return tuple(path for file in own for path in file.paths)
+
     def leaves_out(self, folder: str, name: str, is_dir: bool) -> bool:
         return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(folder, name, is_dir)
 

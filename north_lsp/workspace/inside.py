@@ -4,7 +4,8 @@ import json
 import sqlite3
 import tarfile
 import zipfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,12 +27,13 @@ _MAX_CELL = 500
 
 
 def split_inner(resolved: Resolved, spelled: str) -> tuple[Path | None, str]:
-    """The file to look into, or None if it is to be read as it is, and what is asked for inside."""
+    """The file to look into, or None if it is to be read as it is, and what is asked for inside (where there may be
+    none)."""
     name = resolved.path.name.lower()
     at = spelled.find(f"{resolved.path.name}:")
     inner = spelled[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
     known = (*_ARCHIVES, *_DATABASES, *DOCUMENTS, *PICTURES, ".ipynb")
-    return (resolved.path, inner) if name.endswith(known) else (None, "")
+    return (resolved.path, inner) if name.endswith(known) else (None, inner)
 
 
 def read_inside(path: Path, inner: str) -> str | None:
@@ -140,13 +142,23 @@ def _database(path: Path, inner: str) -> str | None:
             query = (
                 f"SELECT * FROM {_quoted(table)} WHERE {_quoted(column) if column != 'rowid' else column} = ? LIMIT 1"
             )
-            row = database.execute(query, (key,)).fetchone()
+            # A column without a type does not take text for the number that it spells.
+            spellings = (key, *_numbers(key))
+            matching = (database.execute(query, (spelled,)).fetchone() for spelled in spellings)
+            row = next((row for row in matching if row is not None), None)
             if row is None:
                 raise ToolError("NOT_FOUND", f"{table} has no row {key!r}")
             return "".join(f"{name}\t{_cell(value)}\n" for (name, _), value in zip(columns, row, strict=False))
         rows = database.execute(f"SELECT * FROM {_quoted(table)} LIMIT {_MAX_ROWS}").fetchall()
         head = "\t".join(f"{name} {kind}".strip() for name, kind in columns)
         return "\n".join([head, *("\t".join(map(_cell, row)) for row in rows)]) + "\n"
+
+
+def _numbers(key: str) -> Iterator[int | float]:
+    with suppress(ValueError):
+        yield from (number for number in (int(key),) if abs(number) < 1 << 63)
+    with suppress(ValueError):
+        yield float(key)
 
 
 class _Deadline:
@@ -187,7 +199,8 @@ def _notebook(path: Path) -> str | None:
             continue
         parts.append(f"[{number}] {cell.get('cell_type', 'raw')}")
         parts.append(_joined(cell.get("source")))
-        for output in cell.get("outputs") or ():
+        outputs = cell.get("outputs")
+        for output in outputs if isinstance(outputs, list) else ():
             shown = _output(output) if isinstance(output, dict) else ""
             if shown:
                 lines = shown.rstrip("\n").split("\n")

@@ -57,12 +57,13 @@ def compile_query(query: str, *, regex: bool, case_sensitive: bool, multiline: b
 def compile_glob(glob: str) -> Callable[[str], bool]:
     """Whether a relative path is meant by a glob: without regard to case, at any depth unless it has a slash; `{a,b}`
     are alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
-    plain = glob.replace("\\", "/").removeprefix("./").removeprefix("/")
-    suffixes = _SUFFIXES.fullmatch(plain)
+    slashed = glob.replace("\\", "/")
+    plain = slashed.removeprefix("./").removeprefix("/")
+    anchored = "/" in plain.rstrip("/") or plain != slashed
+    suffixes = _SUFFIXES.fullmatch(slashed)
     if suffixes is not None:
         endings = tuple(f".{ending.lower()}" for ending in (suffixes[1] or suffixes[2]).split(","))
         return lambda relative: relative.lower().endswith(endings)
-    anchored = "/" in plain.rstrip("/")
     sources: list[bytes] = []
     for alternative in _alternatives(plain):
         body = alternative + "**" if alternative.endswith("/") else alternative

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.bytes_pattern import BytesPattern, translate
+from north_lsp.workspace.finding import below_a_root
 from north_lsp.workspace.listing import readable
 from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
@@ -112,7 +113,7 @@ def search(
     closed, and whatever `Roots.resolve_readable` raises.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
-    meant = compile_glob(glob) if glob is not None else None
+    meant = compile_glob(below_a_root(roots, glob)) if glob is not None else None
     trees = trees if trees is not None else Trees.of(roots, private)
     allowed = MAX_SECONDS if seconds is None else seconds
     deadline = time.monotonic() + allowed

@@ -76,6 +76,8 @@ class FileTree:
         self._looked_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
+        self._links: tuple[str, ...] = ()
+        self._spelled: tuple[str, ...] = ()
         self._closed: frozenset[str] = frozenset()
         self._may_close = False
 
@@ -136,20 +138,32 @@ class FileTree:
                 self._build()
             else:
                 self._refresh(self._listing)
+                if self._targets() != self._closed:  # a link leads elsewhere now
+                    self._listing = self._flat()
             assert self._listing is not None
             self._looked_at = time.monotonic()
             return self._listing
 
     def closed(self) -> frozenset[str]:
         """The real paths, absolute, to which links lead that the user's `.northignore` files name: a file is closed by
-        each of its names. Links in folders that walks leave out do not count."""
-        if self._listing is None or self._may_close or os.path.lexists(self.rules.root / OWN_IGNORE_FILE):
-            self.listing()
+        each of its names. Links in folders that git ignores count if a line spells their whole path. One that is new
+        counts after a second at the latest, so that not every reading looks at all folders again."""
+        with self._lock:
+            fresh = self._listing is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS
+            if fresh and not self._rules_changed():
+                return self._targets()
+            if self._listing is not None and not self._may_close and not self._has_own_list():
+                return frozenset()
+        self.listing()
         return self._closed
+
+    def _has_own_list(self) -> bool:
+        return os.path.lexists(self.rules.root / OWN_IGNORE_FILE)
 
     def _build(self) -> None:
         self._folders, self._listing = {}, None
-        self._watched = {path: _signature(path) for path in self.rules.watched()}
+        watched = (*self.rules.watched(), self.rules.root / OWN_IGNORE_FILE)
+        self._watched = {path: _signature(path) for path in watched}
         self._scan("", str(self.rules.root), self.rules.at_root())
         self._listing = self._flat()
 
@@ -244,7 +258,8 @@ class FileTree:
             others += [prefix + one for one in folder.others[other:]]
         listing = Listing(tuple(files), tuple(folders), tuple(others), self._whole())
         self._may_close = any(OWN_IGNORE_FILE in folder.ignore_files for folder in known.values())
-        self._closed = frozenset(filter(None, map(self._target, self._closed_links())))
+        self._links, self._spelled = tuple(self._closed_links()), tuple(self._spelled_out())
+        self._closed = self._targets()
         inside = (Path(path) for path in self._closed)
         root = self.rules.root
         return _without(listing, [path.relative_to(root).as_posix() for path in inside if path.is_relative_to(root)])
@@ -253,13 +268,18 @@ class FileTree:
         with_links = [folder for folder in self._folders.values() if folder.closed_links]
         return (join(folder.path, name) for folder in with_links for name in folder.closed_links)
 
-    def _target(self, link: str) -> str | None:
-        """Where a link leads; None for nowhere, and for a folder around it, which it does not close."""
-        try:
-            target = os.path.realpath(link, strict=True)
-        except OSError:
-            return None
-        return None if Path(link).is_relative_to(target) else target
+    def _spelled_out(self) -> Iterator[str]:
+        """What the user's lists name by its whole path."""
+        for folder in self._folders.values():
+            if OWN_IGNORE_FILE in folder.ignore_files:
+                yield from (join(folder.path, path) for path in folder.chains.spelled_out(folder.path))
+
+    def _targets(self) -> frozenset[str]:
+        """Where the links lead that are closed."""
+        root = self.rules.root
+        named = (path for path in self._spelled if os.path.islink(path))
+        closed = (path for path in named if self.rules.closed(Path(path).relative_to(root).as_posix()))
+        return frozenset(filter(None, map(_target, (*self._links, *closed))))
 
     def _whole(self) -> tuple[str, ...]:
         """See Listing."""
@@ -368,6 +388,18 @@ def _ignore_files(found: _Names | None) -> frozenset[str]:
     if found is None or IGNORE_FILES.isdisjoint(found.names):
         return _NONE
     return IGNORE_FILES.intersection(found.names)
+
+
+def _target(link: str) -> str | None:
+    """Where a link leads; None for nowhere, for what is none any more, and for a folder around it, which it does not
+    close."""
+    if not os.path.islink(link):
+        return None
+    try:
+        target = os.path.realpath(link, strict=True)
+    except OSError:
+        return None
+    return None if Path(link).is_relative_to(target) else target
 
 
 def _closed_links(path: str, chains: Chains, others: Collection[str]) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 import importlib.util
 import shutil
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,16 @@ def test_pdf_names_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ToolError) as caught:
         read_document(path)
     assert caught.value.code == "IO_ERROR"
+
+
+async def test_rows_of_a_key_without_a_type_and_notebooks_of_any_shape(desk: Desk) -> None:
+    with closing(sqlite3.connect(desk.root / "d.sqlite")) as database:
+        database.execute("create table t (a primary key, b)")
+        database.executemany("insert into t values (?, ?)", [(1, "one"), ("2", "two"), (2.5, "more")])
+        database.commit()
+    for key, shown in (("1", "one"), ("2", "two"), ("2.5", "more")):
+        assert f"b\t{shown}" in (await desk.call("read_file", path=f"d.sqlite:t:{key}"))["content"]
+    for key in ("3", "9" * 30, "x", "nan"):
+        assert (await desk.error("read_file", path=f"d.sqlite:t:{key}")).code == "NOT_FOUND"
+    desk.write({"n.ipynb": '{"cells": [{"cell_type": 5, "source": {"a": 1}, "outputs": 7}, 8, {"outputs": [9]}]}'})
+    assert "[1] 5" in (await desk.call("read_file", path="n.ipynb"))["content"]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.tools.base import Location
 from north_lsp.tools.sightings import shown_of
 from north_lsp.workspace.text import as_text, read_text
 from tests.tools.conftest import Desk
@@ -176,3 +177,38 @@ async def test_list_root_names_further_roots(desk: Desk) -> None:
     data = await desk.call("list_root")
     assert data["entries"] == [{"name": "a", "type": "dir"}, {"name": "b", "type": "file", "size": 2}]
     assert (await desk.error("list_root", root="other")).code == "NOT_FOUND"
+
+
+async def test_one_strange_file_name_hinders_no_search(desk: Desk) -> None:
+    desk.write({"a": "needle\n", "a line\nbreak": "needle\n"})
+    (desk.root / "not\udcff").write_text("needle\n")
+    output = await desk.output("search_text", query="needle")
+    assert isinstance(output.data, dict)
+    assert [match["path"] for match in output.data["matches"]] == ["a", "a line\nbreak", "not\ufffd"]
+    assert output.locations[0] == Location(desk.root / "a", 1)
+    assert desk.root / "a line\nbreak" not in [place.path for place in output.locations]
+
+
+async def test_an_ignored_file_is_found_by_its_whole_name_unless_it_is_closed(desk: Desk) -> None:
+    desk.write({".gitignore": "*.log\n", ".northignore": "b.log\n", "a.log": "", "b.log": "", "sub/c.log": ""})
+    (desk.root / "d.log").symlink_to("b.log")
+    found = {}
+    for pattern in ("a.log", "b.log", "d.log", "sub/c.log", "/sub/c.log", "c.log", "*.log", "../repo/a.log"):
+        found[pattern] = (await desk.call("find_files", pattern=pattern))["files"]
+    assert {pattern: files for pattern, files in found.items() if files} == {
+        "a.log": ["a.log"],
+        "sub/c.log": ["sub/c.log"],
+        "/sub/c.log": ["sub/c.log"],
+    }
+
+
+async def test_patterns_may_begin_with_the_path_of_the_root(desk: Desk) -> None:
+    desk.write({"a.py": "needle", "sub/b.py": "needle"})
+    assert (await desk.call("find_files", pattern=f"{desk.root}/*.py"))["files"] == ["a.py"]
+    assert (await desk.call("find_files", pattern=f"{desk.root}/**/*.py"))["files"] == ["a.py", "sub/b.py"]
+    found = await desk.call("search_text", query="needle", glob=f"{desk.root}/sub/*.py")
+    assert [match["path"] for match in found["matches"]] == ["sub/b.py"]
+
+
+async def test_hotfiles_of_a_folder_that_is_not_there(desk: Desk) -> None:
+    assert (await desk.error("hotfiles", path="nope")).code == "NOT_FOUND"

@@ -179,6 +179,23 @@ async def test_a_closed_name_that_is_a_link_closes_what_it_leads_to(desk: Desk) 
     assert (await desk.call("read_file", path="plain"))["content"] == "1→needle\n"
 
 
+async def test_a_closed_link_in_a_folder_that_git_ignores_and_one_that_leads_elsewhere_later(desk: Desk) -> None:
+    desk.write({"a": "1", "b": "2", ".gitignore": "out/\n", ".northignore": "/out/keys/mine\nlink\n", "out/keys/x": ""})
+    (desk.root / "out" / "keys" / "mine").symlink_to("../../a")
+    assert (await desk.error("read_file", path="a")).code == "IGNORED"
+    assert (await desk.call("find_files", pattern="[ab]"))["files"] == ["b"]
+    (desk.root / "out" / "keys" / "mine").unlink()
+    assert (await desk.call("read_file", path="a"))["content"] == "1→1\n"
+    assert (await desk.call("find_files", pattern="[ab]"))["files"] == ["a", "b"]
+    (desk.root / "link").symlink_to("a")
+    assert (await desk.call("find_files", pattern="[ab]"))["files"] == ["b"]
+    (desk.root / "link").unlink()
+    (desk.root / "link").symlink_to("b")
+    assert (await desk.call("find_files", pattern="[ab]"))["files"] == ["a"]
+    assert (await desk.error("read_file", path="b")).code == "IGNORED"
+    assert (await desk.call("read_file", path="a"))["content"] == "1→1\n"
+
+
 async def test_a_part_of_a_file_of_200_megabytes(desk: Desk) -> None:
     line = "a line of thirty-two bytes, é...\r\n".encode()
     block, blocks = line * (1 << 15), 185
@@ -371,3 +388,17 @@ async def test_what_the_user_attaches_is_read_even_if_it_is_closed_to_tools(desk
     assert "not attached" in str(other["preview"])
     assert "not attached" in str(outside["preview"])
     assert (await desk.error("read_file", path="secret")).code == "IGNORED"
+
+
+async def test_what_stands_behind_a_name_and_names_no_part_is_said(desk: Desk) -> None:
+    desk.write({"a.py": "1\n", "b:c": "2\n"})
+    data = await desk.call("read_file", path="a.py:10-20")
+    assert data["content"] == "1→1\n"
+    assert "startLine" in data["meta"]["notices"][0]
+    assert "notices" not in (await desk.call("read_file", path="b:c"))["meta"]
+
+
+async def test_lines_beside_a_text_to_find_do_not_count_and_that_is_said(desk: Desk) -> None:
+    desk.write({"a": "1\n2\n3\n"})
+    data = await desk.call("read_file", path="a", aroundMatch="3", windowLines=0, startLine=1, endLine=2)
+    assert (data["ranges"], len(data["meta"]["notices"])) == ([{"start": 3, "end": 3}], 1)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from north_lsp.workspace.gitignore import parse
 from north_lsp.workspace.ignore import IgnoreRules, walk
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.tree import Trees
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +111,8 @@ def test_git_agrees_about_random_trees(
     assert walked(root, rules) == sorted(
         (path for path, _ in every if path not in expected), key=lambda p: p.split("/")
     )
+    listing = Trees.of(Roots.of(root)).tree(root).listing()
+    assert sorted((*listing.files, *listing.folders, *listing.others)) == sorted(walked(root, rules))
 
 
 def test_nested_files_and_the_strongest_last_pattern(tmp_path: Path) -> None:
@@ -277,6 +281,28 @@ def test_a_whole_folder_is_never_passed_over_wrongly(content: str, names: list[s
     may_meet = file.may_meet_names(names, joined)
     may_meet |= file.meets_paths_at(prefix.count(b"/")) and file.may_meet_paths(joined, prefix)
     assert may_meet or not met
+
+
+@pytest.mark.parametrize(
+    ("lines", "ignored"),
+    [
+        ("*", {"a", "b.c", ".x"}),
+        ("**", {"a", "b.c", ".x"}),
+        ("**/*", {"a", "b.c", ".x"}),
+        ("*.*", {"b.c", ".x"}),
+        ("**/a", {"a"}),
+        ("/**/a", {"a"}),
+        ("/b.c", {"b.c"}),
+        ("[!a]", set()),
+        ("", set()),
+    ],
+)
+def test_patterns_that_take_much_or_nothing(tmp_path: Path, lines: str, ignored: set[str]) -> None:
+    (tmp_path / ".gitignore").write_text(f"{lines}\n!.gitignore\n")
+    for name in ("a", "b.c", ".x"):
+        (tmp_path / name).write_text("")
+    listed = Trees.of(Roots.of(tmp_path)).tree(tmp_path).listing().files
+    assert {"a", "b.c", ".x"} - set(listed) == ignored
 
 
 def test_many_names_are_looked_at_quickly() -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type, find_language, language_of
-from north_lsp.workspace.structure import parsing
+from north_lsp.workspace.structure import parsing, patterns
 from north_lsp.workspace.structure.grammars import parse, parsed_languages
 from north_lsp.workspace.structure.model import Structure
 from north_lsp.workspace.structure.parsing import is_symbol, structure_of
@@ -171,6 +171,13 @@ def test_a_symbol_ends_where_it_ends_though_a_brace_is_missing_before() -> None:
     assert found["f"] == (9, 10)
 
 
+def test_patterns_take_the_length_of_a_text_not_its_square() -> None:
+    text = "".join(f"class C{number} {{\n  m(a) {{\n    if (a) {{ }}\n  }}\n}}\n" for number in range(12_000))
+    started = time.process_time()
+    assert len(patterns.find_symbols("typescript", text)) == 24_000
+    assert time.process_time() - started < 4  # the square takes about ten
+
+
 def test_outlines_group_imports_and_nest_what_is_embedded() -> None:
     shown = outline_text(outline(structure_of("python", PYTHON), []))
     assert shown.split("\n")[:3] == ["imports (2) [2-3]", "class A(Base) [5-14]", "└─ def x(self) -> int [9-11]"]
@@ -236,6 +243,9 @@ def test_a_letter_in_a_long_file_is_found_quickly() -> None:
     text = "".join(f"def f{number}(x):\n    y = x\n    return y\n" for number in range(5_000))
     started = time.process_time()
     assert len(code_blocks(structure_of("python", text), text, "return y", "any")) == 5_000
+    assert len(code_blocks(structure_of("python", text), text, "y", "any")) == 5_000
+    one_line = "".join(f"function f{number}(x){{return y}}" for number in range(3_000))
+    assert len(code_blocks(structure_of("javascript", one_line), one_line, "return y", "any")) == 3_000
     assert time.process_time() - started < 5
 
 

@@ -30,6 +30,7 @@ _LABEL = 120
 _MAX_REMEMBERED = 32
 _QUERIED = 128 * 1024
 _MAX_PARSED = 4 * 1024 * 1024
+_MAX_LOOKED_AT_AGAIN = 1024 * 1024
 _QUOTES = (b'"', b"'", b"`")
 _LONG_QUOTES = (b'"""', b"'''", b"`")
 _BROKEN_TAG = re.compile(rb"\s*(?:\?|<)\s*php\b")
@@ -114,7 +115,8 @@ def _by_grammar(language: str, text: str) -> Structure:
         spans = _error_spans(tree.root_node)
         errors = sorted({start for start, _ in spans}) or [1]
         unpaired = frozenset(quote for quote in _LONG_QUOTES if source.count(quote) % 2)
-        found = _with_lost(language, source, tree, unpaired, found)
+        if len(source) <= _MAX_LOOKED_AT_AGAIN:
+            found = _with_lost(language, source, tree, unpaired, found)
         found += _swallowed(language, text, tree, source, unpaired, found, spans)
     return Structure(language, "tree-sitter", nested(found), tuple(errors[:20]))
 

@@ -1,6 +1,7 @@
 """Symbols by patterns, line by line: for languages without a grammar, and for what a parser's error has swallowed."""
 
 import re
+from bisect import bisect_left
 
 from north_lsp.workspace.languages import LANGUAGES, Comments
 from north_lsp.workspace.structure.model import Symbol, SymbolKind
@@ -232,7 +233,7 @@ def style_kind(label: str) -> SymbolKind:
 
 def _end_of(offset: int, blocks: list[BraceBlock], plain: str) -> int:
     """Where the block ends that belongs to a name: the next brace, if no statement ends before it."""
-    for block in blocks:
-        if block.open >= offset:
-            return offset if ";" in plain[offset : block.open] else min(block.close + 1, len(plain))
-    return offset
+    at = bisect_left(blocks, offset, key=lambda block: block.open)
+    if at == len(blocks) or ";" in plain[offset : blocks[at].open]:
+        return offset
+    return min(blocks[at].close + 1, len(plain))

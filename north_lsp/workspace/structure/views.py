@@ -1,7 +1,7 @@
 """Structure as the tools show it: outline, blocks, and the block around a place."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -166,19 +166,15 @@ def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> 
             return named
     levels = 2 if _PREFIXES.get(structure.language) == "html" else 1
     chosen: dict[Symbol, None] = {}
-    numbers, waiting, open_ones = (
-        Lines(text),
-        sorted(candidates, key=lambda one: one.start, reverse=True),
-        list[Symbol](),
-    )
-    reach = _reaches(structure, text, candidates)
+    reaches = _reaches(structure, text, candidates)
+    waiting = sorted(candidates, key=lambda one: reaches[one][0], reverse=True)
+    around: list[Symbol] = []
     for start, end in _hits(text, query):
-        line = numbers.at(start)
-        while waiting and waiting[-1].start <= line:
-            open_ones.append(waiting.pop())
-        open_ones = [one for one in open_ones if one.end >= line]
-        around = [one for one in open_ones if reach(one)[0] <= start and end <= reach(one)[1]]
-        chosen.update(dict.fromkeys(sorted(around, key=_innermost)[:levels]))
+        while waiting and reaches[waiting[-1]][0] <= start:
+            around.append(waiting.pop())
+        around = [one for one in around if start < reaches[one][1]]
+        holding = [one for one in around if end <= reaches[one][1]]
+        chosen.update(dict.fromkeys(sorted(holding, key=_innermost)[:levels]))
     return sorted(chosen, key=lambda symbol: (symbol.start, -symbol.end, symbol.depth))
 
 
@@ -188,26 +184,22 @@ def _hits(text: str, query: str) -> Iterator[tuple[int, int]]:
     return (found.span() for found in re.finditer(re.escape(query), text, flags))
 
 
-def _reaches(structure: Structure, text: str, candidates: Sequence[Symbol]) -> Callable[[Symbol], tuple[int, int]]:
-    """Where the text of a block begins and ends, in characters, with what stands alone before and behind it on its
+def _reaches(structure: Structure, text: str, candidates: Sequence[Symbol]) -> dict[Symbol, tuple[int, int]]:
+    """Where the text of each block begins and ends, in characters, with what stands alone before and behind it on its
     lines: what assigns it to a name, a comment."""
     characters: dict[int, int] = {}
     if structure.backend == "tree-sitter" and not text.isascii():
         characters = offsets_in_characters(text, {place for one in candidates for place in one.span})
-    known: dict[Symbol, tuple[int, int]] = {}
-
-    def reach(symbol: Symbol) -> tuple[int, int]:
-        found = known.get(symbol)
-        if found is None:
-            start, end = (characters.get(place, place) for place in symbol.span)
-            first = text.rfind("\n", 0, start) + 1
-            if _ALONE_BEFORE.fullmatch(text, first, start):
-                start = first
-            behind = _ALONE_BEHIND.match(text, end)
-            found = known[symbol] = start, behind.end() if behind is not None else end
-        return found
-
-    return reach
+    reaches: dict[Symbol, tuple[int, int]] = {}
+    for symbol in candidates:
+        start, end = (characters.get(place, place) for place in symbol.span)
+        first = text.rfind("\n", 0, start) + 1
+        behind = _ALONE_BEHIND.match(text, end)
+        reaches[symbol] = (
+            first if _ALONE_BEFORE.fullmatch(text, first, start) else start,
+            behind.end() if behind is not None else end,
+        )
+    return reaches
 
 
 def _is(symbol: Symbol, kind: CodeKind) -> bool:
