@@ -39,9 +39,10 @@ from north_lsp.lsp.service import LspService
 from north_lsp.openings import Protocol
 from north_lsp.options import Options
 from north_lsp.providers.base import Timeouts
-from north_lsp.providers.catalog import Extras, load_catalog
+from north_lsp.providers.catalog import load_catalog
 from north_lsp.providers.choosing import Allowed, Choice, prepared
 from north_lsp.providers.discovery import Discoverer
+from north_lsp.providers.model import Extras
 from north_lsp.providers.models_cache import ModelsCache
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.upkeep import Upkeep

@@ -10,7 +10,7 @@ from typing import Literal
 
 from north_lsp import __version__
 from north_lsp.options import Options
-from north_lsp.providers.catalog import credential_source, has_credential
+from north_lsp.providers.key_places import credential_source, has_credential
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import SettingsError, load_settings

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from north_lsp.options import Options, UsageError
 from north_lsp.providers.adding import ModelsText
-from north_lsp.providers.catalog import Catalog, ProviderInfo
+from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.key_check import key_problem
+from north_lsp.providers.model import ProviderInfo
 from north_lsp.providers.presets import PresetError, find_preset
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations

@@ -57,8 +57,9 @@ class Options:
 
         Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
         """
-        from north_lsp.providers.catalog import MissingCredential, UnknownModel
+        from north_lsp.providers.catalog import UnknownModel
         from north_lsp.providers.choosing import EVERYTHING, choose
+        from north_lsp.providers.credentials import MissingCredential
 
         known = known or self.load_catalog()
         try:

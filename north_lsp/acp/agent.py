@@ -29,9 +29,10 @@ from north_lsp.agent.modes import find_mode
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.providers.base import Failed
-from north_lsp.providers.catalog import LEVELS, MissingCredential, UnknownModel
+from north_lsp.providers.catalog import UnknownModel
 from north_lsp.providers.choosing import EVERYTHING, Allowed
-from north_lsp.providers.thinking import as_level
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.thinking import LEVELS, as_level
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,

@@ -39,7 +39,7 @@ from north_lsp.agent.events import (
 from north_lsp.agent.modes import MODES
 from north_lsp.agent.session import Session
 from north_lsp.display import one_line, visible
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import Level
 from north_lsp.tools.base import Location, Mode
 from north_lsp.workspace.diff import folder_words

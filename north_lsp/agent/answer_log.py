@@ -8,7 +8,7 @@ from north_lsp.agent.events import AnswerDelta
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.transcript import block_to_log
 from north_lsp.providers.base import AssistantMessage, Failed, Text
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 
 _CANCELLED_MARK = "[Cancelled]"
 

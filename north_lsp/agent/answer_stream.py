@@ -35,7 +35,7 @@ from north_lsp.providers.base import (
     ThinkingDelta,
     ToolCall,
 )
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 from north_lsp.tools.base import WriteTool
 
 if TYPE_CHECKING:

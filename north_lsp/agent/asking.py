@@ -22,7 +22,8 @@ from north_lsp.agent.room import LEAST_ANSWER, room_for_answer, too_long
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.usage import usage_of
 from north_lsp.providers.base import AssistantMessage, Done, Failed, ModelRequest, Provider, ToolCall, Usage
-from north_lsp.providers.catalog import MissingCredential, Model
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import Model
 from north_lsp.storage.entries import new_entry_id
 
 _ORPHAN = re.compile(

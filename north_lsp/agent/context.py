@@ -9,7 +9,7 @@ from north_lsp.agent.prompts import render
 from north_lsp.agent.transcript import Entry, messages_of
 from north_lsp.display import one_line
 from north_lsp.providers.base import ModelRequest, ToolSpec
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 
 
 def system_text(roots: tuple[Path, ...], started: date) -> str:

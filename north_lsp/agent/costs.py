@@ -9,7 +9,7 @@ import anyio.abc
 import anyio.to_thread
 
 from north_lsp.providers.base import Usage
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 from north_lsp.storage.costs import Costs, Spent
 
 

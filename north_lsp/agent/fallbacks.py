@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from north_lsp.providers.base import ErrorKind, Failed, Provider
-from north_lsp.providers.catalog import Catalog, MissingCredential, Model, UnknownModel
+from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import Model
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.storage.settings import RevertPolicy
 

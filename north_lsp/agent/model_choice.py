@@ -10,8 +10,10 @@ from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.model_notices import clamped, obstacles
 from north_lsp.agent.usage import usage_of
 from north_lsp.providers.base import Failed, Provider
-from north_lsp.providers.catalog import Catalog, MissingCredential, Model
+from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.choosing import EVERYTHING, Allowed, larger_models
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import Model
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.thinking import Level, as_level
 from north_lsp.providers.upkeep import Upkeep

@@ -1,8 +1,11 @@
 """What a user should know of the model that he has just chosen. Pure."""
 
 from north_lsp.agent.events import UsageChanged
-from north_lsp.providers.catalog import Catalog, MissingCredential, Model, require_credential
+from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.compat import serves_tiers
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.key_places import require_credential
+from north_lsp.providers.model import Model
 
 
 def obstacles(model: Model, known: Catalog, usage: UsageChanged | None, tier: str | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from north_lsp.agent.estimates import input_tokens
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 
 LEAST_ANSWER = 1_024
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")

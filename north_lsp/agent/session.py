@@ -49,8 +49,9 @@ from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
 from north_lsp.display import one_line
-from north_lsp.providers.catalog import Catalog, Model, secret_names
+from north_lsp.providers.catalog import Catalog, secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
+from north_lsp.providers.model import Model
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs

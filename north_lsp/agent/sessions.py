@@ -17,8 +17,8 @@ from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.remembering import sightings_of
 from north_lsp.agent.session import Environment, Session
 from north_lsp.agent.undoing import Undoing
-from north_lsp.providers.catalog import Model
 from north_lsp.providers.choosing import EVERYTHING, Allowed, Choice
+from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts

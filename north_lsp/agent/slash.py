@@ -17,8 +17,8 @@ from north_lsp.commands.parsing import Found, Invocation, find_commands
 from north_lsp.commands.registry import Commands
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.providers.catalog import LEVELS, Catalog, UnknownModel
-from north_lsp.providers.thinking import as_level
+from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.thinking import LEVELS, as_level
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.conversation import Conversation

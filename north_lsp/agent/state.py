@@ -15,7 +15,7 @@ from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.spending import Spending
 from north_lsp.agent.status import Status
 from north_lsp.providers.base import Failed, Provider
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 from north_lsp.review.commands import CommandApprovals
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.approvals import Permission, Switch

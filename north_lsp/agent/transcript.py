@@ -14,7 +14,7 @@ from north_lsp.providers.base import (
     ToolResult,
     UserMessage,
 )
-from north_lsp.providers.catalog import Model
+from north_lsp.providers.model import Model
 
 Entry = Mapping[str, Any]
 

@@ -18,7 +18,7 @@ from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient, local_folders
-from north_lsp.providers.catalog import MissingCredential
+from north_lsp.providers.credentials import MissingCredential
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,

@@ -3,185 +3,34 @@ what servers say of themselves are added. How a text picks a model is in `select
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Reasoning, Timeouts, Usage
+from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
 from north_lsp.providers.compat import is_local
-from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
+from north_lsp.providers.key_places import has_credential
 from north_lsp.providers.keys import NO_KEYS, Keys
-from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
+from north_lsp.providers.model import (
+    DEFAULT_OUTPUT,
+    DEFAULT_WINDOW,
+    FREE,
+    NO_EXTRAS,
+    UNPRICED,
+    Extras,
+    Model,
+    Prices,
+    ProviderInfo,
+)
+from north_lsp.providers.thinking import ThinkingInfo
 
-__all__ = [
-    "LEVELS",
-    "Catalog",
-    "Level",
-    "MissingCredential",
-    "Model",
-    "Prices",
-    "ProviderInfo",
-    "UnknownModel",
-    "catalog",
-    "credential",
-    "load_catalog",
-    "make_provider",
-    "require_credential",
-    "secret_names",
-]
-
-Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models", "google-models"]
-DEFAULT_WINDOW = 128_000
-DEFAULT_OUTPUT = 16_384
-_ANSWER_TOKENS = 32_000
 _TEST_VARIABLE = "NORTH_TEST_PROVIDER"
 
 
 class UnknownModel(ValueError):
     """A selector that picks none or several; the text is one line for the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """US dollars per million tokens. `known` is False for a model whose price nobody has said; it then costs 0."""
-
-    input: float
-    output: float
-    cache_write: float
-    cache_read: float
-    known: bool = True
-
-    def cost(self, usage: Usage) -> float:
-        """US dollars for one request; negative counts count as nothing."""
-        parts = (
-            (usage.input, self.input),
-            (usage.output, self.output),
-            (usage.cache_write, self.cache_write),
-            (usage.cache_read, self.cache_read),
-        )
-        return sum(max(tokens, 0) * price for tokens, price in parts) / 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What the settings ask of every request: the vendor's service tier, and prompt caches that last an hour. `note`
-    is told what a server turned out not to know."""
-
-    service_tier: str | None = None
-    long_cache: bool = False
-    note: Callable[[str], None] | None = None
-
-
-NO_EXTRAS = Extras()
-FREE = Prices(0, 0, 0, 0)
-UNPRICED = Prices(0, 0, 0, 0, known=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Transform:
-    """What becomes of a provider's requests (`requestTransform`): headers to strip (`prefix*` too), to set (None
-    removes), and fields to add to the body."""
-
-    strip: tuple[str, ...] = ()
-    put: Mapping[str, str | None] = field(default_factory=dict, hash=False)
-    body: Mapping[str, object] = field(default_factory=dict, hash=False)
-
-
-NO_TRANSFORM = Transform()
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderInfo:
-    """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
-    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable; at
-    `anthropic_address` the same models are served in Anthropic's format. `stream` answers for an extension's
-    provider."""
-
-    id: str
-    api: str
-    title: str
-    credentials: tuple[str, ...]
-    base_url: str | None = None
-    default: str | None = None
-    address: str | None = None
-    fast: str | None = None
-    keyless: bool = False
-    discovery: Discovery | None = None
-    key: KeySource | None = None
-    auth_header: bool = False
-    headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
-    compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    transform: Transform = NO_TRANSFORM
-    anthropic_address: str | None = None
-    stream: Callable[..., Any] | None = field(default=None, hash=False)
-
-    def address_in(self, environ: Mapping[str, str]) -> str | None:
-        """Where it is served; Ollama's variables name the host, to which the API's path is added."""
-        text = environ.get(self.base_url or "", "").strip().rstrip("/")
-        if not text:
-            return self.address
-        if "://" not in text:
-            text = f"http://{text}"
-        needs_path = self.discovery in ("ollama", "llama.cpp") and not text.endswith("/v1")
-        return f"{text}/v1" if needs_path else text
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
-    that is another one; `window_known` is False where nobody has said how large its window is, and the usual size is
-    taken; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
-    selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
-    no model, but a name that was asked for and that nothing has (`unknown.py`), and `address` where it is served, if
-    not at its provider's."""
-
-    provider: ProviderInfo
-    id: str
-    alias: str
-    title: str
-    window: int
-    max_output: int
-    prices: Prices
-    thinking: ThinkingInfo | None = None
-    level: Level | None = None
-    wire_id: str | None = None
-    promotion_target: str | None = None
-    api: str = ""
-    images: bool = False
-    headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
-    compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    transform: Transform = NO_TRANSFORM
-    source: Literal["shipped", "models.yml", "discovered", "extension"] = "shipped"
-    answer_tokens: int = _ANSWER_TOKENS
-    address: str | None = None
-    problem: str = ""
-    window_known: bool = True
-
-    @property
-    def selector(self) -> str:
-        return f"{self.provider.id}/{self.id}"
-
-    @property
-    def wants_patches(self) -> bool:
-        """Whether it is offered patches as a way to edit, beside the others."""
-        return bool({**self.provider.compat, **self.compat}.get("edit_patch", False))
-
-    @property
-    def reasoning(self) -> Reasoning:
-        """How much a request may think."""
-        if self.thinking is None:
-            return Reasoning()
-        return self.thinking.reasoning(self.level or self.thinking.default, self.max_output)
-
-    @property
-    def output_limit(self) -> int:
-        """The most tokens that a request asks for: the answer's and what is thought before."""
-        return min(self.max_output, self.answer_tokens + self.reasoning.budget)
-
-    def with_level(self, level: Level | None) -> "Model":
-        return replace(self, level=level)
 
 
 class Catalog:
@@ -315,59 +164,6 @@ def _as_it_is(model: Model) -> Model:
 
 def _is_same_server(old: ProviderInfo, new: ProviderInfo | None) -> bool:
     return new is not None and (old.address, old.discovery, old.api) == (new.address, new.discovery, new.api)
-
-
-def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None:
-    """The name of the variable that holds the provider's credential, or None."""
-    return next((name for name in provider.credentials if environ.get(name, "").strip()), None)
-
-
-def has_credential(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> bool:
-    return credential_source(provider, environ, keys) is not None
-
-
-def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
-    """Where the provider's key is, by the order in which places are looked at: given to this process, stored, a
-    variable, models.yml (with a broker: models.yml before it). Runs no command."""
-    found = _place(provider, environ, keys)
-    return found.where if isinstance(found, KeySource) else found.source if found is not None else None
-
-
-def _place(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> Credential | KeySource | None:
-    """The key, or the words of models.yml that say where it is."""
-    written = provider.key if provider.key is not None and provider.key.is_there(environ) else None
-    name = credential(provider, environ)
-    variable = Credential(environ[name].strip(), name, name.endswith("_TOKEN")) if name is not None else None
-    given, held = keys.given(provider.id), keys.find(provider.id)
-    return given or (written if keys.has_broker else None) or held or variable or written
-
-
-def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
-    """Where the model's key is: North's store, the variable, or the key path in models.yml; None for a model that goes
-    without. Runs no command. Raises MissingCredential."""
-    provider = model.provider
-    source = credential_source(provider, environ, keys)
-    if source is not None or provider.keyless:
-        return source
-    wanted = (provider.key.variable if provider.key is not None else None) or next(reversed(provider.credentials), None)
-    if wanted is None:
-        raise MissingCredential(f"{model.title} needs a key: give {provider.id} an apiKeyEnv in models.yml")
-    raise MissingCredential(
-        f"{model.title} needs a key: set {wanted} in the environment that starts North, store one with "
-        f"`north-lsp login {provider.id}`, or choose another model"
-    )
-
-
-def find_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
-    """The model's key; None for a model that goes without. May run a command. Raises MissingCredential."""
-    require_credential(model, environ, keys)
-    return find_key(model.provider, environ, keys)
-
-
-def find_key(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
-    """The provider's key, if there is one. May run a command. Raises MissingCredential."""
-    found = _place(provider, environ, keys)
-    return found.resolve(environ) if isinstance(found, KeySource) else found
 
 
 def secret_names(known: Catalog | None = None) -> frozenset[str]:

@@ -6,7 +6,10 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from north_lsp.providers.catalog import Catalog, MissingCredential, Model, UnknownModel, require_credential
+from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.key_places import require_credential
+from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage.model_settings import ModelSettings, Scoped
 

@@ -12,17 +12,9 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.display import one_line
-from north_lsp.providers.catalog import (
-    DEFAULT_OUTPUT,
-    DEFAULT_WINDOW,
-    FREE,
-    UNPRICED,
-    Catalog,
-    Model,
-    Prices,
-    ProviderInfo,
-)
+from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.compat import is_local
+from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.models_merge import DEFAULT_THINKING
 from north_lsp.providers.thinking import ThinkingInfo
 
@@ -125,7 +117,8 @@ class Discoverer:
         """The models of a server; None if it did not answer as one."""
         import httpx2
 
-        from north_lsp.providers.catalog import MissingCredential, find_key
+        from north_lsp.providers.credentials import MissingCredential
+        from north_lsp.providers.key_places import find_key
 
         address = info.address_in(self._environ)
         assert address is not None

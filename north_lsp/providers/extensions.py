@@ -38,7 +38,8 @@ from north_lsp.providers.base import (
     Thinking,
     ThinkingDelta,
 )
-from north_lsp.providers.catalog import Catalog, Model, ProviderInfo, catalog
+from north_lsp.providers.catalog import Catalog, catalog
+from north_lsp.providers.model import Model, ProviderInfo
 from north_lsp.providers.models_file import ModelsFileError, check_models_text
 from north_lsp.providers.models_merge import merged
 

@@ -6,7 +6,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.display import one_line
-from north_lsp.providers.catalog import ProviderInfo
+from north_lsp.providers.model import ProviderInfo
 
 _SECONDS = 10.0
 _REFUSED = (401, 403)

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from north_lsp.display import one_line
-from north_lsp.providers.catalog import Catalog, MissingCredential, Model, require_credential
+from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.choosing import EVERYTHING, Allowed
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.key_places import require_credential
+from north_lsp.providers.model import Model
 from north_lsp.providers.selectors import canonical
 
 _HOUR = 3600

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 from north_lsp.providers.base import Provider, Timeouts
-from north_lsp.providers.catalog import NO_EXTRAS, Extras, MissingCredential, Model, find_credential
 from north_lsp.providers.compat import compat_for, serves_tiers
+from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.http import HeaderRules, make_client
+from north_lsp.providers.key_places import find_credential
 from north_lsp.providers.keys import NO_KEYS, Keys
+from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 
 
 def make_remote(

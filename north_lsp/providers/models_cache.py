@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from north_lsp.providers.catalog import UNPRICED, Model, Prices, ProviderInfo
+from north_lsp.providers.model import UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
 from north_lsp.storage.files import private_directory
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
-from north_lsp.providers.catalog import NO_TRANSFORM, Discovery, Prices, Transform
 from north_lsp.providers.compat import ThinkingFormat
 from north_lsp.providers.credentials import KeySource
+from north_lsp.providers.model import NO_TRANSFORM, Discovery, Prices, Transform
 from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
 from north_lsp.providers.yaml_tree import Node, TreeError, parse
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular

@@ -6,17 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from north_lsp.providers.catalog import (
-    DEFAULT_OUTPUT,
-    DEFAULT_WINDOW,
-    FREE,
-    NO_TRANSFORM,
-    UNPRICED,
-    Catalog,
-    Model,
-    ProviderInfo,
-)
+from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.compat import is_local
+from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, NO_TRANSFORM, UNPRICED, Model, ProviderInfo
 from north_lsp.providers.models_file import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.thinking import ThinkingInfo
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from north_lsp.providers.thinking import Level, as_level
 
 if TYPE_CHECKING:
-    from north_lsp.providers.catalog import Catalog, Model
+    from north_lsp.providers.catalog import Catalog
+    from north_lsp.providers.model import Model
 
 ROLES = ("default", "fast", "slow", "vision", "plan", "reviewer", "oracle", "designer", "commit", "task")
 _SYNONYMS = {"smol": "fast"}
@@ -86,7 +87,8 @@ def shown(text: str) -> str:
 
 def default(known: "Catalog", environ: Mapping[str, str]) -> "Model":
     """See Catalog.default."""
-    from north_lsp.providers.catalog import UnknownModel, has_credential
+    from north_lsp.providers.catalog import UnknownModel
+    from north_lsp.providers.key_places import has_credential
 
     if "default" in known.roles:
         try:

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 
 from north_lsp.display import one_line
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
-from north_lsp.providers.catalog import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, Catalog, Model, ProviderInfo, UnknownModel
+from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, Model, ProviderInfo
 
 _INFO = ProviderInfo("unknown", "unknown", "Unknown", ())
 _NEXT = "choose a model in the editor or with `/model <name>`, or correct --model or NORTH_MODEL"

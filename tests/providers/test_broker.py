@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from north_lsp.providers.broker import Broker, broker_of
-from north_lsp.providers.catalog import credential_source, find_key, load_catalog
+from north_lsp.providers.catalog import load_catalog
 from north_lsp.providers.credentials import KeySource
+from north_lsp.providers.key_places import credential_source, find_key
 from north_lsp.providers.keys import Keys
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations

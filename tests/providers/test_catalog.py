@@ -3,14 +3,9 @@
 import pytest
 
 from north_lsp.providers.base import Reasoning, Usage
-from north_lsp.providers.catalog import (
-    Catalog,
-    MissingCredential,
-    UnknownModel,
-    catalog,
-    require_credential,
-    secret_names,
-)
+from north_lsp.providers.catalog import Catalog, UnknownModel, catalog, secret_names
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.key_places import require_credential
 from north_lsp.providers.pool import ProviderPool
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "k"}

@@ -8,8 +8,9 @@ import pytest
 from north_lsp.agent.events import UsageChanged
 from north_lsp.agent.model_notices import clamped, obstacles
 from north_lsp.providers.base import Usage
-from north_lsp.providers.catalog import Catalog, MissingCredential, UnknownModel, catalog
+from north_lsp.providers.catalog import Catalog, UnknownModel, catalog
 from north_lsp.providers.choosing import EVERYTHING, Allowed, choose, prepared
+from north_lsp.providers.credentials import MissingCredential
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings, Scoped
 from north_lsp.storage.settings import SettingsError, load_settings

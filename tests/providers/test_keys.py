@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.providers.base import Failed, ModelRequest, UserMessage
-from north_lsp.providers.catalog import Catalog, catalog, credential_source, find_key, has_credential, load_catalog
+from north_lsp.providers.catalog import Catalog, catalog, load_catalog
 from north_lsp.providers.env_file import read_env_file, with_env_file
+from north_lsp.providers.key_places import credential_source, find_key, has_credential
 from north_lsp.providers.keys import Keys
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.storage.credentials import CredentialStore

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, ModelRequest, UserMessage
-from north_lsp.providers.catalog import Extras, catalog, load_catalog, make_provider
+from north_lsp.providers.catalog import catalog, load_catalog, make_provider
 from north_lsp.providers.choosing import prepared
 from north_lsp.providers.making import make_remote
+from north_lsp.providers.model import Extras
 from north_lsp.storage.model_settings import ModelSettings
 from tests.providers.vendors import ask
 from tests.support.model_server import ModelServer

@@ -10,16 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.providers.base import Done, ModelRequest, Provider, UserMessage
-from north_lsp.providers.catalog import (
-    Catalog,
-    MissingCredential,
-    catalog,
-    load_catalog,
-    make_provider,
-    require_credential,
-    secret_names,
-)
+from north_lsp.providers.catalog import Catalog, catalog, load_catalog, make_provider, secret_names
 from north_lsp.providers.compat import compat_for
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.key_places import require_credential
 from north_lsp.providers.yaml_tree import TreeError, parse
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, say

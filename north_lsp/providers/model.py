@@ -1,0 +1,155 @@
+"""What a model and its provider are. Data only; imports nothing heavy."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from north_lsp.providers.base import Reasoning, Usage
+from north_lsp.providers.credentials import KeySource
+from north_lsp.providers.thinking import Level, ThinkingInfo
+
+Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models", "google-models"]
+DEFAULT_WINDOW = 128_000
+DEFAULT_OUTPUT = 16_384
+_ANSWER_TOKENS = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens. `known` is False for a model whose price nobody has said; it then costs 0."""
+
+    input: float
+    output: float
+    cache_write: float
+    cache_read: float
+    known: bool = True
+
+    def cost(self, usage: Usage) -> float:
+        """US dollars for one request; negative counts count as nothing."""
+        parts = (
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_write, self.cache_write),
+            (usage.cache_read, self.cache_read),
+        )
+        return sum(max(tokens, 0) * price for tokens, price in parts) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What the settings ask of every request: the vendor's service tier, and prompt caches that last an hour. `note`
+    is told what a server turned out not to know."""
+
+    service_tier: str | None = None
+    long_cache: bool = False
+    note: Callable[[str], None] | None = None
+
+
+NO_EXTRAS = Extras()
+FREE = Prices(0, 0, 0, 0)
+UNPRICED = Prices(0, 0, 0, 0, known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What becomes of a provider's requests (`requestTransform`): headers to strip (`prefix*` too), to set (None
+    removes), and fields to add to the body."""
+
+    strip: tuple[str, ...] = ()
+    put: Mapping[str, str | None] = field(default_factory=dict, hash=False)
+    body: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+
+NO_TRANSFORM = Transform()
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
+    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable; at
+    `anthropic_address` the same models are served in Anthropic's format. `stream` answers for an extension's
+    provider."""
+
+    id: str
+    api: str
+    title: str
+    credentials: tuple[str, ...]
+    base_url: str | None = None
+    default: str | None = None
+    address: str | None = None
+    fast: str | None = None
+    keyless: bool = False
+    discovery: Discovery | None = None
+    key: KeySource | None = None
+    auth_header: bool = False
+    headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
+    compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    transform: Transform = NO_TRANSFORM
+    anthropic_address: str | None = None
+    stream: Callable[..., Any] | None = field(default=None, hash=False)
+
+    def address_in(self, environ: Mapping[str, str]) -> str | None:
+        """Where it is served; Ollama's variables name the host, to which the API's path is added."""
+        text = environ.get(self.base_url or "", "").strip().rstrip("/")
+        if not text:
+            return self.address
+        if "://" not in text:
+            text = f"http://{text}"
+        needs_path = self.discovery in ("ollama", "llama.cpp") and not text.endswith("/v1")
+        return f"{text}/v1" if needs_path else text
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
+    that is another one; `window_known` is False where nobody has said how large its window is, and the usual size is
+    taken; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
+    selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
+    no model, but a name that was asked for and that nothing has (`unknown.py`), and `address` where it is served, if
+    not at its provider's."""
+
+    provider: ProviderInfo
+    id: str
+    alias: str
+    title: str
+    window: int
+    max_output: int
+    prices: Prices
+    thinking: ThinkingInfo | None = None
+    level: Level | None = None
+    wire_id: str | None = None
+    promotion_target: str | None = None
+    api: str = ""
+    images: bool = False
+    headers: Mapping[str, KeySource] = field(default_factory=dict, hash=False)
+    compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    transform: Transform = NO_TRANSFORM
+    source: Literal["shipped", "models.yml", "discovered", "extension"] = "shipped"
+    answer_tokens: int = _ANSWER_TOKENS
+    address: str | None = None
+    problem: str = ""
+    window_known: bool = True
+
+    @property
+    def selector(self) -> str:
+        return f"{self.provider.id}/{self.id}"
+
+    @property
+    def wants_patches(self) -> bool:
+        """Whether it is offered patches as a way to edit, beside the others."""
+        return bool({**self.provider.compat, **self.compat}.get("edit_patch", False))
+
+    @property
+    def reasoning(self) -> Reasoning:
+        """How much a request may think."""
+        if self.thinking is None:
+            return Reasoning()
+        return self.thinking.reasoning(self.level or self.thinking.default, self.max_output)
+
+    @property
+    def output_limit(self) -> int:
+        """The most tokens that a request asks for: the answer's and what is thought before."""
+        return min(self.max_output, self.answer_tokens + self.reasoning.budget)
+
+    def with_level(self, level: Level | None) -> "Model":
+        return replace(self, level=level)
