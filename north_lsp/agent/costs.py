@@ -20,6 +20,7 @@ class CostKeeper:
         self._costs = costs
         self._background = background
         self._pending: list[Spent] = []
+        self._underway: list[Spent] = []  # on its way into the file, and not yet in `_known`
         self._writing = anyio.Lock()
         self._aside: Path | None = None
         self._error: OSError | None = None
@@ -38,6 +39,7 @@ class CostKeeper:
             spent, self._pending = self._pending, []
             if not spent:
                 return
+            self._underway = spent
             try:
                 with anyio.CancelScope(shield=True):
                     aside, self._known = await anyio.to_thread.run_sync(self._costs.add_and_read, spent)
@@ -46,6 +48,8 @@ class CostKeeper:
             except OSError as error:
                 self._pending = [*spent, *self._pending]  # tried again with the next request
                 self._error = error
+            finally:
+                self._underway = []
 
     def take_problem(self) -> str | None:
         """What the user should be told, once."""
@@ -81,4 +85,5 @@ class CostKeeper:
         """US dollars, as far as it is known without reading."""
         if self._known is None:
             return None
-        return float(self._known["allTimeCostUsd"]) + sum(spent.cost_usd for spent in self._pending)
+        uncounted = sum(spent.cost_usd for spent in (*self._underway, *self._pending))
+        return float(self._known["allTimeCostUsd"]) + uncounted
