@@ -86,9 +86,7 @@ def _fitted(region: str, new: str, fallback: Newline | None) -> str:
     shortest -= head
     tail = next((at for at in range(shortest) if plain[-1 - at] != after[-1 - at]), shortest)
     changed = "".join(after[head : len(after) - tail])
-    if "\n" in region and region.count("\r\n") * 2 != region.count("\n"):
-        changed = to_newlines(changed, dominant_newline(region))
-    elif fallback is not None:
+    if fallback is not None:
         changed = to_newlines(changed, fallback)
     elif "\r\n" in new:
         changed = to_newlines(changed, dominant_newline(new))
