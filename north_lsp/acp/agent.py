@@ -196,6 +196,8 @@ class AcpAgent:
     async def _announce_models(self) -> None:
         """Other models are there now, or other keys."""
         for id in list(self._sessions):
+            if id not in self._sessions:  # closed while another was told
+                continue
             update = {"sessionUpdate": "config_option_update", "configOptions": self._options(id)}
             await self._peer.notify("session/update", {"sessionId": id, "update": update})
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -73,10 +74,10 @@ class Asking:
                 self._recovered = True
                 state.diagnostics.event("orphaned_tool_recovered", callId=orphan)
                 continue
-            if end.kind == "context_overflow" and await self._promote():
+            if end.kind == "context_overflow" and await self._promote(end, streamed):
                 continue
-            if streamed.broke_in_file and await self._go_on_later(end, streamed):
-                return replace(streamed.message(), stop_reason="length")
+            if streamed.broke_in_file and not isinstance(later := self._later(end), GiveUp):
+                return await self._go_on_later(end, streamed, later)
             step = self._retries.after(end, started=streamed.began, delivered=streamed.delivered)
             if isinstance(step, GiveUp) and await self._fall_back(end, streamed):
                 continue
@@ -128,8 +129,10 @@ class Asking:
             message = replace(message, usage=estimated_usage(request, message))
         self._retries.succeeded()
         self._log.store(message, self._model, streamed.entry_id, streamed.duration_ms, estimated=estimated)
+        self.unfinished = list(message.calls)
         await self._report_usage(message.usage, streamed)
         await self._report_recovery()
+        self.unfinished = []  # whoever asked has them now
         return message
 
     def _note_failure(self, end: Failed, streamed: Streamed) -> None:
@@ -179,7 +182,7 @@ class Asking:
 
     async def _fall_back(self, end: Failed, streamed: Streamed) -> bool:
         """Go on with another model, where the user has named one for this case."""
-        found = await self._state.fallback(self._model, end)
+        found = await self._unless_cancelled(self._state.fallback(self._model, end), streamed)
         if found is None:
             return False
         if streamed.delivered:
@@ -192,12 +195,25 @@ class Asking:
         await self._state.editor.show(FellBack("applied", before.selector, self._model.selector))
         return True
 
-    async def _promote(self) -> bool:
+    async def _unless_cancelled(
+        self, search: Awaitable[tuple[Model, Provider] | None], streamed: Streamed
+    ) -> tuple[Model, Provider] | None:
+        """Who goes on; if the user cancels meanwhile, what had arrived is kept."""
+        try:
+            return await search
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._keep_cancelled(streamed)
+            raise
+
+    async def _promote(self, end: Failed, streamed: Streamed) -> bool:
         """Go on with a model that has a larger window, where there is one; each is tried once."""
         self._was_too_long_for.add(self._model.selector)
-        found = await self._state.promotion(self._model, self._was_too_long_for)
+        found = await self._unless_cancelled(self._state.promotion(self._model, self._was_too_long_for), streamed)
         if found is None:
             return False
+        if streamed.delivered:
+            await self._keep_broken(end, streamed)
         before = self._go_on_with(*found, "promotion")
         self._state.diagnostics.event("context_promoted", before=before.selector, after=self._model.selector)
         text = f"the conversation is too long for {before.title}: {self._model.title}, with a larger window, answers"
@@ -225,15 +241,21 @@ class Asking:
                 return True
         return False
 
-    async def _go_on_later(self, end: Failed, streamed: Streamed) -> bool:
-        """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued."""
-        step = self._retries.after(end, started=True, delivered=True)
-        if isinstance(step, GiveUp):
-            return False
+    def _later(self, end: Failed) -> Wait | GiveUp:
+        return self._retries.after(end, started=True, delivered=True)
+
+    async def _go_on_later(self, end: Failed, streamed: Streamed, step: Wait) -> AssistantMessage:
+        """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued.
+        Raises ModelFailed if the user gives up."""
         message = replace(streamed.message(), stop_reason="length")
         self._log.store(message, self._model, streamed.entry_id, streamed.duration_ms)
+        self.unfinished = list(message.calls)
         await self._calls.break_off(message.calls, end.message)
-        return await self._wait(step, end)
+        if not await self._wait(step, end):
+            await self._report_recovery("cancelled by the user")
+            raise ModelFailed(replace(end, message=f"{end.message} (cancelled by the user)"))
+        self.unfinished = []
+        return message
 
     async def _wait(self, step: Wait, failure: Failed) -> bool:
         """Wait before the next try, with a countdown that the user can see and end; False if he gave up."""
@@ -281,16 +303,18 @@ class Asking:
         message = streamed.message()
         if not message.blocks:
             return
+        self.unfinished = list(message.calls)
         in_file = self._files.in_block
         await self._log.keep_cancelled(message, self._model, streamed.entry_id, streamed.duration_ms, in_file=in_file)
-        self.unfinished = list(message.calls)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
-        await self._log.keep_failed(end, self._model, streamed.entry_id, streamed.duration_ms)
         self.unfinished = list(end.partial.calls)
+        await self._log.keep_failed(end, self._model, streamed.entry_id, streamed.duration_ms)
 
     async def _keep_broken(self, end: Failed, streamed: Streamed) -> None:
+        self.unfinished = list(streamed.message().calls)
         await self._log.keep_broken(streamed.message(), end, self._model, streamed.entry_id, streamed.duration_ms)
+        self.unfinished = []
 
 
 def _is_reported(usage: Usage) -> bool:

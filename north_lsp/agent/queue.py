@@ -46,6 +46,7 @@ class PromptQueue:
         self._words: list[Queued] = []
         self._shown: QueueChanged = QueueChanged((), ())
         self._open = False
+        self._mode: Mode | None = None
         self.steering_mode: DequeueMode = "one-at-a-time"
         self.follow_up_mode: DequeueMode = "one-at-a-time"
         self.interrupt_mode: InterruptMode = "immediate"
@@ -64,8 +65,13 @@ class PromptQueue:
         """The calls that have not begun are to be skipped for what the user said."""
         return self.interrupt_mode == "immediate" and any(word.kind == "steer" for word in self._words)
 
-    def open(self) -> None:
-        self._open = True
+    def open(self, mode: Mode) -> None:
+        """A turn begins, in a mode; words that were sent in another one are not for it."""
+        self._open, self._mode = True, mode
+
+    def takes(self, mode: Mode) -> bool:
+        """Whether a turn runs that takes words sent in this mode."""
+        return self._open and mode == self._mode
 
     def close(self) -> None:
         """The turn has ended: words that were for it go back to whoever sent them, and prompts wait for the next."""
@@ -96,9 +102,12 @@ class PromptQueue:
             await self._show(event)
 
     async def steer(self, parts: tuple[Part, ...], mode: Mode) -> bool:
-        """Wait until the words are part of the conversation, or have come back: True or False. Cancelling withdraws
-        them. Raises ValueError while no turn runs."""
+        """Wait until the words are part of the conversation, or have come back: True or False, also for words that were
+        sent in another mode than the turn's. Cancelling withdraws them. Raises ValueError while no turn runs."""
         word = self._put_into_turn("steer", parts, mode)
+        if mode != self._mode:
+            self._words.remove(word)
+            return False
         await self.changed()
         try:
             await word.settled.wait()

@@ -139,6 +139,7 @@ class Session:
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
+        self._calls_wait = False  # for their results, so that nothing may come between
         self.retry_control = RetryControl()
         self.queue = PromptQueue(editor.show)
         turns = environment.settings.turns
@@ -171,7 +172,15 @@ class Session:
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
-        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
+        self._own = OwnCommands(
+            conversation,
+            self._runner,
+            self._editor,
+            self.roots[0],
+            self._turn_lock,
+            self._sync,
+            lambda: self._calls_wait,
+        )
 
     @property
     def id(self) -> str:
@@ -265,7 +274,7 @@ class Session:
                 self._scopes.remove(scope)
             return "cancelled" if scope.cancelled_caught else stopped
         wanted = kind or self._environment.settings.turns.queue_default
-        steers = self.queue.is_open and wanted == "steer"
+        steers = wanted == "steer" and self.queue.takes(self.mode)
         word = self.queue.put("steer" if steers else "followUp", parts, self.mode, scope)
         try:
             with scope:
@@ -397,7 +406,8 @@ class Session:
         )
         await self._environment.costs.look()
         turn = Turn(state)
-        self.queue.open()
+        self._calls_wait = True
+        self.queue.open(mode)
         self._spending.begin_turn()
         try:
             return await turn.run()
@@ -409,6 +419,7 @@ class Session:
             self.queue.close()
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
+                self._calls_wait = False
                 self._own.store()
                 await self._sync()
                 await self._environment.costs.settle()

@@ -60,6 +60,8 @@ class SlashCommands:
                 f"/{first.unknown}", Invocation(first.unknown, (), ""), self._commands.unknown(first.unknown), ok=False
             )
             return None
+        if any(map(self._commands.hides, invocations)):  # what stands in the lines below may be a key
+            rest = [part for part in rest if not isinstance(part, Words)]
         for invocation in invocations:
             try:
                 reply = await self._commands.run(invocation, self._host)
@@ -77,7 +79,7 @@ class SlashCommands:
 
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
         kept = self._commands.kept(invocation)
-        if kept != invocation.args:
+        if kept != invocation.args or (self._commands.hides(invocation) and typed != f"/{invocation.name}"):
             typed = " ".join((f"/{invocation.name}", *kept, "…"))
         entry = self._conversation.append(
             "command_executed", input=typed, name=invocation.name, args=list(kept), ok=ok, output=output

@@ -61,8 +61,10 @@ class OwnCommands:
         root: Path,
         turn_lock: anyio.Lock,
         sync: Callable[[], Awaitable[None]],
+        calls_wait: Callable[[], bool],
     ) -> None:
         self._conversation = conversation
+        self._calls_wait = calls_wait
         self._runner = runner
         self._editor = editor
         self._root = root
@@ -76,7 +78,7 @@ class OwnCommands:
 
         async def store(entry: dict[str, Any]) -> None:
             self._unstored.append(entry)
-            if not beside or not self._turn_lock.locked():
+            if not self._calls_wait():
                 self.store()
                 await self._sync()
 
@@ -117,13 +119,13 @@ async def run_own_command(
         "excludeFromContext": own.excluded,
         "timestamp": round(time.time() * 1000),
     }
-    for event in _opening(entry_id, own.command):
-        await editor.show(event)
 
     async def on_output(text: str) -> None:
         await editor.show(CallRunning(entry_id, visible(text)))
 
     try:
+        for event in _opening(entry_id, own.command):
+            await editor.show(event)
         ran = await _ran(own, runner, editor, root, place, entry_id, on_output)
         kept = ran.output.text.rstrip("\n").split("\n")
         text = "\n".join(kept[-_CONTEXT_LINES:])[-_CONTEXT_CHARACTERS:]

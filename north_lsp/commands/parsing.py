@@ -69,7 +69,9 @@ def _is_quoted(before: str) -> bool:
 
 
 def _invocation(typed: str) -> Invocation:
-    name, _, words = typed[1:].partition(" ")
+    found = _NAME.match(typed)
+    assert found is not None  # it was found by this name
+    name, words = found[1], typed[found.end() :]
     try:
         return Invocation(name, tuple(shlex.split(words)), typed)
     except ValueError:

@@ -58,7 +58,7 @@ async def _logout(host: Host, words: Sequence[str]) -> Reply:
     if words:
         keys = [key for key in keys if key.provider == words[0]]
     if not keys:
-        return Reply(f"No key is stored{f' for {words[0]}' if words else ''}.")
+        return Reply(f"No key is stored{' for that provider' if words else ''}.")
     rows = [(str(key.id), f"{key.provider}: {key.label} {key.ending}") for key in keys]
     options = (*rows, *([("all", "All of these")] if len(rows) > 1 else []), ("none", "None"))
     choice = await host.choose("Which key is to be forgotten?", options)
@@ -72,6 +72,6 @@ async def _logout(host: Host, words: Sequence[str]) -> Reply:
 
 PROVIDERS = (
     Command("login", "How the key of a provider is stored", _login, "[provider]", kept_words=0),
-    Command("logout", "Forget stored keys", _logout, "[provider]"),
+    Command("logout", "Forget stored keys", _logout, "[provider]", kept_words=0),
     Command("provider", "Add a ready-made provider to models.yml", _provider, "add [preset] [address]"),
 )

@@ -31,6 +31,11 @@ class Commands:
         command = self._commands.get(invocation.name)
         return invocation.args if command is None else invocation.args[: command.kept_words]
 
+    def hides(self, invocation: Invocation) -> bool:
+        """Whether what was typed with it may not stand in the conversation."""
+        command = self._commands.get(invocation.name)
+        return command is not None and command.kept_words == 0
+
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Raises CommandError."""
         if invocation.problem:

@@ -123,6 +123,7 @@ class EditReviews:
         comment = given.get("comment", given.get("value"))
         if comment is not None and not isinstance(comment, str):
             raise invalid_params("arguments[0].comment", "has to be a text")
+        noted = list(pending.comments)
         try:
             if not given.keys() & {"path", "uri", "hunk"}:
                 kind = _kind(given, pending, accepts=accepts)
@@ -135,6 +136,7 @@ class EditReviews:
                 await anyio.to_thread.run_sync(pending.decide_units, chosen, accepts, text)
                 pending.announce()
         except ReviewProblem as error:
+            pending.comments[:] = noted  # said again with the next try
             raise RpcError(INVALID_REQUEST, str(error)) from None
         if not pending.done.is_set():
             await self._refresh()

@@ -1,5 +1,7 @@
 """A ready-made provider on its way into models.yml: planned, shown, written."""
 
+import errno
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +24,14 @@ class Addition:
         return difference(self.path, self.before, self.after)
 
     def write(self) -> None:
-        """Blocks. Raises OSError."""
+        """Blocks. Raises OSError, also for a file that is not as it was any more."""
         private_directory(self.path.parent)
-        write_atomic(self.path.resolve(), self.after.encode(), 0o644)
+        path, now, mode = self.path.resolve(), "", 0o644
+        with suppress(FileNotFoundError):
+            now, mode = read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig", "replace"), path.stat().st_mode & 0o777
+        if now != self.before:
+            raise OSError(errno.ESTALE, "it has changed since its lines were shown: try again")
+        write_atomic(path, self.after.encode(), mode)
 
 
 class ModelsText:

@@ -5,14 +5,16 @@ The broker answers `GET /v1/credentials` with `{"credentials": [{"id", "provider
 `expires_at` is in seconds since 1970 or missing, and `POST /v1/credential/<id>/refresh` with one such object.
 """
 
+import json
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from north_lsp.providers.compat import is_local
-from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
+from north_lsp.providers.credentials import Credential, KeySource, MissingCredential, is_bearer_token
 from north_lsp.providers.values import as_object
 from north_lsp.storage.model_settings import ModelSettings
 
@@ -20,6 +22,7 @@ _SECONDS = 3.0
 _FRESH_SECONDS = 300.0
 _AGAIN_SECONDS = 10.0  # after a failure
 _EARLY_SECONDS = 60.0
+_MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Broker:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._url = url.rstrip("/")
+        self._shown = re.sub(r"//[^/@]*@", "//", self._url)  # without a password in it
         self._token = token
         self._environ = environ
         self._now = now
@@ -59,7 +63,12 @@ class Broker:
         lent = self._lent.get(provider)
         if lent is None or (lent.expires_at is not None and lent.expires_at <= self._now()):
             return None
-        return Credential(lent.secret, f"the key broker {self._url}", is_token=lent.secret.startswith("sk-ant-oat"))
+        return Credential(lent.secret, f"the key broker {self._shown}", is_bearer_token(lent.secret))
+
+    @property
+    def variable(self) -> str | None:
+        """The variable that holds its token, if one does."""
+        return self._token.variable if self._token is not None else None
 
     @property
     def is_stale(self) -> bool:
@@ -79,14 +88,18 @@ class Broker:
             self._lent = {one.provider: self._renewed(one) for one in reversed(known)}  # the first of a provider wins
             self.problem, self._next = None, self._now() + _FRESH_SECONDS
         except (ValueError, OSError) as error:
-            self.problem = f"the key broker {self._url} cannot be asked for keys: {error}"
+            self.problem = f"the key broker {self._shown} cannot be asked for keys: {error}"
             self._next = self._now() + _AGAIN_SECONDS
         return self._lent != before
 
     def _renewed(self, lent: Lent) -> Lent:
         if not self._ends_soon(lent):
             return lent
-        return _lent(self._ask("POST", f"/v1/credential/{quote(lent.id, safe='')}/refresh")) or lent
+        try:
+            renewed = _lent(self._ask("POST", f"/v1/credential/{quote(lent.id, safe='')}/refresh"))
+        except (ValueError, OSError):
+            return lent  # it is good until it ends
+        return renewed if renewed is not None and renewed.provider == lent.provider else lent
 
     def _ends_soon(self, lent: Lent) -> bool:
         return lent.expires_at is not None and lent.expires_at - self._now() <= _EARLY_SECONDS
@@ -106,20 +119,38 @@ class Broker:
         headers = {}
         if self._token is not None:
             try:
-                headers["Authorization"] = f"Bearer {self._token.resolve(self._environ).secret}"
+                secret = self._token.resolve(self._environ).secret
             except MissingCredential as error:
                 raise ValueError(str(error)) from None
+            if not (secret.isascii() and secret.isprintable()):  # the client's own words would show it
+                raise ValueError(f"{self._token.where} has characters that cannot be sent: check it")
+            headers["Authorization"] = f"Bearer {secret}"
         try:
-            with httpx2.Client(timeout=_SECONDS, follow_redirects=False) as client:
-                response = client.request(method, self._url + path, headers=headers)
-        except httpx2.HTTPError as error:
+            with (
+                httpx2.Client(timeout=_SECONDS, follow_redirects=False) as client,
+                client.stream(method, self._url + path, headers=headers) as response,
+            ):
+                answer = self._whole(response.iter_bytes())
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise OSError(str(error) or type(error).__name__) from None
         if response.status_code in (401, 403):
             where = self._token.where if self._token is not None else "auth.broker.token"
             raise ValueError(f"it refuses the token ({response.status_code}): check {where}")
         if response.status_code != 200:
             raise ValueError(f"it answered with status {response.status_code}")
-        return response.json()
+        try:
+            return json.loads(answer)
+        except RecursionError:
+            raise ValueError("its answer cannot be read") from None
+
+    def _whole(self, pieces: Iterator[bytes]) -> bytes:
+        """Raises OSError for an answer that takes too long or is too large."""
+        until, answer = time.monotonic() + _SECONDS, b""
+        for piece in pieces:
+            answer += piece
+            if time.monotonic() > until or len(answer) > _MAX_BYTES:
+                raise OSError("its answer takes too long, or is too large")
+        return answer
 
 
 def _lent(row: object) -> Lent | None:
@@ -127,7 +158,10 @@ def _lent(row: object) -> Lent | None:
     provider, secret, ends = found.get("provider"), found.get("secret"), found.get("expires_at")
     if not isinstance(provider, str) or not isinstance(secret, str) or not secret.strip():
         return None
-    expires_at = float(ends) if isinstance(ends, int | float) and not isinstance(ends, bool) else None
+    try:
+        expires_at = float(ends) if isinstance(ends, int | float) and not isinstance(ends, bool) else None
+    except OverflowError:  # later than anything
+        expires_at = None
     return Lent(str(found.get("id", "")), provider, secret.strip(), expires_at)
 
 

@@ -169,10 +169,13 @@ def _is_same_server(old: ProviderInfo, new: ProviderInfo | None) -> bool:
 def secret_names(known: Catalog | None = None) -> frozenset[str]:
     """Variables that hold credentials of North's own; no command inherits them."""
     names = {"ANTHROPIC_AUTH_TOKEN", "NORTH_TCP_TOKEN", "NORTH_AUTH_BROKER_TOKEN"}
-    for provider in (known or catalog()).providers:
+    known = known or catalog()
+    names.update(known.keys.variables)
+    sources = [source for model in known.models for source in model.headers.values()]
+    for provider in known.providers:
         names.update(provider.credentials)
-        sources = [*provider.headers.values(), *([provider.key] if provider.key is not None else [])]
-        names.update(source.variable for source in sources if source.variable is not None)
+        sources += [*provider.headers.values(), *([provider.key] if provider.key is not None else [])]
+    names.update(source.variable for source in sources if source.variable is not None)
     return frozenset(names)
 
 

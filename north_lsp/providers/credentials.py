@@ -25,6 +25,11 @@ class Credential:
         return f"Credential({self.source})"
 
 
+def is_bearer_token(secret: str) -> bool:
+    """Whether a text is a token of Anthropic's logins, which is sent in another header than a key."""
+    return secret.startswith("sk-ant-oat")
+
+
 @dataclass(frozen=True, slots=True)
 class KeySource:
     """A value of models.yml that may be secret: `!command`, the name of a variable, or the text itself. `where` is its

@@ -37,6 +37,7 @@ from north_lsp.providers.base import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    ToolCall,
 )
 from north_lsp.providers.catalog import Catalog, catalog
 from north_lsp.providers.model import Model, ProviderInfo
@@ -85,6 +86,8 @@ class Api:
             raise ValueError(f"register_provider: {error.key}: {error.problem}") from None
         if not file.providers[0].models:
             raise ValueError("register_provider: models has to name at least one")
+        if id in ("offline", "north-test") or any(info.id == id for info in self._registered.providers):
+            raise ValueError(f"register_provider: {id!r} is taken")
         title = one_line(str(definition.get("name") or id), 80)
         info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
         found = [model for model in merged(catalog(), file, {}).models if model.source == "models.yml"]
@@ -174,17 +177,23 @@ class ExtensionProvider:
         blocks: dict[int, Block] = {}
         try:
             events = self._stream(request)
+            if not inspect.isasyncgen(events):
+                raise TypeError("stream has to be an async function that yields events")
             try:
                 async for event in events:
                     if not isinstance(event, get_args(StreamEvent)):
                         raise TypeError(f"{type(event).__name__} is no event of a stream")
+                    _check_calls(event)
                     yield event
                     if isinstance(event, Done | Failed):
                         return
                     _note(event, blocks)
             finally:
                 await events.aclose()
-        except Exception as error:  # noqa: BLE001 - it is somebody else's code
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # it is North that cancels
             said = one_line(f"{type(error).__name__}: {error}", 300)
             yield Failed("network", f"{self._title} failed ({said}): mend its extension", _partial(blocks))
             return
@@ -192,6 +201,19 @@ class ExtensionProvider:
 
     async def aclose(self) -> None:
         """It has no connections that North knows of."""
+
+
+def _check_calls(event: StreamEvent) -> None:
+    """Raises TypeError, ValueError for arguments that are no JSON object: they could not be stored."""
+    blocks: Sequence[Block] = ()
+    match event:
+        case BlockEnd(_, block):
+            blocks = (block,)
+        case Done(_, message) | Failed(_, _, message):
+            blocks = message.blocks
+    for call in blocks:
+        if isinstance(call, ToolCall):
+            json.dumps(dict(call.arguments))
 
 
 def _note(event: StreamEvent, blocks: dict[int, Block]) -> None:

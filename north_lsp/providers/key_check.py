@@ -6,6 +6,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.display import one_line
+from north_lsp.providers.credentials import is_bearer_token
 from north_lsp.providers.model import ProviderInfo
 
 _SECONDS = 10.0
@@ -49,7 +50,10 @@ def _url(info: ProviderInfo, address: str) -> str:
 def _headers(info: ProviderInfo, secret: str) -> dict[str, str]:
     match info.api:
         case "anthropic-messages":
-            return {"Authorization": f"Bearer {secret}", "anthropic-version": "2023-06-01"}
+            version = {"anthropic-version": "2023-06-01"}
+            if is_bearer_token(secret):
+                return version | {"Authorization": f"Bearer {secret}", "anthropic-beta": "oauth-2025-04-20"}
+            return version | {"x-api-key": secret}
         case "google-generative-ai":
             return {"x-goog-api-key": secret}
         case _:

@@ -2,13 +2,16 @@
 has stored. A snapshot, so that asking costs nothing; `refresh` reads them again when they have changed. Imports nothing
 heavy."""
 
+import time
 from typing import TYPE_CHECKING
 
-from north_lsp.providers.credentials import Credential
-from north_lsp.storage.credentials import CredentialStore, StoredKey
+from north_lsp.providers.credentials import Credential, is_bearer_token
+from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable, StoredKey
 
 if TYPE_CHECKING:
     from north_lsp.providers.broker import Broker
+
+_AGAIN_SECONDS = 60.0
 
 
 class Keys:
@@ -18,6 +21,7 @@ class Keys:
         self._store = store
         self._broker = broker
         self._stamp: tuple[int, int] | None = None
+        self._again = 0.0  # when a store that could not be read is tried again
         self._stored: tuple[StoredKey, ...] = ()
         self._given: dict[str, str] = {}
         self._store_problem: str | None = None
@@ -29,7 +33,14 @@ class Keys:
     def given(self, provider: str) -> Credential | None:
         """The key that this process was given: it stands above all others."""
         secret = self._given.get(provider)
-        return None if secret is None else Credential(secret, "the key given to this process")
+        source = "the key given to this process"
+        return None if secret is None else Credential(secret, source, is_bearer_token(secret))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that open the broker."""
+        variable = self._broker.variable if self._broker is not None else None
+        return () if variable is None else (variable,)
 
     @property
     def has_broker(self) -> bool:
@@ -42,7 +53,9 @@ class Keys:
         if lent is not None:
             return lent
         stored = next((key for key in self._stored if key.provider == provider), None)
-        return None if stored is None else Credential(stored.secret, f"North's own store ({stored.ending})")
+        if stored is None:
+            return None
+        return Credential(stored.secret, f"North's own store ({stored.ending})", is_bearer_token(stored.secret))
 
     @property
     def stored(self) -> tuple[StoredKey, ...]:
@@ -63,6 +76,8 @@ class Keys:
         """Whether the store has changed since it was read, or the broker is to be asked again."""
         if self._broker is not None and self._broker.is_stale:
             return True
+        if self._store_problem is not None and time.monotonic() >= self._again:
+            return True
         return self._store is not None and self._store.stamp() != self._stamp
 
     def refresh(self) -> bool:
@@ -75,15 +90,16 @@ class Keys:
         if self._store is None:
             return False
         stamp = self._store.stamp()
-        if stamp == self._stamp:
+        if stamp == self._stamp and self._store_problem is None:
             return False
         before = self._stored
         try:
             self._stored = tuple(self._store.all_keys())
             self._store_problem = None
         except OSError as error:
-            self._stored = ()
+            self._stored = error.readable if isinstance(error, CredentialsUnreadable) else ()
             self._store_problem = str(error)
+            self._again = time.monotonic() + _AGAIN_SECONDS
         self._stamp = self._store.stamp()
         return self._stored != before
 

@@ -51,7 +51,7 @@ class Upkeep:
         async with self._refreshing:
             changed = await self._read_again()
             keys = self.catalog.keys
-            if keys.is_stale and await anyio.to_thread.run_sync(keys.refresh):
+            if keys.is_stale and await anyio.to_thread.run_sync(keys.refresh, abandon_on_cancel=True):
                 changed = True
         if changed:
             await self.changed()

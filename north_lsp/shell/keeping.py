@@ -57,6 +57,8 @@ class Keeper:
             while self._known:
                 await anyio.sleep(self._sweep)
                 for one in list(self._known):
+                    if one not in self._known:  # taken out while another was closed
+                        continue
                     if not _matters(one):
                         self._known.remove(one)
                     elif not one.is_busy() and time.monotonic() - one.last_used > self._idle:

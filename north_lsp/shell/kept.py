@@ -122,7 +122,8 @@ async def start_kept(
         environ = {**maker.environ, MARK: job.mark}
         kept = await anyio.to_thread.run_sync(partial(_start, records, job, output, folder, launch, environ))
     except BaseException:
-        await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
         raise
     return KeptProcess(kept, from_end=False)
 
@@ -160,7 +161,11 @@ def _start(
         since = timestamp()
         content = {"command": job.command, "cwd": str(job.cwd), "output": str(output), "pid": pid, "since": since}
         write_atomic(record / "job.json", json_bytes({"version": 1, **content}), 0o600)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        shutil.rmtree(record, ignore_errors=True)
+        message = f"a command that goes on after North did not begin within {_START_SECONDS:g} s"
+        raise ToolError("UNAVAILABLE", message) from None
+    except (OSError, ValueError) as error:
         shutil.rmtree(record, ignore_errors=True)
         raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
     except ToolError:

@@ -39,7 +39,10 @@ CREATE TABLE IF NOT EXISTS credentials (
 
 
 class CredentialsUnreadable(OSError):
-    """The file is there and is no store of keys; it is left as it is. The text is one line for the user."""
+    """The file is there and is no store of keys, or the keyring does not give those that are in it; both are left as
+    they are. The text is one line for the user; `readable` are the keys that can be used all the same."""
+
+    readable: "tuple[StoredKey, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +87,20 @@ class CredentialStore:
         with self._open() as database:
             query = f"SELECT {_COLUMNS} FROM credentials WHERE type = 'api_key' AND NOT disabled ORDER BY id DESC"
             rows = database.execute(query).fetchall()
-        try:
-            secrets = [keyring.resolved(row[3]) for row in rows]
-        except KeyringError as error:
-            raise CredentialsUnreadable(str(error)) from None
-        keys = [StoredKey(*row) for row in rows]
-        return [replace(key, secret=one) for key, one in zip(keys, secrets, strict=True) if one is not None]
+        keys: list[StoredKey] = []
+        problem: KeyringError | None = None
+        for key in (StoredKey(*row) for row in rows):
+            try:
+                secret = keyring.resolved(key.secret)
+            except KeyringError as error:
+                problem = error
+                continue
+            keys += [replace(key, secret=secret)] if secret is not None else []
+        if problem is not None:
+            unreadable = CredentialsUnreadable(str(problem))
+            unreadable.readable = tuple(keys)
+            raise unreadable
+        return keys
 
     def add(self, provider: str, secret: str, label: str = "") -> StoredKey:
         """Store a key where the settings say; the same one again is only labelled anew."""

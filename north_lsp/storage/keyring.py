@@ -42,10 +42,8 @@ def _call(method: str, *values: str) -> Any:
             "keys are to be in the system's keyring (auth.storage), but the package keyring is not installed: "
             "pip install 'north-lsp[keyring]', or take the setting out"
         ) from None
-    from keyring.errors import KeyringError as Refused
-
     try:
         return getattr(keyring, method)(_SERVICE, *values)
-    except Refused as error:
+    except Exception as error:  # noqa: BLE001 - a backend may be anybody's
         text = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise KeyringError(f"the system's keyring cannot be used: {text[0]}") from None

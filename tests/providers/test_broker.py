@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from north_lsp.providers.broker import Broker, broker_of
-from north_lsp.providers.catalog import load_catalog
+from north_lsp.providers.catalog import load_catalog, secret_names
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.key_places import credential_source, find_key
 from north_lsp.providers.keys import Keys
@@ -149,6 +149,66 @@ def test_what_is_wrong_with_it_is_said(company: Company, status: int, text: str 
     assert keys.is_stale
     keys.refresh()
     assert keys.problem is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"id": "1", "provider": "openai", "secret": "k", "expires_at": 1' + "0" * 400 + "}",
+        '{"id": 1, "provider": "openai", "secret": "k", "expires_at": true}',
+    ],
+)
+def test_odd_rows_are_used_as_far_as_they_go(company: Company, row: str) -> None:
+    company.text = f'{{"credentials": [{row}]}}'
+    broker = Broker(company.url, None, {})
+    assert broker.refresh()
+    assert broker.find("openai") is not None
+
+
+def test_one_key_that_cannot_be_renewed_takes_no_other_away(company: Company) -> None:
+    clock = Clock()
+    soon = {"expires_at": clock.now + 30}
+    company.rows = [
+        {"id": "1", "provider": "anthropic", "secret": "first", **soon},
+        {"id": "2", "provider": "openai", "secret": "second"},
+    ]
+    company.renewed = {"id": "1", "provider": "openai", "secret": "of another vendor"}
+    broker = Broker(company.url, TOKEN, {}, clock)
+    for renewed in (company.renewed, {"error": "gone"}, [1]):
+        company.renewed = renewed  # type: ignore[assignment]  # what a broker may answer
+        broker.refresh()
+        found = [broker.find(name) for name in ("anthropic", "openai")]
+        assert [one.secret for one in found if one is not None] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("[" * 200_000, "cannot be read"), ("x" * 2_000_000, "takes too long, or is too large")]
+)
+def test_answers_without_end_are_refused(company: Company, text: str, said: str) -> None:
+    company.text = text
+    broker = Broker(company.url, TOKEN, {})
+    assert not broker.refresh()
+    assert said in (broker.problem or "")
+
+
+def test_nothing_secret_is_said(company: Company) -> None:
+    keys = Keys(broker=Broker(company.url, KeySource("line1\nline2", "auth.broker.token"), {}))
+    keys.refresh()
+    assert keys.problem is not None
+    assert keys.problem.endswith("auth.broker.token has characters that cannot be sent: check it")
+    assert not company.asked
+    broker = Broker("https://user:word@127.0.0.1:1", TOKEN, {})
+    broker.refresh()
+    assert "word" not in (broker.problem or "")
+    assert broker.problem is not None
+    bad = Broker("http://127.0.0.1:1/\x07", TOKEN, {})
+    assert not bad.refresh()
+
+
+def test_its_variable_is_withheld_from_commands(tmp_path: Path) -> None:
+    known = load_catalog(tmp_path, {})
+    known.keys = Keys(broker=Broker("https://keys.example.com", KeySource("CORP_LOGIN", "auth.broker.token"), {}))
+    assert "CORP_LOGIN" in secret_names(known)
 
 
 def test_what_is_no_broker(company: Company) -> None:

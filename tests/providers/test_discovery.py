@@ -53,7 +53,14 @@ async def test_servers_on_this_machine(server: ModelServer) -> None:
     assert all(model.provider.address_in(everything(server)).endswith("/v1") for model in models.values())
 
 
-@pytest.mark.parametrize("page", [GIBBERISH, {"data": 3}, {"models": None}, [], {"data": [{"id": 7}, 3]}])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *(GIBBERISH, {"data": 3}, {"models": None}, [], {"data": [{"id": 7}, 3]}),
+        {"data": [{"id": "x", "architecture": {"input_modalities": 5}}], "models": 5},
+        b'{"data": ' + b"[" * 100_000,
+    ],
+)
 async def test_what_is_no_list_of_models_is_passed_over(server: ModelServer, page: object) -> None:
     server.pages = dict.fromkeys(("/ollama/api/tags", "/llama/v1/models", "/studio/v1/models"), page)
     assert await found(everything(server)) == {}

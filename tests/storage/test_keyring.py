@@ -9,6 +9,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
+from north_lsp.providers.keys import Keys
 from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable
 from north_lsp.storage.locations import Locations
 
@@ -89,10 +90,25 @@ def test_what_is_wrong_is_said_and_nothing_is_stored_elsewhere(
     store: CredentialStore, system: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add("openai", SECRET)
+    (tmp_path / "config" / "config.json").write_text("{}")
+    store.add("groq", f"{SECRET}-3")
+    keys = Keys(store)
     system.locked = True
     with pytest.raises(CredentialsUnreadable, match=r"cannot be used: the user has not opened it$"):
         store.all_keys()
+    assert keys.refresh()
+    assert [key.provider for key in keys.stored] == ["groq"]  # the file's own can be used all the same
     system.locked = False
+    assert not keys.is_stale
+    monkeypatch.setattr("north_lsp.providers.keys._AGAIN_SECONDS", 0.0)
+    system.locked = True
+    keys = Keys(store)
+    keys.refresh()
+    system.locked = False
+    assert keys.is_stale  # it is asked again after a while
+    keys.refresh()
+    assert [key.provider for key in keys.stored] == ["groq", "openai"]
+    assert store.remove(provider="groq") == 1
     (tmp_path / "config" / "config.json").write_text('{"auth.storage": "ring"}')
     with pytest.raises(CredentialsUnreadable, match="no key was stored, since the settings cannot be read"):
         store.add("groq", SECRET)

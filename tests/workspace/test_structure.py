@@ -178,6 +178,13 @@ def test_patterns_take_the_length_of_a_text_not_its_square() -> None:
     assert time.process_time() - started < 4  # the square takes about ten
 
 
+def test_a_damaged_file_of_ends_takes_no_square_of_time() -> None:
+    text = "class A { void f( {\n" + "  }\n" * 24_000 + " x( ;\n"
+    started = time.thread_time()
+    structure_of("java", text)
+    assert time.thread_time() - started < 15  # it was more than a minute
+
+
 def test_outlines_group_imports_and_nest_what_is_embedded() -> None:
     shown = outline_text(outline(structure_of("python", PYTHON), []))
     assert shown.split("\n")[:3] == ["imports (2) [2-3]", "class A(Base) [5-14]", "└─ def x(self) -> int [9-11]"]

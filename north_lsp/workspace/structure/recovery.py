@@ -37,7 +37,7 @@ _CONTINUES = re.compile(
     rb"[ \t]*(?:[\])}{>:?&|,.=+*/\\-]|</"
     rb"|(?:end|else|elif|elsif|except|finally|catch|rescue|ensure|when|then|do|done|fi)\b)"
 )
-_ENDINGS = re.compile(rb"\n[ \t]*(?:[\])}][\s;,]*)+\Z")
+_ENDING, _ENDS = re.compile(rb"\n[ \t]*[\])}]"), b" \t\r\n\f\v;,)]}"
 _BELONGS_BELOW = re.compile(rb"[ \t]*(?:@(?!interface\b|media\b)|#\[|\[|template\b|\w[\w \t*&]*\r?\Z)")
 _HAS_MEMBERS = re.compile(
     rb"\b(?:class|struct|interface|trait|impl|enum|record|namespace|module|union|type|var|const|object)\b"
@@ -118,8 +118,10 @@ def _parsed(around: _Around, lines: _Lines, start: int, stop: int, look: Look) -
     """The symbols of a piece, None if it cannot be parsed as anything."""
     piece = b"\n".join(lines.lines[start:stop])
     found = _looked_at(around, piece, lines, start, look)
-    if found is None and (ended := _ENDINGS.search(piece)) is not None:  # they may close what is around it
-        found = _looked_at(around, piece[: ended.start()], lines, start, look)
+    if found is None:
+        ended = _ENDING.search(piece, len(piece.rstrip(_ENDS)))
+        if ended is not None:  # they may close what is around it
+            found = _looked_at(around, piece[: ended.start()], lines, start, look)
     return found
 
 
