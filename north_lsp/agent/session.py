@@ -139,7 +139,6 @@ class Session:
         self._turn_lock = anyio.Lock()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
-        self._calls_wait = False  # for their results, so that nothing may come between
         self.retry_control = RetryControl()
         self.queue = PromptQueue(editor.show)
         turns = environment.settings.turns
@@ -172,15 +171,7 @@ class Session:
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
-        self._own = OwnCommands(
-            conversation,
-            self._runner,
-            self._editor,
-            self.roots[0],
-            self._turn_lock,
-            self._sync,
-            lambda: self._calls_wait,
-        )
+        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
 
     @property
     def id(self) -> str:
@@ -406,7 +397,6 @@ class Session:
         )
         await self._environment.costs.look()
         turn = Turn(state)
-        self._calls_wait = True
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -419,8 +409,6 @@ class Session:
             self.queue.close()
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
-                self._calls_wait = False
-                self._own.store()
                 await self._sync()
                 await self._environment.costs.settle()
                 if (problem := self._environment.costs.take_problem()) is not None:

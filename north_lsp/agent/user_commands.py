@@ -50,8 +50,8 @@ def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
 
 
 class OwnCommands:
-    """Those of one session. While a turn runs (it holds `turn_lock`), they run beside it, in a shell of their own, and
-    are stored behind it; `sync` writes what is stored."""
+    """Those of one session. While a turn runs (it holds `turn_lock`), they run beside it, in a shell of their own;
+    `sync` writes what is stored."""
 
     def __init__(
         self,
@@ -61,41 +61,29 @@ class OwnCommands:
         root: Path,
         turn_lock: anyio.Lock,
         sync: Callable[[], Awaitable[None]],
-        calls_wait: Callable[[], bool],
     ) -> None:
         self._conversation = conversation
-        self._calls_wait = calls_wait
         self._runner = runner
         self._editor = editor
         self._root = root
         self._turn_lock = turn_lock
         self._sync = sync
-        self._unstored: list[dict[str, Any]] = []
 
     async def run(self, own: OwnCommand, *, locked: bool) -> None:
         """`locked`: it has a turn's place, so that no turn runs beside it."""
-        beside = self._turn_lock.locked() and not locked
 
         async def store(entry: dict[str, Any]) -> None:
-            self._unstored.append(entry)
-            if not self._calls_wait():
-                self.store()
-                await self._sync()
+            self._conversation.append("message", **entry)
+            await self._sync()
 
         run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self._root, store)
-        if beside:
-            await run("own")
-        elif locked:
+        if locked:
             await run("outside")
+        elif self._turn_lock.locked():
+            await run("own")
         else:
             async with self._turn_lock:
                 await run("outside")
-
-    def store(self) -> None:
-        """What the user ran beside a turn, now that no call waits for its result."""
-        for entry in self._unstored:
-            self._conversation.append("message", **entry)
-        self._unstored.clear()
 
 
 async def run_own_command(

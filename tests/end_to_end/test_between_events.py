@@ -4,6 +4,7 @@ nothing stands twice, and each call has its result."""
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -204,6 +205,39 @@ async def test_an_own_command_that_ends_while_the_turn_winds_up(world: World, mo
         assert (await client.answer(request))["stopReason"] == "end_turn"
         await same_after_loading(client, world, session)
     assert "own-output" in "".join(world.log_entries())
+
+
+async def test_what_the_user_runs_beside_a_turn_is_kept_at_once_and_read_by_the_next_request(world: World) -> None:
+    held, requests = Held(), list[ModelRequest]()
+
+    async def stream(request: ModelRequest) -> Events:
+        requests.append(request)
+        if len(requests) == 3:
+            yield TextDelta(0, "All read.")
+            yield done("All read.")
+            return
+        call = ToolCall(f"c{len(requests)}", "list_root", {})
+        yield CallStart(0, call.id, call.name)
+        if len(requests) == 1:
+            await held()
+        yield BlockEnd(0, call)
+        yield Done("toolUse", AssistantMessage((call,), "toolUse"))
+
+    async with inside(world.environ, play(world.folder / "config", stream)) as client:
+        session = await opened(client, world)
+        request = await start(client, session, "go")
+        await held.reached.wait()
+        own = await start(client, session, "!echo own-output")
+        assert (await client.answer(own))["stopReason"] == "end_turn"
+        assert "own-output" in "".join(world.log_entries())  # whatever becomes of this process
+        held.go.set()
+        assert (await client.answer(request))["stopReason"] == "end_turn"
+        live = texts(client), sorted(shown_calls(client))
+        await reload(client, world, session)
+        assert (texts(client), sorted(shown_calls(client))) == live
+    for before, after in pairwise(requests):
+        assert list(after.messages)[: len(before.messages)] == list(before.messages)
+    assert sum("own-output" in str(message) for message in requests[1].messages) == 1
 
 
 async def test_an_own_command_beside_a_turn_that_never_gets_to_a_model(
