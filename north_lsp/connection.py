@@ -25,11 +25,11 @@ from north_lsp.acp.editor import ClientFiles
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.environment import Environment
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.retry import RetrySettings
 from north_lsp.agent.saved_model import SavedModel
-from north_lsp.agent.session import Environment
 from north_lsp.agent.sessions import Defaults
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize

@@ -24,9 +24,10 @@ from north_lsp.acp.models import model_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
+from north_lsp.agent.environment import Environment
 from north_lsp.agent.events import CommandsChanged, Notice
 from north_lsp.agent.modes import find_mode
-from north_lsp.agent.session import Environment, Session
+from north_lsp.agent.session import Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog import UnknownModel

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp.initialize import KEY_METHOD
-from north_lsp.agent.session import Environment
+from north_lsp.agent.environment import Environment
 from north_lsp.providers.choosing import Allowed
 from north_lsp.providers.key_check import key_problem
 from north_lsp.providers.listing import rows

@@ -1,41 +1,31 @@
 """Which model a session asks: the user's choice, what stands in its way, and who answers instead."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import anyio.to_thread
 
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.environment import Environment
 from north_lsp.agent.events import ModelChanged, Notice
-from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.model_notices import clamped, obstacles
 from north_lsp.agent.usage import usage_of
 from north_lsp.providers.base import Failed, Provider
-from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.choosing import EVERYTHING, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.thinking import Level, as_level
-from north_lsp.providers.upkeep import Upkeep
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.settings import Settings
 
 
 class ModelChoice:
-    """Of one session. `model` is the user's choice of now, `allowed` what the settings let him choose from; `save`
-    makes a model the default of new conversations (blocks; raises OSError)."""
+    """Of one session. `model` is the user's choice of now, `allowed` what the settings let him choose from."""
 
     def __init__(
         self,
         model: Model,
         conversation: Conversation,
         editor: Editor,
-        catalog: Catalog,
-        providers: ProviderPool,
-        fallbacks: Fallbacks,
-        upkeep: Upkeep,
-        save: Callable[[str], None],
-        settings: Settings,
+        environment: Environment,
         notices: Sequence[str] = (),
         allowed: Allowed = EVERYTHING,
     ) -> None:
@@ -44,25 +34,20 @@ class ModelChoice:
         self.allowed = allowed
         self._conversation = conversation
         self._editor = editor
-        self._catalog = catalog
-        self._providers = providers
-        self._fallbacks = fallbacks
-        self._upkeep = upkeep
-        self._save = save
-        self._settings = settings
+        self._environment = environment
         self._notices = list(notices)
 
     @property
     def offered(self) -> Sequence[Model]:
         """What the user can choose from."""
-        return [model for model in self._catalog.available() if self.allowed.allows(model)]
+        return [model for model in self._environment.catalog.available() if self.allowed.allows(model)]
 
     # -- the user chooses --------------------------------------------------------------------------------------------
 
     async def find(self, selector: str) -> Model:
         """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
-        await self._upkeep.refresh()
-        model = self._catalog.find(selector)
+        await self._environment.upkeep.refresh()
+        model = self._environment.catalog.find(selector)
         if (reason := self.allowed.reason_against(model)) is not None:
             raise ValueError(f"{model.selector} may not be used here: {reason}")
         return model
@@ -82,9 +67,9 @@ class ModelChoice:
     async def _settled(self, model: Model) -> list[str]:
         """Makes the choice the default; says what stands in the way of using the model here."""
         usage = usage_of(self._conversation.active_path(), model.window)
-        told = obstacles(model, self._catalog, usage, self._settings.models.service_tier)
+        told = obstacles(model, self._environment.catalog, usage, self._environment.settings.models.service_tier)
         try:
-            await anyio.to_thread.run_sync(self._save, model.selector)
+            await anyio.to_thread.run_sync(self._environment.save_model, model.selector)
         except OSError as error:
             told.append(f"the choice of the model could not be saved: {error.strerror or error}")
         if usage is not None:
@@ -109,13 +94,13 @@ class ModelChoice:
 
     def take_notices(self) -> list[str]:
         """What the user should be told of models and keys, once."""
-        told, self._notices = [*self._notices, *self._upkeep.news()], []
+        told, self._notices = [*self._notices, *self._environment.upkeep.news()], []
         return told
 
     async def look_after(self) -> None:
         """Take in what was edited meanwhile."""
-        await self._upkeep.refresh()
-        before, self.model = self.model, self._catalog.current(self.model)
+        await self._environment.upkeep.refresh()
+        before, self.model = self.model, self._environment.catalog.current(self.model)
         if self.model.selector != before.selector:  # what was asked for is there now
             self._conversation.append("model_change", model=self.model.selector, reason="restore")
             await self._editor.show(ModelChanged(self.model.selector))
@@ -130,23 +115,23 @@ class ModelChoice:
     async def answering(self) -> tuple[Model, Provider]:
         """Who is asked first: the choice, unless it has failed lately and there is another. Raises
         MissingCredential."""
-        model = self._fallbacks.instead_of(self.model).with_level(self.model.level)
+        model = self._environment.fallbacks.instead_of(self.model).with_level(self.model.level)
         return model, await self.provider_of(model)
 
     async def provider_of(self, model: Model) -> Provider:
         """Raises MissingCredential."""
-        return await self._providers.get(model)
+        return await self._environment.providers.get(model)
 
     async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
         """Who goes on when a model has failed for good."""
-        found = await self._fallbacks.after(model, failure)
+        found = await self._environment.fallbacks.after(model, failure)
         return None if found is None else (found[0].with_level(model.level), found[1])
 
     async def larger(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:
         """Who goes on when the conversation is too long for a model, except those of the selectors in `without`."""
-        if not self._settings.turns.context_promotion:
+        if not self._environment.settings.turns.context_promotion:
             return None
-        for larger in larger_models(self._catalog, model):
+        for larger in larger_models(self._environment.catalog, model):
             if larger.selector in without or not self.allowed.allows(larger):
                 continue
             try:

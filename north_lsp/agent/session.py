@@ -1,7 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +12,10 @@ import anyio.to_thread
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.context import system_text
-from north_lsp.agent.costs import CostKeeper
-from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.discovering import offered
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.environment import Environment
 from north_lsp.agent.events import (
     CommandInfo,
     Event,
@@ -30,13 +28,12 @@ from north_lsp.agent.events import (
     UsageChanged,
     UserSaid,
 )
-from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Stopped
 from north_lsp.agent.recovery import interrupted_edits, recover_project
 from north_lsp.agent.replay import events_of, shown_text
-from north_lsp.agent.retry import RetryControl, RetrySettings
+from north_lsp.agent.retry import RetryControl
 from north_lsp.agent.session_approvals import SessionApprovals
 from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.slash import SessionHost, SlashCommands
@@ -49,17 +46,13 @@ from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
 from north_lsp.display import one_line
-from north_lsp.providers.catalog import Catalog, secret_names
+from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
-from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.jobs import Jobs
-from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import QueueKind, Settings
+from north_lsp.storage.settings import QueueKind
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -67,27 +60,6 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
-
-
-@dataclass(frozen=True)
-class Environment:
-    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread, and so
-    is `save_model`, which makes a model the default (raises OSError); `background` owns what may outlive a turn."""
-
-    locations: Locations
-    environ: Mapping[str, str]
-    catalog: Catalog
-    providers: ProviderPool
-    load_tools: Callable[[], "Registry"]
-    background: anyio.abc.TaskGroup
-    retry: RetrySettings
-    costs: CostKeeper
-    fallbacks: Fallbacks
-    upkeep: Upkeep
-    save_model: Callable[[str], None]
-    detached: Detached
-    settings: Settings = field(default_factory=Settings)
-    shells: Keeper | None = None
 
 
 class Session:
@@ -115,19 +87,7 @@ class Session:
         self.status = Status(editor)
         self._editor = WatchedEditor(editor, self.status)
         self._environment = environment
-        self.choice = ModelChoice(
-            model,
-            conversation,
-            self._editor,
-            environment.catalog,
-            environment.providers,
-            environment.fallbacks,
-            environment.upkeep,
-            environment.save_model,
-            environment.settings,
-            notices,
-            allowed,
-        )
+        self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -147,15 +107,7 @@ class Session:
         self.retry = environment.retry
         limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
         self._spending = Spending(self._editor, *limits, today)
-        host = SessionHost(
-            self,
-            conversation,
-            self._editor,
-            environment.catalog,
-            environment.costs,
-            environment.locations,
-            environment.upkeep,
-        )
+        host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
         self._given_back: list[QueuedText] = []
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs

@@ -12,10 +12,11 @@ from north_lsp.agent.checkpoints import Checkpoints
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.discovering import LateFinder
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.environment import Environment
 from north_lsp.agent.export import OtherConversations
 from north_lsp.agent.modes import DEFAULT_MODE
 from north_lsp.agent.remembering import sightings_of
-from north_lsp.agent.session import Environment, Session
+from north_lsp.agent.session import Session
 from north_lsp.agent.undoing import Undoing
 from north_lsp.providers.choosing import EVERYTHING, Allowed, Choice
 from north_lsp.providers.model import Model

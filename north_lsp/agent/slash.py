@@ -17,17 +17,15 @@ from north_lsp.commands.parsing import Found, Invocation, find_commands
 from north_lsp.commands.registry import Commands
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.catalog import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
-from north_lsp.providers.upkeep import Upkeep
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import described as trust_in_words
 
 if TYPE_CHECKING:
-    from north_lsp.agent.costs import CostKeeper
+    from north_lsp.agent.environment import Environment
     from north_lsp.agent.session import Session
 
 
@@ -101,21 +99,12 @@ class SessionHost(ChangesHost, ProvidersHost):
     """A session as commands see it."""
 
     def __init__(
-        self,
-        session: "Session",
-        conversation: Conversation,
-        editor: Editor,
-        catalog: Catalog,
-        costs: "CostKeeper",
-        locations: Locations,
-        upkeep: Upkeep,
+        self, session: "Session", conversation: Conversation, editor: Editor, environment: "Environment"
     ) -> None:
         ChangesHost.__init__(self, session)
-        ProvidersHost.__init__(self, locations, catalog, upkeep)
+        ProvidersHost.__init__(self, environment)
         self._conversation = conversation
         self._editor = editor
-        self._catalog = catalog
-        self._costs = costs
         self._listed: list[Permission] | None = None
 
     @property
@@ -166,10 +155,10 @@ class SessionHost(ChangesHost, ProvidersHost):
         await self._session.choice.set_thinking_level(known)
 
     async def costs(self) -> Costs:
-        totals = await self._costs.totals()
+        totals = await self._environment.costs.totals()
         rows: list[Spent] = []
         for name, row in totals["byModel"].items():
-            known = next((model for model in self._catalog.models if model.id == name), None)
+            known = next((model for model in self._environment.catalog.models if model.id == name), None)
             priced = known is None or known.prices.known
             selector = known.selector if known is not None else name
             counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
@@ -179,7 +168,7 @@ class SessionHost(ChangesHost, ProvidersHost):
 
     async def reset_costs(self) -> None:
         try:
-            await self._costs.reset()
+            await self._environment.costs.reset()
         except OSError as error:
             raise CommandError(f"the costs could not be reset: {error.strerror or error}") from None
 

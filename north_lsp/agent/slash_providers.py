@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 
 from north_lsp.commands.base import CommandError, PlannedProvider
 from north_lsp.display import fenced
 from north_lsp.providers.adding import ModelsText
-from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.presets import PresetError, find_preset, presets
-from north_lsp.providers.upkeep import Upkeep
 from north_lsp.storage.credentials import CredentialStore, StoredKey
-from north_lsp.storage.locations import Locations
+
+if TYPE_CHECKING:
+    from north_lsp.agent.environment import Environment
 
 _T = TypeVar("_T")
 _COMMAND_LINE = (
@@ -25,10 +25,8 @@ _COMMAND_LINE = (
 class ProvidersHost:
     """The part of a `commands.base.Host` that is about providers and keys. Every method may raise CommandError."""
 
-    def __init__(self, locations: Locations, catalog: Catalog, upkeep: Upkeep) -> None:
-        self._locations = locations
-        self._known = catalog
-        self._upkeep = upkeep
+    def __init__(self, environment: "Environment") -> None:
+        self._environment = environment
 
     @property
     def presets(self) -> Sequence[str]:
@@ -36,7 +34,7 @@ class ProvidersHost:
 
     async def provider_names(self, preset: str) -> tuple[str, str]:
         def names() -> tuple[str, str]:
-            id, text = find_preset(preset).id, ModelsText(self._locations.config)
+            id, text = find_preset(preset).id, ModelsText(self._environment.locations.config)
             return id, text.free_name(id) if text.has(id) else id
 
         return await _done(names)
@@ -45,21 +43,21 @@ class ProvidersHost:
         found = await _done(partial(find_preset, preset))
         if found.wants_address and address is None:
             raise CommandError(f"`/provider add {preset} <address>`: for example http://127.0.0.1:8000/v1")
-        text = await _done(partial(ModelsText, self._locations.config))
+        text = await _done(partial(ModelsText, self._environment.locations.config))
         addition = await _done(partial(text.adding, preset, name, address, replace=replace))
 
         async def write() -> None:
             await _done(addition.write)
-            await self._upkeep.refresh()
+            await self._environment.upkeep.refresh()
 
         shown = fenced(addition.difference, "diff")
         return PlannedProvider(str(addition.path), shown, f"`/login {name}` goes on.", write)
 
     async def how_to_log_in(self, provider: str | None) -> str:
-        await self._upkeep.refresh()
-        offered = [info for info in self._known.providers if info.credentials]
+        await self._environment.upkeep.refresh()
+        offered = [info for info in self._environment.catalog.providers if info.credentials]
         if provider is None:
-            stored = {key.provider for key in self._known.keys.stored}
+            stored = {key.provider for key in self._environment.catalog.keys.stored}
             rows = [f"- `{info.id}`: {info.title}{', stored' if info.id in stored else ''}" for info in offered]
             return "\n".join([_COMMAND_LINE.format(" <provider>"), "", *rows])
         info = next((info for info in offered if info.id == provider), None)
@@ -70,12 +68,12 @@ class ProvidersHost:
         return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
 
     async def stored_keys(self) -> Sequence[StoredKey]:
-        return await _done(CredentialStore(self._locations).all_keys)
+        return await _done(CredentialStore(self._environment.locations).all_keys)
 
     async def forget_key(self, id: int) -> None:
-        await _done(partial(CredentialStore(self._locations).remove, id))
-        await anyio.to_thread.run_sync(self._known.keys.refresh)
-        await self._upkeep.changed()
+        await _done(partial(CredentialStore(self._environment.locations).remove, id))
+        await anyio.to_thread.run_sync(self._environment.catalog.keys.refresh)
+        await self._environment.upkeep.changed()
 
 
 async def _done(work: Callable[[], _T]) -> _T:

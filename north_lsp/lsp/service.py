@@ -11,9 +11,10 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.asking import ModelFailed
+from north_lsp.agent.environment import Environment
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.prompt import FileLink, Part, Words
-from north_lsp.agent.session import Environment, Session
+from north_lsp.agent.session import Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor

@@ -30,7 +30,7 @@ def host(tmp_path: Path, jobs: object = None) -> tuple[SessionHost, Approvals]:
     world, nothing = World(tmp_path), cast(Any, None)
     approvals = Approvals(world.locations, "0" * 16, world.root)
     session = SimpleNamespace(approvals=SessionApprovals(approvals, cast(Any, Editor())), jobs=jobs)
-    return SessionHost(cast(Any, session), *[nothing] * 6), approvals
+    return SessionHost(cast(Any, session), *[nothing] * 3), approvals
 
 
 async def typed(host: SessionHost, name: str, *words: str) -> str:

@@ -24,7 +24,7 @@ class Talk:
         self.commands = Commands()
         nothing = cast(Any, None)
         session = SimpleNamespace(undoing=self.world.undoing, roots=(self.world.root,), take_back=self._take_back)
-        self.host = SessionHost(cast(Any, session), *[nothing] * 6)
+        self.host = SessionHost(cast(Any, session), *[nothing] * 3)
         for name in ("a.txt", "b.txt"):
             self.world.write(name, TEXT)
 

@@ -1,0 +1,42 @@
+"""What all sessions of a process have in common."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio.abc
+
+from north_lsp.agent.costs import CostKeeper
+from north_lsp.agent.detaching import Detached
+from north_lsp.agent.fallbacks import Fallbacks
+from north_lsp.agent.retry import RetrySettings
+from north_lsp.providers.catalog import Catalog
+from north_lsp.providers.pool import ProviderPool
+from north_lsp.providers.upkeep import Upkeep
+from north_lsp.shell.keeping import Keeper
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import Settings
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread, and so
+    is `save_model`, which makes a model the default (raises OSError); `background` owns what may outlive a turn."""
+
+    locations: Locations
+    environ: Mapping[str, str]
+    catalog: Catalog
+    providers: ProviderPool
+    load_tools: Callable[[], "Registry"]
+    background: anyio.abc.TaskGroup
+    retry: RetrySettings
+    costs: CostKeeper
+    fallbacks: Fallbacks
+    upkeep: Upkeep
+    save_model: Callable[[str], None]
+    detached: Detached
+    settings: Settings = field(default_factory=Settings)
+    shells: Keeper | None = None
