@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from north_lsp.agent.answer_stream import Streamed
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.events import AnswerDelta
 from north_lsp.agent.state import TurnState
@@ -21,7 +22,7 @@ class AnswerLog:
         self._calls = calls
 
     def form(
-        self, message: AssistantMessage, model: Model, reason: str, duration_ms: int, *, estimated: bool = False
+        self, message: AssistantMessage, model: Model, reason: str, streamed: Streamed, *, estimated: bool = False
     ) -> dict[str, Any]:
         """An answer as it is stored; `estimated` tells that nobody but North has counted its tokens."""
         usage = message.usage
@@ -41,48 +42,39 @@ class AnswerLog:
             | ({} if model.prices.known else {"priced": False})
             | ({"estimated": True} if estimated else {}),
             "stopReason": reason,
-            "durationMs": duration_ms,
+            "durationMs": streamed.duration_ms,
             "timestamp": self._state.milliseconds(),
         }
 
     def store(
-        self,
-        message: AssistantMessage,
-        model: Model,
-        entry_id: str,
-        duration_ms: int,
-        *,
-        estimated: bool = False,
-        **more: object,
+        self, message: AssistantMessage, model: Model, streamed: Streamed, *, estimated: bool = False, **more: object
     ) -> None:
         """What arrived in parts of it is not needed any more."""
         reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
-        stored = self.form(message, model, reason, duration_ms, estimated=estimated) | more
-        self._state.conversation.append("message", entry_id=entry_id, message=stored)
+        stored = self.form(message, model, reason, streamed, estimated=estimated) | more
+        self._state.conversation.append("message", entry_id=streamed.entry_id, message=stored)
         self._state.conversation.clear_partial()
 
-    async def keep_cancelled(
-        self, message: AssistantMessage, model: Model, entry_id: str, duration_ms: int, *, in_file: bool
-    ) -> None:
+    async def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
+        message = streamed.message()
         if isinstance(message.blocks[-1], Text) and not in_file:
             mark = f" {_CANCELLED_MARK}"
             message = replace(message, blocks=(*message.blocks[:-1], Text(message.blocks[-1].text + mark)))
-            await self._state.editor.show(AnswerDelta(entry_id, mark))
-        self.store(replace(message, stop_reason="aborted"), model, entry_id, duration_ms)
+            await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))
+        self.store(replace(message, stop_reason="aborted"), model, streamed)
 
-    async def keep_failed(self, end: Failed, model: Model, entry_id: str, duration_ms: int) -> None:
+    async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """What there is of an answer that will not come; the user reads why."""
         partial = replace(end.partial, stop_reason="error")
-        self.store(partial, model, entry_id, duration_ms, errorMessage=end.message)
-        await self._state.editor.show(AnswerDelta(entry_id, error_text(end.message, bool(end.partial.text))))
+        self.store(partial, model, streamed, errorMessage=end.message)
+        text = error_text(end.message, bool(end.partial.text))
+        await self._state.editor.show(AnswerDelta(streamed.entry_id, text))
 
-    async def keep_broken(
-        self, message: AssistantMessage, end: Failed, model: Model, entry_id: str, duration_ms: int
-    ) -> None:
+    async def keep_broken(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
-        partial = replace(message, usage=end.partial.usage, stop_reason="error")
-        self.store(partial, model, entry_id, duration_ms, excludeFromContext=True)
+        partial = replace(streamed.message(), usage=end.partial.usage, stop_reason="error")
+        self.store(partial, model, streamed, excludeFromContext=True)
         await self._calls.break_off(partial.calls, end.message)
 
 

@@ -163,7 +163,7 @@ class AnswerStream:
         now, streamed = time.monotonic(), self.streamed
         if now - streamed.saved_at >= _PARTIAL_SECONDS:
             streamed.saved_at = now
-            message = self._log.form(streamed.message(), self._model, "aborted", streamed.duration_ms)
+            message = self._log.form(streamed.message(), self._model, "aborted", streamed)
             await anyio.to_thread.run_sync(self._state.conversation.save_partial, message, streamed.entry_id)
 
     async def _look_ahead(self, call: StreamingCall, index: int) -> None:

@@ -76,8 +76,10 @@ class Asking:
                 continue
             if end.kind == "context_overflow" and await self._promote(end, streamed):
                 continue
-            if streamed.broke_in_file and not isinstance(later := self._later(end), GiveUp):
-                return await self._go_on_later(end, streamed, later)
+            if streamed.broke_in_file:
+                later = self._retries.after(end, started=True, delivered=True)
+                if not isinstance(later, GiveUp):
+                    return await self._go_on_later(end, streamed, later)
             step = self._retries.after(end, started=streamed.began, delivered=streamed.delivered)
             if isinstance(step, GiveUp) and await self._fall_back(end, streamed):
                 continue
@@ -128,7 +130,7 @@ class Asking:
         if estimated:
             message = replace(message, usage=estimated_usage(request, message))
         self._retries.succeeded()
-        self._log.store(message, self._model, streamed.entry_id, streamed.duration_ms, estimated=estimated)
+        self._log.store(message, self._model, streamed, estimated=estimated)
         self.unfinished = list(message.calls)
         await self._report_usage(message.usage, streamed)
         await self._report_recovery()
@@ -182,12 +184,9 @@ class Asking:
 
     async def _fall_back(self, end: Failed, streamed: Streamed) -> bool:
         """Go on with another model, where the user has named one for this case."""
-        found = await self._unless_cancelled(self._state.fallback(self._model, end), streamed)
-        if found is None:
+        before = await self._go_on_with(self._state.fallback(self._model, end), "retry", end, streamed)
+        if before is None:
             return False
-        if streamed.delivered:
-            await self._keep_broken(end, streamed)
-        before = self._go_on_with(*found, "retry")
         self._state.diagnostics.event("retry_fallback_applied", before=before.selector, after=self._model.selector)
         text = f"{before.title} failed ({end.message}); {self._model.title} answers instead"
         await self._state.editor.show(Notice("warning", text))
@@ -195,36 +194,36 @@ class Asking:
         await self._state.editor.show(FellBack("applied", before.selector, self._model.selector))
         return True
 
-    async def _unless_cancelled(
-        self, search: Awaitable[tuple[Model, Provider] | None], streamed: Streamed
-    ) -> tuple[Model, Provider] | None:
-        """Who goes on; if the user cancels meanwhile, what had arrived is kept."""
-        try:
-            return await search
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await self._keep_cancelled(streamed)
-            raise
-
     async def _promote(self, end: Failed, streamed: Streamed) -> bool:
         """Go on with a model that has a larger window, where there is one; each is tried once."""
         self._was_too_long_for.add(self._model.selector)
-        found = await self._unless_cancelled(self._state.promotion(self._model, self._was_too_long_for), streamed)
-        if found is None:
+        larger = self._state.promotion(self._model, self._was_too_long_for)
+        before = await self._go_on_with(larger, "promotion", end, streamed)
+        if before is None:
             return False
-        if streamed.delivered:
-            await self._keep_broken(end, streamed)
-        before = self._go_on_with(*found, "promotion")
         self._state.diagnostics.event("context_promoted", before=before.selector, after=self._model.selector)
         text = f"the conversation is too long for {before.title}: {self._model.title}, with a larger window, answers"
         await self._state.editor.show(Notice("warning", text))
         await self._state.editor.show(Promoted(before.selector, self._model.selector))
         return True
 
-    def _go_on_with(self, model: Model, provider: Provider, reason: str) -> Model:
-        """The model that answered before."""
-        before, self._model, self._provider = self._model, model, provider
-        self._state.conversation.append("model_change", model=model.selector, reason=reason, temporary=True)
+    async def _go_on_with(
+        self, search: Awaitable[tuple[Model, Provider] | None], reason: str, end: Failed, streamed: Streamed
+    ) -> Model | None:
+        """The model that answered before; None if there is no other. What had arrived is kept, also if the user cancels
+        while the other is looked for."""
+        try:
+            found = await search
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._keep_cancelled(streamed)
+            raise
+        if found is None:
+            return None
+        if streamed.delivered:
+            await self._keep_broken(end, streamed)
+        before, (self._model, self._provider) = self._model, found
+        self._state.conversation.append("model_change", model=self._model.selector, reason=reason, temporary=True)
         return before
 
     # -- trying again ------------------------------------------------------------------------------------------------
@@ -241,14 +240,11 @@ class Asking:
                 return True
         return False
 
-    def _later(self, end: Failed) -> Wait | GiveUp:
-        return self._retries.after(end, started=True, delivered=True)
-
     async def _go_on_later(self, end: Failed, streamed: Streamed, step: Wait) -> AssistantMessage:
         """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued.
         Raises ModelFailed if the user gives up."""
         message = replace(streamed.message(), stop_reason="length")
-        self._log.store(message, self._model, streamed.entry_id, streamed.duration_ms)
+        self._log.store(message, self._model, streamed)
         self.unfinished = list(message.calls)
         await self._calls.break_off(message.calls, end.message)
         if not await self._wait(step, end):
@@ -300,20 +296,17 @@ class Asking:
     # -- keeping what arrived ----------------------------------------------------------------------------------------
 
     async def _keep_cancelled(self, streamed: Streamed) -> None:
-        message = streamed.message()
-        if not message.blocks:
-            return
-        self.unfinished = list(message.calls)
-        in_file = self._files.in_block
-        await self._log.keep_cancelled(message, self._model, streamed.entry_id, streamed.duration_ms, in_file=in_file)
+        if streamed.blocks:
+            self.unfinished = list(streamed.message().calls)
+            await self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
         self.unfinished = list(end.partial.calls)
-        await self._log.keep_failed(end, self._model, streamed.entry_id, streamed.duration_ms)
+        await self._log.keep_failed(end, streamed, self._model)
 
     async def _keep_broken(self, end: Failed, streamed: Streamed) -> None:
         self.unfinished = list(streamed.message().calls)
-        await self._log.keep_broken(streamed.message(), end, self._model, streamed.entry_id, streamed.duration_ms)
+        await self._log.keep_broken(end, streamed, self._model)
         self.unfinished = []
 
 

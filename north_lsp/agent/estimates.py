@@ -2,8 +2,9 @@
 
 import json
 import math
+from collections.abc import Iterable
 
-from north_lsp.providers.base import AssistantMessage, ModelRequest, Text, Thinking, ToolResult, Usage, UserMessage
+from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, Text, Thinking, ToolResult, Usage
 
 _CHARACTERS_A_TOKEN = 3.5
 _MARGIN = 1.10
@@ -21,9 +22,16 @@ def input_tokens(request: ModelRequest) -> int:
     tools = tokens_of(
         sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)
     )
-    messages = sum(_A_MESSAGE + tokens_of(_characters(message)) for message in request.messages)
-    pictures = sum(len(message.images) for message in request.messages if isinstance(message, ToolResult))
-    return system + tools + messages + pictures * _A_PICTURE
+    return system + tools + message_tokens(request.messages)
+
+
+def message_tokens(messages: Iterable[Message]) -> int:
+    """What some messages of it do."""
+    return sum(_A_MESSAGE + tokens_of(_characters(one)) + _pictures(one) * _A_PICTURE for one in messages)
+
+
+def _pictures(message: Message) -> int:
+    return len(message.images) if isinstance(message, ToolResult) else 0
 
 
 def estimated_usage(request: ModelRequest, answer: AssistantMessage) -> Usage:
@@ -31,7 +39,7 @@ def estimated_usage(request: ModelRequest, answer: AssistantMessage) -> Usage:
     return Usage(input_tokens(request), tokens_of(_characters(answer)))
 
 
-def _characters(message: UserMessage | AssistantMessage | ToolResult) -> int:
+def _characters(message: Message) -> int:
     if not isinstance(message, AssistantMessage):
         return len(message.text)
     size = 0

@@ -104,10 +104,9 @@ class PromptQueue:
     async def steer(self, parts: tuple[Part, ...], mode: Mode) -> bool:
         """Wait until the words are part of the conversation, or have come back: True or False, also for words that were
         sent in another mode than the turn's. Cancelling withdraws them. Raises ValueError while no turn runs."""
-        word = self._put_into_turn("steer", parts, mode)
-        if mode != self._mode:
-            self._words.remove(word)
+        if self._open and not self.takes(mode):
             return False
+        word = self._put_into_turn("steer", parts, mode)
         await self.changed()
         try:
             await word.settled.wait()

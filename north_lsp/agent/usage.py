@@ -1,5 +1,6 @@
 """What a conversation has used, by its log."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from north_lsp.agent.events import UsageChanged
@@ -17,13 +18,18 @@ def usage_of(path: list[dict[str, Any]], window: int) -> UsageChanged | None:
         if entry.get("type") == "message" and message.get("role") == "assistant" and message.get("usage"):
             usage = message["usage"]
             cost += usage.get("cost", {}).get("total", 0.0)
-            total = sum(usage.get(key, 0) for key in _COUNTS)
+            total = all_tokens(usage)
             tokens += total
             priced = priced and usage.get("priced", True) is not False
             if total:
                 estimated = usage.get("estimated") is True
             used = total or used
     return None if used is None else UsageChanged(used, window, cost, estimated, priced, tokens)
+
+
+def all_tokens(usage: Mapping[str, Any]) -> int:
+    """What an answer has read and written, by its stored usage."""
+    return sum(usage.get(key, 0) for key in _COUNTS)
 
 
 def spent_by_model(path: list[dict[str, Any]]) -> list[Spent]:
