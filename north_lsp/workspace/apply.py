@@ -1,9 +1,11 @@
 """Writing accepted changes to the disk: all or none, never half a file, and never through a link."""
 
 import errno
+import fcntl
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ _READ_BITS = 0o444
 _SAFE_BITS = 0o777
 _MAX_NAME_BYTES = 255
 _NO_LINKS = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+_replacing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def write(
         if len(changes) + len(editor) > 1
     )
     always, undo = ExitStack(), _Undo()
-    with ExitStack() as failed:
+    with ExitStack() as alone, ExitStack() as failed:
         failed.callback(always.close)
         failed.push(undo.__exit__)
         note = None
@@ -115,6 +118,7 @@ def write(
         for step in steps:
             with _explained(step.change):
                 targets.append(_prepare(step, always, undo.stack))
+        alone.enter_context(_alone(journals))
         for target in targets:
             with _explained(target.change):
                 _verify(target)
@@ -134,19 +138,25 @@ def write(
             with suppress(OSError):  # not every file system can
                 os.fsync(descriptor)
         failed.pop_all()
-    return Written(always, undo, note, gone)
+    return Written(always, undo, note, gone, journals)
 
 
 class Written:
     """An application that is on the disk and can still be taken back."""
 
     def __init__(
-        self, always: ExitStack, undo: "_Undo", note: journal.Journal | None, gone: Sequence[FolderStep]
+        self,
+        always: ExitStack,
+        undo: "_Undo",
+        note: journal.Journal | None,
+        gone: Sequence[FolderStep],
+        journals: Path | None,
     ) -> None:
         self._always = always
         self._undo = undo
         self._note = note
         self._gone = gone
+        self._journals = journals
 
     def keep(self) -> tuple[str, ...]:
         """It stays. Returns the folders that were to go, but into which something was put at the last moment.
@@ -166,7 +176,8 @@ class Written:
     def take_back(self) -> None:
         """The disk is as it was. Raises ToolError IO_ERROR naming the files that could not be put back."""
         try:
-            self._undo.close()
+            with _alone(self._journals):
+                self._undo.close()
         finally:
             self._end()
 
@@ -174,6 +185,19 @@ class Written:
         self._always.close()
         if self._note is not None:
             self._note.end()
+
+
+@contextmanager
+def _alone(journals: Path | None) -> Iterator[None]:
+    """Only one application at a time puts its files into place, or takes them back: new contents that turn out to be
+    stale stand there for a moment, and nobody may build on them. In this process, and in all with these journals."""
+    with _replacing, ExitStack() as held:
+        if journals is not None:
+            with suppress(OSError):  # not every file system can
+                descriptor = os.open(journals, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                held.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 def _begin(folder: Path, plan: journal.Plan) -> journal.Journal:

@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import os
 import stat
 import threading
@@ -354,3 +355,37 @@ def test_several_writers_of_one_file_lose_nothing(repo: Path) -> None:
         thread.join()
     assert sorted(path.read_text().splitlines()) == sorted(done)
     assert len(done) == 36
+
+
+def test_no_other_process_writes_while_names_are_exchanged(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journals = repo.parent / "journals"
+    seen: list[bool] = []
+
+    def is_free() -> bool:
+        descriptor = os.open(journals, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def watched(name: str) -> None:
+        real = getattr(applying, name)
+
+        def call(*args: object) -> None:
+            seen.append(is_free())
+            real(*args)
+
+        monkeypatch.setattr(applying, name, call)
+
+    watched("_displace")
+    watched("_put_back")
+    written = write([change(repo, "b.py", "b\n", "c\n")], Roots.of(repo), journals)
+    assert seen == [False]
+    assert is_free()
+    written.take_back()
+    assert seen == [False, False]
+    assert is_free()
+    assert (repo / "b.py").read_text() == "b\n"
