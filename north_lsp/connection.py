@@ -96,7 +96,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
         settings = Settings()
     models = settings.models
     notes += models.problems
-    known = prepared(await anyio.to_thread.run_sync(options.load_catalog), models)
+    known = prepared(await anyio.to_thread.run_sync(options.load_catalog, models), models)
     for problem in notes:
         diagnostics.event("config_error", message=problem)
     for problem in known.problems:

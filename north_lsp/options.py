@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from north_lsp.providers.catalog import Catalog
     from north_lsp.providers.choosing import Allowed, Choice
+    from north_lsp.storage.model_settings import ModelSettings
     from north_lsp.tools.base import Mode
 
 
@@ -30,8 +31,9 @@ class Options:
         if self.model is not None:
             self.choose_model(None)
 
-    def load_catalog(self) -> "Catalog":
-        """The shipped models, and the user's, with the keys that he has stored. Reads files."""
+    def load_catalog(self, models: "ModelSettings | None" = None) -> "Catalog":
+        """The shipped models, and the user's, with the keys that he has stored. Reads files; also the settings, unless
+        `models` are what they say."""
         from north_lsp.providers.broker import broker_of
         from north_lsp.providers.catalog import load_catalog
         from north_lsp.providers.keys import Keys
@@ -41,11 +43,12 @@ class Options:
 
         locations = Locations.from_environment(self.environ)
         known = load_catalog(locations.config, self.environ)
-        try:
-            settings = load_settings(locations)
-        except SettingsError:  # said where they are used
-            settings = Settings()
-        known.keys = Keys(CredentialStore(locations), broker_of(settings.models, self.environ))
+        if models is None:
+            try:
+                models = load_settings(locations).models
+            except SettingsError:  # said where they are used
+                models = Settings().models
+        known.keys = Keys(CredentialStore(locations), broker_of(models, self.environ))
         known.keys.refresh()
         return known
 

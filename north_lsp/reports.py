@@ -27,7 +27,7 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
         settings = load_settings(locations).models
     except SettingsError:  # doctor says what is wrong with it
         settings = Settings().models
-    known = prepared(options.load_catalog(), settings)
+    known = prepared(options.load_catalog(settings), settings)
     cache = ModelsCache(locations.data / "models-cache.db")
     discoverer = Discoverer(known, options.environ, cache=cache, asks_local=settings.discover_local)
     discoverer.recall()

@@ -29,12 +29,11 @@ from north_lsp.providers.base import (
     ModelRequest,
     Provider,
     StreamEvent,
-    Text,
     TextDelta,
-    Thinking,
     ThinkingDelta,
     ToolCall,
 )
+from north_lsp.providers.growing import grow
 from north_lsp.providers.model import Model
 from north_lsp.tools.base import WriteTool
 
@@ -119,15 +118,12 @@ class AnswerStream:
         streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
         streamed.began = True
         streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
+        grow(blocks, event)
         match event:
-            case TextDelta(index, text):
-                before = blocks.get(index)
-                blocks[index] = Text((before.text if isinstance(before, Text) else "") + text)
+            case TextDelta(_, text):
                 if shown := await self._prose(text):
                     await merger.add(shown, thinking=False)
-            case ThinkingDelta(index, text):
-                before = blocks.get(index)
-                blocks[index] = Thinking((before.thinking if isinstance(before, Thinking) else "") + text)
+            case ThinkingDelta(_, text):
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
                 await merger.flush()
@@ -140,14 +136,12 @@ class AnswerStream:
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
                 if isinstance(tool, WriteTool) and self._state.mode == "agent":
                     streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._state.workspace)
-            case BlockEnd(index, block):
-                blocks[index] = block
-                if isinstance(block, ToolCall):
-                    await self._previews.stop()
-                    await merger.flush()
-                    title = self._calls.title(block)
-                    places = self._calls.places(block)
-                    await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
+            case BlockEnd(_, ToolCall() as block):
+                await self._previews.stop()
+                await merger.flush()
+                title = self._calls.title(block)
+                places = self._calls.places(block)
+                await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
                 if arriving is not None and arriving.take(json):

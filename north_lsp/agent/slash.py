@@ -76,11 +76,12 @@ class SlashCommands:
         return kept or None
 
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
-        kept = self._commands.kept(invocation)
-        if kept != invocation.args or (self._commands.hides(invocation) and typed != f"/{invocation.name}"):
-            typed = " ".join((f"/{invocation.name}", *kept, "…"))
+        args = list(invocation.args)
+        if self._commands.hides(invocation):
+            bare, args = f"/{invocation.name}", []
+            typed = bare if typed == bare else f"{bare} …"
         entry = self._conversation.append(
-            "command_executed", input=typed, name=invocation.name, args=list(kept), ok=ok, output=output
+            "command_executed", input=typed, name=invocation.name, args=args, ok=ok, output=output
         )
         await self._editor.show(AnswerDelta(entry["id"], f"{output}\n\n"))
 

@@ -194,11 +194,11 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`run` gets the host and the words behind the name. `hint` says which there can be; more than `kept_words` of
-    them are not kept in the conversation."""
+    """`run` gets the host and the words behind the name. `hint` says which there can be; with `is_private`
+    they may be a key, and neither they nor the text around them go into the conversation."""
 
     name: str
     description: str
     run: Callable[[Any, Sequence[str]], Awaitable[Reply]]
     hint: str = ""
-    kept_words: int | None = None
+    is_private: bool = False

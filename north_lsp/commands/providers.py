@@ -71,7 +71,7 @@ async def _logout(host: Host, words: Sequence[str]) -> Reply:
 
 
 PROVIDERS = (
-    Command("login", "How the key of a provider is stored", _login, "[provider]", kept_words=0),
-    Command("logout", "Forget stored keys", _logout, "[provider]", kept_words=0),
+    Command("login", "How the key of a provider is stored", _login, "[provider]", is_private=True),
+    Command("logout", "Forget stored keys", _logout, "[provider]", is_private=True),
     Command("provider", "Add a ready-made provider to models.yml", _provider, "add [preset] [address]"),
 )

@@ -26,15 +26,10 @@ class Commands:
     def all(self) -> Sequence[Command]:
         return sorted(self._commands.values(), key=lambda command: command.name)
 
-    def kept(self, invocation: Invocation) -> tuple[str, ...]:
-        """The words of a command that may stand in the conversation."""
-        command = self._commands.get(invocation.name)
-        return invocation.args if command is None else invocation.args[: command.kept_words]
-
     def hides(self, invocation: Invocation) -> bool:
         """Whether what was typed with it may not stand in the conversation."""
         command = self._commands.get(invocation.name)
-        return command is not None and command.kept_words == 0
+        return command is not None and command.is_private
 
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Raises CommandError."""

@@ -38,6 +38,7 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
+from north_lsp.providers.credentials import BEARER_BETA, is_bearer_token
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.values import as_object
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
@@ -58,7 +59,6 @@ _LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
 _ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_ID = 64
-_TOKEN_BETA = "oauth-2025-04-20"
 
 
 class AnthropicProvider:
@@ -85,8 +85,8 @@ class AnthropicProvider:
         self._extra = dict(extra_body or {})
         self._mark = _EPHEMERAL | ({"ttl": "1h"} if long_cache else {})
         headers: dict[str, Any] = {}
-        if is_token and (secret or "").startswith("sk-ant-oat"):
-            headers["anthropic-beta"] = _TOKEN_BETA
+        if is_token and is_bearer_token(secret or ""):
+            headers["anthropic-beta"] = BEARER_BETA
         if secret is None:
             headers |= {"Authorization": anthropic.Omit(), "X-Api-Key": anthropic.Omit()}
         self._client = anthropic.AsyncAnthropic(

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from north_lsp.providers.compat import is_local
-from north_lsp.providers.credentials import Credential, KeySource, MissingCredential, is_bearer_token
+from north_lsp.providers.credentials import Credential, KeySource, MissingCredential, can_be_sent, is_bearer_token
 from north_lsp.providers.values import as_object
 from north_lsp.storage.model_settings import ModelSettings
 
@@ -81,10 +81,9 @@ class Broker:
         try:
             self._check()
             rows = as_object(self._ask("GET", "/v1/credentials")).get("credentials")
-            found = [_lent(row) for row in rows] if isinstance(rows, list) else None
-            if found is None:
+            if not isinstance(rows, list):
                 raise ValueError("its answer has no list of credentials")
-            known = [one for one in found if one is not None]
+            known = [one for row in rows if (one := _lent(row)) is not None]
             self._lent = {one.provider: self._renewed(one) for one in reversed(known)}  # the first of a provider wins
             self.problem, self._next = None, self._now() + _FRESH_SECONDS
         except (ValueError, OSError) as error:
@@ -122,7 +121,7 @@ class Broker:
                 secret = self._token.resolve(self._environ).secret
             except MissingCredential as error:
                 raise ValueError(str(error)) from None
-            if not (secret.isascii() and secret.isprintable()):  # the client's own words would show it
+            if not can_be_sent(secret):
                 raise ValueError(f"{self._token.where} has characters that cannot be sent: check it")
             headers["Authorization"] = f"Bearer {secret}"
         try:

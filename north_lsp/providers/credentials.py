@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _COMMAND_SECONDS = 10
+BEARER_BETA = "oauth-2025-04-20"  # what Anthropic wants beside such a token
 
 
 class MissingCredential(ValueError):
@@ -28,6 +29,11 @@ class Credential:
 def is_bearer_token(secret: str) -> bool:
     """Whether a text is a token of Anthropic's logins, which is sent in another header than a key."""
     return secret.startswith("sk-ant-oat")
+
+
+def can_be_sent(secret: str) -> bool:
+    """Whether a text can stand in a header. Asked first: the client's own words about it would show it."""
+    return secret.isascii() and secret.isprintable()
 
 
 @dataclass(frozen=True, slots=True)

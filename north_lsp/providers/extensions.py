@@ -33,13 +33,10 @@ from north_lsp.providers.base import (
     Failed,
     ModelRequest,
     StreamEvent,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
     ToolCall,
 )
 from north_lsp.providers.catalog import Catalog, catalog
+from north_lsp.providers.growing import grow
 from north_lsp.providers.model import Model, ProviderInfo
 from north_lsp.providers.models_file import ModelsFileError, check_models_text
 from north_lsp.providers.models_merge import merged
@@ -187,7 +184,7 @@ class ExtensionProvider:
                     yield event
                     if isinstance(event, Done | Failed):
                         return
-                    _note(event, blocks)
+                    grow(blocks, event)
             finally:
                 await events.aclose()
         except (Exception, SystemExit, asyncio.CancelledError) as error:
@@ -214,20 +211,6 @@ def _check_calls(event: StreamEvent) -> None:
     for call in blocks:
         if isinstance(call, ToolCall):
             json.dumps(dict(call.arguments))
-
-
-def _note(event: StreamEvent, blocks: dict[int, Block]) -> None:
-    match event:
-        case TextDelta(index, text):
-            before = blocks.get(index)
-            blocks[index] = Text((before.text if isinstance(before, Text) else "") + text)
-        case ThinkingDelta(index, text):
-            before = blocks.get(index)
-            blocks[index] = Thinking((before.thinking if isinstance(before, Thinking) else "") + text)
-        case BlockEnd(index, block):
-            blocks[index] = block
-        case _:
-            pass
 
 
 def _partial(blocks: Mapping[int, Block]) -> AssistantMessage:

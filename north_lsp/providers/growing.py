@@ -17,6 +17,21 @@ from north_lsp.providers.base import (
 )
 
 
+def grow(blocks: dict[int, Block], event: StreamEvent) -> None:
+    """Add what an event brings of text and thinking, or a complete block, to the blocks by index."""
+    match event:
+        case TextDelta(index, text):
+            before = blocks.get(index)
+            blocks[index] = Text((before.text if isinstance(before, Text) else "") + text)
+        case ThinkingDelta(index, text):
+            before = blocks.get(index)
+            blocks[index] = Thinking((before.thinking if isinstance(before, Thinking) else "") + text)
+        case BlockEnd(index, block):
+            blocks[index] = block
+        case _:
+            pass
+
+
 class GrowingAnswer:
     """The message so far, always equal to what has been emitted. Some servers give calls the same ids, or none, in
     every answer to a conversation, which needs each only once."""

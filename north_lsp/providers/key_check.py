@@ -6,7 +6,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.display import one_line
-from north_lsp.providers.credentials import is_bearer_token
+from north_lsp.providers.credentials import BEARER_BETA, can_be_sent, is_bearer_token
 from north_lsp.providers.model import ProviderInfo
 
 _SECONDS = 10.0
@@ -15,7 +15,7 @@ _REFUSED = (401, 403)
 
 async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> str | None:
     """Why a key does not seem to work, as one line for the user; None if the provider takes it."""
-    if not secret.isascii() or not secret.isprintable() or " " in secret:
+    if not can_be_sent(secret) or " " in secret:
         return "this is no key: it has blanks, line breaks or characters that no key has"
     address = info.address_in(environ)
     if address is None:
@@ -52,7 +52,7 @@ def _headers(info: ProviderInfo, secret: str) -> dict[str, str]:
         case "anthropic-messages":
             version = {"anthropic-version": "2023-06-01"}
             if is_bearer_token(secret):
-                return version | {"Authorization": f"Bearer {secret}", "anthropic-beta": "oauth-2025-04-20"}
+                return version | {"Authorization": f"Bearer {secret}", "anthropic-beta": BEARER_BETA}
             return version | {"x-api-key": secret}
         case "google-generative-ai":
             return {"x-goog-api-key": secret}

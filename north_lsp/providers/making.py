@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from north_lsp.providers.base import Provider, Timeouts
 from north_lsp.providers.compat import compat_for, serves_tiers
-from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.credentials import MissingCredential, can_be_sent
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.http import HeaderRules, make_client
 from north_lsp.providers.key_places import find_credential
@@ -98,5 +98,5 @@ def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:
 
 
 def _check(value: str, source: str) -> None:
-    if not (value.isascii() and value.isprintable()):
+    if not can_be_sent(value):
         raise MissingCredential(f"{source} has characters that cannot be sent: check it")

@@ -142,36 +142,42 @@ def _start(
         "folder": str(folder),
         "limit": MAX_OUTPUT_BYTES,
     }
-    try:
-        private_directory(record)
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(_HOLDER), json.dumps(config)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=job.cwd,
-            env=environ,
-            timeout=_START_SECONDS,
-            check=False,
-        )
-        first, _, told = done.stdout.partition(b"\n")
-        pid = json.loads(first)["pid"]
-        if not told.startswith(b"P "):
-            raise ToolError("UNAVAILABLE", f"it could not be started: {told[2:].decode('utf-8', 'replace')}")
-        since = timestamp()
-        content = {"command": job.command, "cwd": str(job.cwd), "output": str(output), "pid": pid, "since": since}
-        write_atomic(record / "job.json", json_bytes({"version": 1, **content}), 0o600)
-    except subprocess.TimeoutExpired:
-        shutil.rmtree(record, ignore_errors=True)
-        message = f"a command that goes on after North did not begin within {_START_SECONDS:g} s"
-        raise ToolError("UNAVAILABLE", message) from None
-    except (OSError, ValueError) as error:
-        shutil.rmtree(record, ignore_errors=True)
-        raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
-    except ToolError:
-        shutil.rmtree(record, ignore_errors=True)
-        raise
+    with contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, record, ignore_errors=True)
+        try:
+            pid, since = _hold(record, job, output, config, environ)
+        except subprocess.TimeoutExpired:
+            message = f"a command that goes on after North did not begin within {_START_SECONDS:g} s"
+            raise ToolError("UNAVAILABLE", message) from None
+        except (OSError, ValueError) as error:
+            raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
+        undo.pop_all()
     return Kept(record, job.command, job.cwd, output, pid, since)
+
+
+def _hold(
+    record: Path, job: Wanted, output: Path, config: Mapping[str, object], environ: dict[str, str]
+) -> tuple[int, str]:
+    """The holder's process id, and since when it is there. Raises ToolError, OSError, ValueError, TimeoutExpired."""
+    private_directory(record)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(_HOLDER), json.dumps(config)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=job.cwd,
+        env=environ,
+        timeout=_START_SECONDS,
+        check=False,
+    )
+    first, _, told = done.stdout.partition(b"\n")
+    pid = json.loads(first)["pid"]
+    if not told.startswith(b"P "):
+        raise ToolError("UNAVAILABLE", f"it could not be started: {told[2:].decode('utf-8', 'replace')}")
+    since = timestamp()
+    content = {"command": job.command, "cwd": str(job.cwd), "output": str(output), "pid": pid, "since": since}
+    write_atomic(record / "job.json", json_bytes({"version": 1, **content}), 0o600)
+    return pid, since
 
 
 class KeptProcess:

@@ -76,6 +76,13 @@ class Held:
         await self.go.wait()
 
 
+async def cancel_where_held(client: RawAcpClient, session: str, text: str, held: Held) -> None:
+    request = await start(client, session, text)
+    await held.reached.wait()
+    await client.notify("session/cancel", {"sessionId": session})
+    assert (await client.answer(request))["stopReason"] == "cancelled"
+
+
 async def test_an_answer_that_becomes_too_long_in_the_middle_is_kept(world: World) -> None:
     answers = 0
 
@@ -119,10 +126,7 @@ async def test_a_cancel_while_another_model_is_looked_for(world: World, monkeypa
     configure(world, **{"retry.fallbackChains": {"played/m-1": ["played/m-2"]}})
     async with inside(world.environ, play(world.folder / "config", stream)) as client:
         session = await opened(client, world)
-        request = await start(client, session, "go")
-        await held.reached.wait()
-        await client.notify("session/cancel", {"sessionId": session})
-        assert (await client.answer(request))["stopReason"] == "cancelled"
+        await cancel_where_held(client, session, "go", held)
         assert [status for _, status in shown_calls(client)] == ["failed"]
         await same_after_loading(client, world, session)
     assert "c1" in results(world)
@@ -146,10 +150,7 @@ async def test_a_cancel_right_behind_an_answer_with_calls(world: World, monkeypa
     monkeypatch.setattr(AcpEditor, "show", show)
     async with inside(world.environ, play(world.folder / "config", stream)) as client:
         session = await opened(client, world)
-        request = await start(client, session, "go")
-        await held.reached.wait()
-        await client.notify("session/cancel", {"sessionId": session})
-        assert (await client.answer(request))["stopReason"] == "cancelled"
+        await cancel_where_held(client, session, "go", held)
         assert [status for _, status in shown_calls(client)] == ["failed"]
     assert "CANCELLED" in results(world)["c1"]
 
@@ -276,10 +277,7 @@ async def test_an_own_command_that_is_cancelled_before_it_begins(world: World, m
     monkeypatch.setattr(AcpEditor, "show", show)
     async with inside(world.environ, "offline") as client:
         session = await opened(client, world)
-        request = await start(client, session, "!echo hi")
-        await held.reached.wait()
-        await client.notify("session/cancel", {"sessionId": session})
-        assert (await client.answer(request))["stopReason"] == "cancelled"
+        await cancel_where_held(client, session, "!echo hi", held)
         assert [status for _, status in shown_calls(client)] == ["failed"]
     assert "bashExecution" in "".join(world.log_entries())
 
