@@ -15,6 +15,10 @@ test: lint unit e2e
 unit:
     {{bin}}/python -m pytest -n auto --ignore tests/e2e
 
+# Search for examples that break a property: minutes, then paths of tests (default: all). Random, unlike `unit`.
+fuzz minutes="5" *paths:
+    {{bin}}/python -m tests.fuzz {{minutes}} {{paths}}
+
 # The clients in a real VS Code and a real Neovim. The editors are set up outside the checkout, once.
 e2e: vsix
     {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py

@@ -15,9 +15,13 @@ from tests.support.model_server import ModelServer
 # Servers that tests start are to find their modules compiled, whatever the shell that runs the tests has set.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# How fast the machine is tells nothing about the code: on a busy one, examples take as long as they take.
-settings.register_profile("north", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("north")
+# How fast the machine is tells nothing about the code: on a busy one, examples take as long as they take. The suite
+# runs the same examples every time; `just fuzz` searches for new ones, and what it finds is written into the test.
+settings.register_profile(
+    "fixed", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
 
 
 @pytest.fixture(scope="session", autouse=True)

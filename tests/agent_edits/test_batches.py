@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
@@ -109,7 +109,7 @@ def over(source: str, target: str) -> Item:
     return {"tool": "edit_move_file", "args": {"from": source, "to": target, "overwrite": True}}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(max_examples=40)
 @given(st.dictionaries(name, kept, min_size=1), st.lists(st.lists(item, min_size=1, max_size=4), max_size=3))
 @example({"a.txt": (CONTENTS[2], 0o644), "b.txt": (CONTENTS[0], 0o644)}, [[over("a.txt", "b.txt")]])
 @example({"a.txt": (CONTENTS[6], 0o644), "b.txt": (CONTENTS[0], 0o644)}, [[over("a.txt", "b.txt")]])

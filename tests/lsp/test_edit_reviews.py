@@ -197,7 +197,7 @@ words = st.lists(st.sampled_from(["a", "b", "c", "", "# x", "-", "+", "@@ -1 +1 
 Typing = st.tuples(st.integers(0, 60), st.sampled_from(["drop", "add", "keep", "delete"]), st.sampled_from("ab#+ "))
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(words, words, st.lists(Typing, max_size=6))
 def test_whatever_is_typed_at_the_signs_is_what_stands_there(
     old: list[str], new: list[str], typed: list[tuple[int, str, str]]

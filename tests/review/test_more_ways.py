@@ -684,7 +684,7 @@ FRAGMENTS = [
 ]
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=250)
 @given(strategies.lists(strategies.sampled_from(FRAGMENTS), min_size=1, max_size=9).map("".join))
 @example("s/x/id/e;s/y/z/")
 @example("s/a/b/w out/g")

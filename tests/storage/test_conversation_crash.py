@@ -91,7 +91,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=250, derandomize=True, deadline=None)
+@settings(max_examples=250)
 @given(STEPS)
 def test_any_history_is_read_back_as_it_was_made(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str | tuple[str, Any]]

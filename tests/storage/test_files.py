@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.storage.files import LockTimeout, json_bytes, read_json, set_aside, short_lock, write_atomic
@@ -69,7 +69,6 @@ def test_read_json_reads_over_marks_comments_and_trailing_commas(tmp_path: Path)
     assert read_json(path) == {"a": [1, 2], "url": "http://x/*y*/,]"}
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)

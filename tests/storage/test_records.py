@@ -21,7 +21,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(ANY_TEXT, ANYTHING))
 def test_every_record_is_one_line_that_reads_back_as_kept_in_memory(record: dict[str, object]) -> None:
     kept = storable(record)
