@@ -122,6 +122,8 @@ class Session:
             environment.background,
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
+            workspace,
+            environment.locations.quarantine(project_hash(self.roots[0])),
         )
         self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
 

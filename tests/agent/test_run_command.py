@@ -335,11 +335,11 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
         one.state.approvals.allow_command("export")
         seen = [
             await one.text(command="export -p; type -t hi"),
-            await one.text(command="export"),
+            await one.text(command="export", tail=30),
             await one.text(command="export -p", background=True),
         ]
         assert len(one.editor.reviews) == 2
-        places: list[Place] = ["session", "clean", "outside", "own"]
+        places: list[Place] = ["session", "contained", "clean", "bare", "outside", "own"]
         for place in places:
             ran = await runner.run("export -p; cat /proc/self/environ", None, 10, _ignored, place, one.world.root)
             seen.append(ran.output.text)
