@@ -39,7 +39,7 @@ from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.slash import SessionHost, SlashCommands
 from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
-from north_lsp.agent.status import Status, WatchedEditor
+from north_lsp.agent.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
@@ -84,8 +84,9 @@ class Session:
         self.mode: Mode = mode
         self._conversation = conversation
         self._workspace = workspace
-        self.status = Status(editor)
-        self._editor = WatchedEditor(editor, self.status)
+        guarded = GuardedEditor(editor, diagnostics)
+        self.status = Status(guarded)
+        self._editor = WatchedEditor(editor, diagnostics, self.status)
         self._environment = environment
         self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
@@ -100,7 +101,7 @@ class Session:
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(editor.show)
+        self.queue = PromptQueue(guarded.show)
         turns = environment.settings.turns
         self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
         self.queue.interrupt_mode = turns.interrupt_mode
@@ -297,8 +298,10 @@ class Session:
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
-            await self.recover()
-            await self.choice.look_after()
+            with self._diagnostics.guarded("recovering what was interrupted"):
+                await self.recover()
+            with self._diagnostics.guarded("looking for models"):
+                await self.choice.look_after()
             message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode)
@@ -309,6 +312,8 @@ class Session:
         finally:
             with anyio.CancelScope(shield=True):
                 await self.queue.changed()
+                if (trouble := self._diagnostics.take_trouble()) is not None:
+                    await self._editor.show(Notice("error", trouble))
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
                 await self.status.set("idle")
@@ -347,7 +352,8 @@ class Session:
             self._artifacts,
             self._environment.settings,
         )
-        await self._environment.costs.look()
+        with self._diagnostics.guarded("reading the costs"):
+            await self._environment.costs.look()
         turn = Turn(state)
         self.queue.open(mode)
         self._spending.begin_turn()
@@ -362,9 +368,10 @@ class Session:
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
                 await self._sync()
-                await self._environment.costs.settle()
-                if (problem := self._environment.costs.take_problem()) is not None:
-                    await self._editor.show(Notice("warning", problem))
+                with self._diagnostics.guarded("counting costs"):
+                    await self._environment.costs.settle()
+                    if (problem := self._environment.costs.take_problem()) is not None:
+                        await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
