@@ -47,7 +47,7 @@ async def test_an_edit_is_taken_back_in_the_instant_in_which_the_turn_ends(
             if heard == "the answer":
                 return message.get("id") == sent and "method" not in message
             params = message.get("params", {})
-            return params.get("event") == heard and params.get("state", "idle") == "idle"
+            return bool(params.get("event") == heard and params.get("state", "idle") == "idle")
 
         await client.wait(ends)
         undone = await restore(client, id, steps=1)
