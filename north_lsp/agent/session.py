@@ -1,5 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -42,6 +43,7 @@ from north_lsp.agent.state import ProjectApprovals, TurnState
 from north_lsp.agent.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
+from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
@@ -97,7 +99,7 @@ class Session:
         self._recovering = anyio.Lock()
         self._recovered = False
         self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
-        self._turn_lock = anyio.Lock()
+        self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
@@ -124,7 +126,7 @@ class Session:
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
-        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
+        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
 
     @property
     def id(self) -> str:
@@ -163,8 +165,7 @@ class Session:
 
     async def quiet(self) -> None:
         """Wait until no turn runs."""
-        async with self._turn_lock:
-            pass
+        await self._gate.quiet()
 
     async def edit_queued(
         self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
@@ -222,9 +223,9 @@ class Session:
         word = self.queue.put("steer" if steers else "followUp", parts, self.mode, scope)
         try:
             with scope:
-                if self._turn_lock.locked():
+                if self._gate.is_taken:
                     await self.queue.changed()
-                async with self._turn_lock:
+                async with self._gate.turns():
                     stopped = await self._run_queue(word)
         finally:
             self.queue.drop(word)
@@ -236,6 +237,7 @@ class Session:
         stopped: Stopped = own.stopped or "end_turn"
         while batch := await self.queue.take_follow_ups(own):
             good = False
+            self._gate.begin()
             try:
                 stopped = await self._run_batch(batch)
                 good = stopped == "end_turn"
@@ -314,6 +316,7 @@ class Session:
                 await self.queue.changed()
                 if (trouble := self._diagnostics.take_trouble()) is not None:
                     await self._editor.show(Notice("error", trouble))
+                self._gate.end()
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
                 await self.status.set("idle")
@@ -473,12 +476,13 @@ class Session:
         """What can be taken back; `take_back` does it."""
         return Undoing(self._checkpoints, self._workspace, self._editor)
 
-    async def take_back(self, plan: Plan, title: str) -> Plan:
-        """Write a plan of `undoing`. Raises ToolError; ValueError while a turn is running."""
-        if self._turn_lock.locked():
-            raise ValueError("a turn is running: wait for its end or cancel it")
-        async with self._turn_lock:
-            done = await self.undoing.apply(plan, title)
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        """Write a plan of `undoing`, made (with a title) when its turn has come: one that was asked for just before is
+        done by then. Raises ToolError; ValueError while a turn is running, or a prompt waits for one."""
+        if self.queue.waiting:
+            raise ValueError("a prompt waits for its turn: wait for its end or cancel it")
+        async with self._gate.between():
+            done = await self.undoing.apply(*await prepare())
             await self._sync()
         if done.changes:
             self._news += told_of_undo([change.shown for change in done.changes])
@@ -504,7 +508,7 @@ class Session:
         self._closed = True
         self.cancel()
         with anyio.CancelScope(shield=True):
-            async with self._turn_lock:
+            async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
                 await self._sync()
