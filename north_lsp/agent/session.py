@@ -85,7 +85,7 @@ class Session:
         self._conversation = conversation
         self._workspace = workspace
         self.status = Status(editor)
-        self._editor = WatchedEditor(editor, self.status)
+        self._editor = WatchedEditor(editor, self.status, conversation.flush_partial)
         self._environment = environment
         self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals

@@ -1,6 +1,6 @@
 """What a conversation is doing, in one word; every change of it is an event. The editor is watched for questions."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -37,13 +37,16 @@ class Status:
 
 
 class WatchedEditor:
-    """The session's editor, of which it is known when the user is asked."""
+    """The session's editor, of which it is known when the user is asked. `keep` is called before anything is shown: it
+    writes what has arrived."""
 
-    def __init__(self, editor: Editor, status: Status) -> None:
+    def __init__(self, editor: Editor, status: Status, keep: Callable[[], None]) -> None:
         self._editor = editor
         self._status = status
+        self._keep = keep
 
     async def show(self, event: Event) -> None:
+        self._keep()
         await self._editor.show(event)
 
     async def review_edit(self, review: EditReview) -> EditDecision:

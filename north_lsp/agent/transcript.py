@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from north_lsp.agent.partial_json import read_partial
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -46,6 +47,8 @@ def block_from_log(stored: Mapping[str, Any]) -> Block | None:
         case "tool_call":
             arguments = stored.get("arguments")
             fields = arguments if isinstance(arguments, dict) else {}
+            if not fields and stored.get("cut"):  # what was there of them when the process was killed
+                fields = read_partial(str(stored["cut"])).settled
             return ToolCall(str(stored["id"]), str(stored.get("name", "")), fields, stored.get("problem"))
         case _:
             return None
