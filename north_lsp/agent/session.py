@@ -1,9 +1,11 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
@@ -30,7 +32,7 @@ from north_lsp.agent.events import (
 )
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
-from north_lsp.agent.queue import PromptQueue, Queued, Stopped
+from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
 from north_lsp.agent.recovery import interrupted_edits, recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl
@@ -51,7 +53,7 @@ from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.conversation import Conversation, ConversationBusy
 from north_lsp.storage.settings import QueueKind
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
@@ -100,7 +102,7 @@ class Session:
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(editor.show)
+        self.queue = PromptQueue(editor.show, self._keep_queue, conversation.queue)
         turns = environment.settings.turns
         self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
         self.queue.interrupt_mode = turns.interrupt_mode
@@ -109,7 +111,7 @@ class Session:
         self._spending = Spending(self._editor, *limits, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
-        self._given_back: list[QueuedText] = []
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -252,6 +254,7 @@ class Session:
         try:
             own = own_command(batch[0].parts) if len(batch) == 1 else None
             if own is not None:
+                self.queue.done([word.id for word in batch])  # it will not run twice
                 stopped = await self._run_own(own, locked=True)
             else:
                 stopped = await self._run_turn(batch)
@@ -269,13 +272,23 @@ class Session:
         self._given_back += [QueuedText(word.id, word.text) for word in self.queue.give_back()]
 
     def take_given_back(self) -> list[QueuedText]:
-        """The texts that were queued and will not be sent, once: they belong into the editor's input again."""
+        """The texts that were queued and will not be sent, once: they belong into the editor's input again. Those of an
+        earlier process are among them. They are stored until they are `returned`."""
         back, self._given_back = self._given_back, []
         return back
 
-    async def steer(self, parts: tuple[Part, ...]) -> bool:
-        """Words for the turn that runs: True when they have become part of it, False when it ended without them. Raises
-        ValueError while no turn runs, or for nothing to send."""
+    def returned(self, words: Sequence[QueuedText]) -> None:
+        """The user has them back."""
+        with suppress(ConversationBusy):  # another process has it open by now, and offers them as well
+            self.queue.done([word.id for word in words])
+
+    def _keep_queue(self, rows: list[Row]) -> None:
+        if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
+            self._conversation.annotate("queue_changed", words=rows)
+
+    async def steer(self, parts: tuple[Part, ...]) -> Queued:
+        """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
+        them. Raises ValueError while no turn runs, or for nothing to send."""
         if is_blank(parts):
             raise ValueError("nothing to send: the message is empty")
         return await self.queue.steer(parts, self.mode)
@@ -299,7 +312,7 @@ class Session:
         try:
             await self.recover()
             await self.choice.look_after()
-            message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
+            message_id = await self._store_prompt(parts, batch)
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode)
             reason = stopped
@@ -311,6 +324,8 @@ class Session:
                 await self.queue.changed()
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
+                else:  # it has not come to what was taken from the queue
+                    self._given_back += [QueuedText(word.id, word.text) for word in batch if not word.is_owned]
                 await self.status.set("idle")
         return stopped
 
@@ -373,7 +388,7 @@ class Session:
         content = await to_log(word.parts, self._workspace)
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._conversation.append("message", message=message)
+        entry = self._append_prompt(message, [word])
         if word.is_owned:
             self._joined.append(word)
         else:
@@ -390,7 +405,15 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
-    async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:
+    def _append_prompt(self, message: dict[str, object], words: list[Queued]) -> dict[str, Any]:
+        """One entry brings it into the conversation and takes it out of what waits."""
+        waited = self.queue.stored(words)
+        more: dict[str, Any] = {"fromQueue": waited} if waited else {}
+        entry = self._conversation.append("message", message=message, **more)
+        self.queue.delivered(words)
+        return entry
+
+    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[Queued]) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
         news = [{"type": "context", "text": text} for text in dict.fromkeys(self._news)]
         content = news + await to_log(parts, self._workspace)
@@ -398,9 +421,9 @@ class Session:
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._conversation.append("message", message=message)
+        entry = self._append_prompt(message, batch)
         await self._sync()
-        if shown:
+        if not all(word.is_owned for word in batch):
             await self._editor.show(UserSaid(entry["id"], shown_text(message)))
         if first:
             await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")

@@ -123,6 +123,11 @@ class Conversation:
         return self._state.archived
 
     @property
+    def queue(self) -> list[dict[str, str]]:
+        """What was sent and has not become part of the conversation: `id`, `kind`, `mode`, `text`."""
+        return self._state.queue
+
+    @property
     def warnings(self) -> list[str]:
         return self._state.warnings
 
