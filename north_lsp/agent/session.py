@@ -46,7 +46,7 @@ from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
-from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
+from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
@@ -171,8 +171,8 @@ class Session:
         self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
     ) -> None:
         """Change what waits. Raises ValueError for words that would be nothing to send."""
-        if parts is not None and is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        if parts is not None:
+            _check(parts)
         await self.queue.edit(word, parts, kind, place)
 
     @property
@@ -197,8 +197,7 @@ class Session:
 
         Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
         """
-        if is_blank(parts):
-            raise ValueError("nothing to send: the prompt is empty")
+        _check(parts)
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
@@ -289,14 +288,12 @@ class Session:
     async def steer(self, parts: tuple[Part, ...]) -> Queued:
         """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
         them. Raises ValueError while no turn runs, or for nothing to send."""
-        if is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        _check(parts)
         return await self.queue.steer(parts, self.mode)
 
     async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
         """A prompt for the end of the turn that runs. Raises ValueError while none runs, or for nothing to send."""
-        if is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        _check(parts)
         return await self.queue.follow_up(parts, self.mode)
 
     def cancel(self) -> None:
@@ -525,3 +522,11 @@ class Session:
                 self._conversation.end(reason)
                 await self._sync()
                 self._conversation.close()
+
+
+def _check(parts: tuple[Part, ...]) -> None:
+    """Raises ValueError for what is nothing to send."""
+    if is_blank(parts):
+        raise ValueError("nothing to send: the message is empty")
+    if (problem := nothing_to_run(parts)) is not None:
+        raise ValueError(problem)

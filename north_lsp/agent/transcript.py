@@ -96,6 +96,18 @@ def messages_of(path: Iterable[Entry], model: Model) -> list[Message]:
     return messages
 
 
+def broke_off(path: Sequence[Entry]) -> bool:
+    """Whether the model was stopped before it had done what it was asked for."""
+    for entry in reversed(path):
+        if entry.get("type") == "message" and not _excluded(entry):
+            match entry["message"].get("role"):
+                case "assistant":
+                    return bool(entry["message"].get("stopReason") != "stop")
+                case "user" | "toolResult":
+                    return True
+    return False
+
+
 def _results_behind(entries: Sequence[Mapping[str, Any]], index: int) -> dict[str, ToolResult]:
     """The results of one answer's calls: they stand before the next answer. Ids may come again later."""
     results: dict[str, ToolResult] = {}
