@@ -16,9 +16,9 @@ from north_lsp.workspace import journal
 from north_lsp.workspace.apply_folders import FolderStep, check_removable, dress_folder, make_folder, remove_folders
 from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.folders import Folder, check_in_place, enter
+from north_lsp.workspace.judging import refusal
 from north_lsp.workspace.paths import Roots, kind_of
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.protected import write_rule_on_disk
 from north_lsp.workspace.text import OPEN_FLAGS, encode
 
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -92,6 +92,8 @@ def write(
     """
     made, gone = _folder_steps(changes, roots)
     steps = _steps([change for change in changes if not change.folder], roots)
+    if (why := refusal([*changes, *editor], roots)) is not None:
+        raise ToolError("DENIED", f"{why}; nothing was written")
     notes = tuple(
         journal.EditorStep(str(change.path), change.old_text, change.new_text)
         for change in editor
@@ -267,10 +269,6 @@ def _root_of(change: FileChange, path: Path, roots: Roots) -> Path:
     root = roots.root_of(path)
     if root is None or path == root or ".." in path.parts:
         raise ToolError("OUTSIDE_WORKSPACE", f"{path} is not in the workspace; nothing was written")
-    with _explained(change):
-        rule = write_rule_on_disk(path, root)
-    if rule == "never":
-        raise ToolError("DENIED", f"{path.relative_to(root)} is never written by a tool; nothing was written")
     return root
 
 
