@@ -89,7 +89,7 @@ async def _write(
 ) -> tuple[str, ...]:
     """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
     that were to go and could not."""
-    mine = await documents.claims(files)
+    mine = await _claimed(files, workspace, documents)
     rest = [change for change in files if change not in mine]
     work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
     written = await anyio.to_thread.run_sync(work)
@@ -111,6 +111,29 @@ async def _write(
         if mine:
             await documents.apply([_reversed(change) for change in mine])
         raise
+
+
+async def _claimed(files: Sequence[FileChange], workspace: Workspace, documents: Documents) -> Sequence[FileChange]:
+    """What the editor is to write. A file that has other names is written to the disk, which leaves those as they are:
+    an editor would write through them, wherever they lead. Raises ToolError CONFLICT if it has unsaved changes."""
+    mine = await documents.claims(files)
+    linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
+    for change in linked:
+        if not await _are_saved([change], workspace):
+            raise ToolError(
+                "CONFLICT",
+                f"{change.relative} has unsaved changes in the editor, and other names (hard links) that the editor "
+                "would write as well; nothing was written",
+                "ask the user to save it",
+            )
+    return [change for change in mine if change not in linked]
+
+
+def _has_other_names(path: Path) -> bool:
+    try:
+        return os.lstat(path).st_nlink > 1
+    except OSError:
+        return False
 
 
 def _reversed(change: FileChange) -> FileChange:

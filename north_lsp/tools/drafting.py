@@ -30,6 +30,7 @@ from north_lsp.workspace.text import (
     encode,
     is_binary,
     is_generated,
+    is_mixed,
     read_text,
     to_newlines,
 )
@@ -383,8 +384,18 @@ class EditTool(WriteTool):
 
 def _ensure_writable(change: FileChange) -> None:
     """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
-    if not (change.binary or change.new_text.isascii()):
-        encode(change.new_text, change.form)
+    if change.binary or change.new_text.isascii():
+        return
+    encode(change.new_text, change.form)
+    old = change.old_text
+    if old is not None and change.old_form is None and is_mixed(old, change.form):
+        fresh = next((one for one in change.new_text if one > "\x7f" and one not in old), None)
+        if fresh is not None:
+            raise ToolError(
+                "INVALID_INPUT",
+                f"it is not known in which encoding {change.relative} is, so {fresh!r} cannot be written there",
+                "write it without that character, or have the file's encoding changed first",
+            )
 
 
 def _update(file: DraftFile, old: str, new: str) -> FileChange | None:

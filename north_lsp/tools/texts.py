@@ -11,7 +11,7 @@ from north_lsp.tools.threads import on_thread
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import TextForm
 from north_lsp.workspace.suggest import Suggestions, suggest
-from north_lsp.workspace.text import Text, as_text, encode, read_text, to_newlines
+from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_text, to_newlines
 
 Source = Literal["editor", "disk"]
 
@@ -138,6 +138,12 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
     as_client = to_newlines(_as_utf8(disk), "\n")
     if to_newlines(unsaved, "\n") in (to_newlines(disk.text, "\n"), as_client):
         return disk, "disk"
+    if disk.form.encoding == NEARLY_UTF8 and "\ufffd" in unsaved:
+        raise ToolError(
+            "CONFLICT",
+            f"{path.name} has bytes that are not UTF-8, which the editor shows as \ufffd, and unsaved changes",
+            "ask the user to save it, or to close it without saving",
+        )
     if disk.newline == "crlf" and "\r\n" not in unsaved:
         unsaved = to_newlines(unsaved, "\r\n")
     return replace(as_text(unsaved, disk.form), disk_tag=disk.tag), "editor"
