@@ -38,7 +38,8 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class EditSettings:
-    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root."""
+    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root;
+    `save_after_apply` has an editor save what it had saved before an accepted edit."""
 
     tolerance: Tolerance = "none"
     stale_check: StaleCheck = "warn"
@@ -46,6 +47,7 @@ class EditSettings:
     allow_generated: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     shell_checkpoints: bool = False
+    save_after_apply: bool = True
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,7 @@ def _edit_settings(reader: "SettingsReader") -> EditSettings:
         reader.texts("edits.allowGenerated"),
         reader.texts("edits.protected"),
         reader.flag("checkpoints.shell", False),
+        reader.flag("edits.saveAfterApply", default.save_after_apply),
     )
 
 
