@@ -21,7 +21,7 @@ import anyio.to_thread
 from north_lsp import __version__
 from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
-from north_lsp.acp.editor import ClientFiles
+from north_lsp.acp.files import ClientFiles
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
@@ -204,7 +204,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
             peer,
             core.environment,
             client,
-            lambda session_id: ClientFiles(peer, session_id, client),
+            lambda session_id: ClientFiles(peer, session_id, client, Diagnostics(core.diagnostics.log, session_id)),
             core.defaults,
             core.diagnostics.log,
         )
@@ -218,7 +218,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     async with _core(options, "lsp", _label(acp_client)) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
-        documents = OpenDocuments(peer, bridge, client)
+        saves = core.environment.settings.edits.save_after_apply
+        documents = OpenDocuments(peer, bridge, client, core.diagnostics, saves=saves)
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):
             defaults = replace(defaults, mode=find_mode(client.mode))

@@ -30,7 +30,8 @@ _LEAST_LIMIT_USD = 0.01  # takes the place of a limit that cannot be read: the u
 
 @dataclass(frozen=True)
 class EditSettings:
-    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root."""
+    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root;
+    `save_after_apply` has an editor save what it had saved before an accepted edit."""
 
     tolerance: Tolerance = "none"
     stale_check: StaleCheck = "warn"
@@ -38,6 +39,7 @@ class EditSettings:
     allow_generated: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     shell_checkpoints: bool = False
+    save_after_apply: bool = True
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,7 @@ def _edit_settings(reader: "SettingsReader") -> EditSettings:
         reader.texts("edits.allowGenerated"),
         reader.texts("edits.protected", strict=("**",)),
         reader.flag("checkpoints.shell", False, strict=True),
+        reader.flag("edits.saveAfterApply", default.save_after_apply),
     )
 
 

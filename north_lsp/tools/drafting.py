@@ -268,19 +268,18 @@ class Draft:
         if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
             hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
-        unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
-        if resolved.exists or unsaved is not None:
-            try:
-                text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.form)
-                file.tag, file.disk_tag = text.tag, text.on_disk
-            except ToolError as error:
-                if error.code == "TOO_LARGE":
-                    raise _too_large(resolved) from error
-                if error.code != "BINARY_FILE" or not binary:
-                    raise
+        try:
+            text, _ = await text_of(resolved.path, self.workspace)
+            file = DraftFile(resolved, text.text, text.text, text.form, text.form)
+            file.tag, file.disk_tag = text.tag, text.on_disk
+        except ToolError as error:
+            if error.code == "TOO_LARGE":
+                raise _too_large(resolved) from error
+            if error.code == "BINARY_FILE" and binary:
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
+            elif error.code != "NOT_FOUND" or resolved.exists:
+                raise
         if status is not None:
             file.links = status.st_nlink
             file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
