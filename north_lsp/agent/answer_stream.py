@@ -145,10 +145,12 @@ class AnswerStream:
                 await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
-                if arriving is not None and arriving.take(json):
-                    await self._look_ahead(arriving, index)
-                if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
-                    self._previews.note(growing)
+                with self._state.diagnostics.guarded("looking into a call that arrives"):
+                    if arriving is not None and arriving.take(json):
+                        await self._look_ahead(arriving, index)
+                with self._state.diagnostics.guarded("previewing an edit"):
+                    if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
+                        self._previews.note(growing)
             case _:
                 pass
 

@@ -28,8 +28,8 @@ class Found:
 
 
 def find_command(text: str, names: Container[str]) -> Found:
-    """A command stands at the beginning of a prompt; everything behind it are its words. `\\/name` is text: the
-    backslash goes."""
+    """Find the command at the beginning of a prompt; everything behind it are its words. `\\/name` is text, and loses
+    its backslash."""
     typed = text.strip()
     begin = _NAME.match(typed)
     if begin is not None and begin[1] in names:
