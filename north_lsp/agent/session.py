@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
+_GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
 class Session:
@@ -103,6 +104,7 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
+        self._unsaved = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
         self._settings = environment.settings
@@ -460,8 +462,6 @@ class Session:
             await self._editor.show(UserSaid(entry["id"], shown_text(message)))
         if first:
             await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
-        if (error := self._conversation.write_error) is not None:
-            await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
         return str(entry["id"])
 
     async def _store_title(self, title: str) -> None:
@@ -484,7 +484,19 @@ class Session:
         return system_text(self.roots, started)
 
     async def _sync(self) -> None:
+        """Bring the conversation to the disk. That it cannot be saved is told once, and so is that it can again."""
         await anyio.to_thread.run_sync(self._conversation.sync)
+        error = self._conversation.write_error
+        if self._closed or (error is not None) == self._unsaved:
+            return
+        self._unsaved = error is not None
+        if error is not None:
+            why = error.strerror or str(error)
+            await self._editor.show(
+                Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
+            )
+        else:
+            await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
