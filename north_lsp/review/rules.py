@@ -255,7 +255,7 @@ def _protected(simple: Simple, roots: Roots, cwd: Path) -> str | None:
             if relative != "." and (reason := write_reason(relative, text)) is not None:
                 return f"{text} {reason}"
             takes_trees = program_name(simple.program) in ("cp", "mv") and word is not simple.words[-1]
-            if takes_trees and resolved.path.is_dir() and (reason := _protected_below(resolved.path)) is not None:
+            if takes_trees and os.path.isdir(resolved.path) and (reason := _protected_below(resolved.path)) is not None:
                 return reason
     return None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from north_lsp.workspace.git import exclude_file, top_level
 from north_lsp.workspace.gitignore import EMPTY, EVERYTHING, PatternFile, load, spelled
+from north_lsp.workspace.opening import open_folder
 
 ALWAYS_SKIPPED = frozenset(
     [
@@ -211,7 +212,7 @@ class IgnoreRules:
 
     def _entries(self, folder: str, chains: Chains, prefix: str, everything: bool) -> list[Entry]:
         try:
-            with os.scandir(folder) as listing:
+            with open_folder(folder) as descriptor, os.scandir(descriptor) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
         except OSError:
             return []

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp.workspace.text import OPEN_FLAGS, Newline, is_binary, to_newlines
+from north_lsp.workspace.opening import open_folder, open_real
+from north_lsp.workspace.text import Newline, is_binary, to_newlines
 from north_lsp.workspace.wildmatch import translate
 
 _MAX_NEIGHBOURS = 8
@@ -32,7 +33,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
 
 def _neighbours_newline(path: Path) -> Newline | None:
     """The line end that the files beside it have; those with the same ending speak first."""
-    with suppress(OSError), os.scandir(path.parent) as entries:
+    with suppress(OSError), open_folder(path.parent) as folder, os.scandir(folder) as entries:
         names = [entry.name for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]
         alike = sorted(name for name in names if name != path.name and os.path.splitext(name)[1] == path.suffix)
         votes = 0
@@ -48,7 +49,7 @@ def _neighbours_newline(path: Path) -> Newline | None:
 
 def _head(path: Path, size: int) -> bytes | None:
     with suppress(OSError):
-        descriptor = os.open(path, OPEN_FLAGS)
+        descriptor = open_real(path)
         with open(descriptor, "rb") as file:
             return file.read(size)
     return None

@@ -11,9 +11,11 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
+from north_lsp.errors import ToolError
 from north_lsp.workspace.fuzzy import FuzzyIndex
 from north_lsp.workspace.ignore import IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join, walk
-from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.opening import open_folder
+from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
 
 # A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
 # changed. File systems that keep whole seconds only have a long tick.
@@ -328,28 +330,55 @@ class Trees:
             yield root, self._open(root, _without(listing, inner))
 
     def _open(self, root: Path, listing: Listing) -> Listing:
-        left_out = (*self.private, *map(Path, self.tree(root).closed()))
+        left_out = (*map(Path, map(os.path.realpath, self.private)), *map(Path, self.tree(root).closed()))
         inner = [folder.relative_to(root).as_posix() for folder in left_out if folder.is_relative_to(root)]
         return _without(listing, inner)
 
     def closed(self, path: Path) -> str | None:
         """The name on the user's list that closes a real path: its own, or that of a link to it or to a folder around
         it. None for an open one. Takes a while the first time."""
-        root = self.roots.root_of(path) or next((one for one in self.roots.extra if path.is_relative_to(one)), None)
-        if root is not None and self.rules[root].closed(path.relative_to(root).as_posix()):
-            return path.relative_to(root).as_posix()
+        if (name := self._closed_by_name(path)) is not None:
+            return name
         around = {str(path), *map(str, path.parents)}
         targets = (target for one in self.roots.roots for target in self.tree(one).closed() if target in around)
         return next(targets, None)
 
-    def closed_as_spelled(self, spelled: str) -> str | None:
-        """The name on the user's list by which a path is spelled, links in it taken as they are; None for none."""
-        path = self.roots.as_spelled(spelled)
-        root = self.roots.root_of(path) if path is not None else None
-        if path is None or root is None:
-            return None
-        relative = path.relative_to(root).as_posix()
-        return relative if self.rules[root].closed(relative) else None
+    def refuse(self, resolved: Resolved) -> None:
+        """Raise ToolError for what tools may not touch: IGNORED for what the user closed, by any of the names by which
+        it was reached; OUTSIDE_WORKSPACE for North's own files."""
+        for name in (*map(Path, resolved.names), resolved.path):
+            if self._closed_by_name(name) is not None:
+                raise self._is_closed(resolved)
+        if self.closed(resolved.path) is not None:
+            raise self._is_closed(resolved)
+        if lies_in(resolved.path, self.private):
+            raise belongs_to_north(resolved)
+
+    def resolve(self, spelled: str) -> Resolved:
+        """`Roots.resolve` and `refuse` in one: a path that tools may look at and change. Raises ToolError."""
+        resolved = self.roots.resolve(spelled)
+        self.refuse(resolved)
+        return resolved
+
+    def resolve_readable(self, spelled: str) -> Resolved:
+        """As `resolve`, also for the folders that the user's settings open for reading."""
+        resolved = self.roots.resolve_readable(spelled)
+        self.refuse(resolved)
+        return resolved
+
+    def _is_closed(self, resolved: Resolved) -> ToolError:
+        return ToolError(
+            "IGNORED", f"{resolved.relative} is named by .northignore", "the user keeps it closed to tools"
+        )
+
+    def _closed_by_name(self, path: Path) -> str | None:
+        """What the lists of the roots around it say of a path, links in it taken as they are."""
+        for root in (*self.roots.roots, *self.roots.extra):
+            if path.is_relative_to(root):
+                relative = path.relative_to(root).as_posix()
+                if self.rules[root].closed(relative):
+                    return relative
+        return None
 
     def below(self, root: Path, relative: str) -> Listing:
         """What is in a folder of a root. What is ignored is there if the folder itself is."""
@@ -448,12 +477,12 @@ def _is_file(path: Path) -> bool:
 
 def _read(path: str) -> _Names | None:
     """None for a folder that cannot be read."""
-    changed = _state(path)
     try:
-        with os.scandir(path) as listing:
+        with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
+            changed = _state_in(os.fstat(descriptor))
             entries = list(listing)
-        special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
-        folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
+            special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+            folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
     except OSError:
         return None
     names = [entry.name for entry in entries]
@@ -465,9 +494,12 @@ def _read(path: str) -> _Names | None:
 def _state(path: str) -> Signature | None:
     """What tells whether a folder has changed; None if that cannot be told."""
     try:
-        status = os.lstat(path)
+        return _state_in(os.lstat(path))
     except OSError:
         return None
+
+
+def _state_in(status: os.stat_result) -> Signature | None:
     modified = status.st_mtime_ns
     tick = _TICK_NS if modified % 1_000_000_000 else _LONG_TICK_NS
     if time.time_ns() - modified < tick:
