@@ -31,6 +31,7 @@ from north_lsp.agent.modes import MODES, find_mode
 from north_lsp.agent.retry import RetrySettings
 from north_lsp.agent.saved_model import SavedModel
 from north_lsp.agent.sessions import Defaults
+from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.lsp.bridge import PyglsBridge
@@ -102,7 +103,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     for problem in known.problems:
         diagnostics.event("config_error", message=problem)
     try:
-        async with anyio.create_task_group() as background:
+        async with guarded_tasks(diagnostics.failure) as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
             note = functools.partial(_note, diagnostics)
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
@@ -155,7 +156,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             yield Core(environment, defaults, diagnostics)
             if environment.detached.count:
                 _end_anyway()
-            background.cancel_scope.cancel()
+            background.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
                 await providers.aclose()
     finally:

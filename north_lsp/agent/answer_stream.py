@@ -144,13 +144,16 @@ class AnswerStream:
                 await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
-                if arriving is not None and arriving.take(json):
-                    await self._look_ahead(arriving, index)
-                if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
-                    self._previews.note(growing)
+                with self._state.diagnostics.guarded("looking into a call that arrives"):
+                    if arriving is not None and arriving.take(json):
+                        await self._look_ahead(arriving, index)
+                with self._state.diagnostics.guarded("previewing an edit"):
+                    if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
+                        self._previews.note(growing)
             case _:
                 pass
-        await self._save_partial()
+        with self._state.diagnostics.guarded("storing an answer that arrives"):
+            await self._save_partial()
 
     async def _save_partial(self) -> None:
         """Every now and then, for the case that this process does not live to see the answer's end."""

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import anyio.abc
-
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.detaching import Detached
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.retry import RetrySettings
+from north_lsp.background import Background
 from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.upkeep import Upkeep
@@ -31,7 +30,7 @@ class Environment:
     catalog: Catalog
     providers: ProviderPool
     load_tools: Callable[[], "Registry"]
-    background: anyio.abc.TaskGroup
+    background: Background
     retry: RetrySettings
     costs: CostKeeper
     fallbacks: Fallbacks

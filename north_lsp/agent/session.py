@@ -1,5 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -39,9 +40,10 @@ from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.slash import SessionHost, SlashCommands
 from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
-from north_lsp.agent.status import Status, WatchedEditor
+from north_lsp.agent.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
+from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
@@ -84,8 +86,9 @@ class Session:
         self.mode: Mode = mode
         self._conversation = conversation
         self._workspace = workspace
-        self.status = Status(editor)
-        self._editor = WatchedEditor(editor, self.status)
+        guarded = GuardedEditor(editor, diagnostics)
+        self.status = Status(guarded)
+        self._editor = WatchedEditor(editor, diagnostics, self.status)
         self._environment = environment
         self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
@@ -96,11 +99,11 @@ class Session:
         self._recovering = anyio.Lock()
         self._recovered = False
         self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
-        self._turn_lock = anyio.Lock()
+        self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(editor.show)
+        self.queue = PromptQueue(guarded.show)
         turns = environment.settings.turns
         self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
         self.queue.interrupt_mode = turns.interrupt_mode
@@ -123,7 +126,7 @@ class Session:
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
-        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
+        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
 
     @property
     def id(self) -> str:
@@ -162,8 +165,7 @@ class Session:
 
     async def quiet(self) -> None:
         """Wait until no turn runs."""
-        async with self._turn_lock:
-            pass
+        await self._gate.quiet()
 
     async def edit_queued(
         self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
@@ -221,9 +223,9 @@ class Session:
         word = self.queue.put("steer" if steers else "followUp", parts, self.mode, scope)
         try:
             with scope:
-                if self._turn_lock.locked():
+                if self._gate.is_taken:
                     await self.queue.changed()
-                async with self._turn_lock:
+                async with self._gate.turns():
                     stopped = await self._run_queue(word)
         finally:
             self.queue.drop(word)
@@ -235,6 +237,7 @@ class Session:
         stopped: Stopped = own.stopped or "end_turn"
         while batch := await self.queue.take_follow_ups(own):
             good = False
+            self._gate.begin()
             try:
                 stopped = await self._run_batch(batch)
                 good = stopped == "end_turn"
@@ -297,8 +300,10 @@ class Session:
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
-            await self.recover()
-            await self.choice.look_after()
+            with self._diagnostics.guarded("recovering what was interrupted"):
+                await self.recover()
+            with self._diagnostics.guarded("looking for models"):
+                await self.choice.look_after()
             message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode)
@@ -309,6 +314,9 @@ class Session:
         finally:
             with anyio.CancelScope(shield=True):
                 await self.queue.changed()
+                if (trouble := self._diagnostics.take_trouble()) is not None:
+                    await self._editor.show(Notice("error", trouble))
+                self._gate.end()
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
                 await self.status.set("idle")
@@ -347,7 +355,8 @@ class Session:
             self._artifacts,
             self._environment.settings,
         )
-        await self._environment.costs.look()
+        with self._diagnostics.guarded("reading the costs"):
+            await self._environment.costs.look()
         turn = Turn(state)
         self.queue.open(mode)
         self._spending.begin_turn()
@@ -362,9 +371,10 @@ class Session:
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
                 await self._sync()
-                await self._environment.costs.settle()
-                if (problem := self._environment.costs.take_problem()) is not None:
-                    await self._editor.show(Notice("warning", problem))
+                with self._diagnostics.guarded("counting costs"):
+                    await self._environment.costs.settle()
+                    if (problem := self._environment.costs.take_problem()) is not None:
+                        await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
@@ -466,12 +476,13 @@ class Session:
         """What can be taken back; `take_back` does it."""
         return Undoing(self._checkpoints, self._workspace, self._editor)
 
-    async def take_back(self, plan: Plan, title: str) -> Plan:
-        """Write a plan of `undoing`. Raises ToolError; ValueError while a turn is running."""
-        if self._turn_lock.locked():
-            raise ValueError("a turn is running: wait for its end or cancel it")
-        async with self._turn_lock:
-            done = await self.undoing.apply(plan, title)
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        """Write a plan of `undoing`, made (with a title) when its turn has come: one that was asked for just before is
+        done by then. Raises ToolError; ValueError while a turn is running, or a prompt waits for one."""
+        if self.queue.waiting:
+            raise ValueError("a prompt waits for its turn: wait for its end or cancel it")
+        async with self._gate.between():
+            done = await self.undoing.apply(*await prepare())
             await self._sync()
         if done.changes:
             self._news += told_of_undo([change.shown for change in done.changes])
@@ -497,7 +508,7 @@ class Session:
         self._closed = True
         self.cancel()
         with anyio.CancelScope(shield=True):
-            async with self._turn_lock:
+            async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
                 await self._sync()

@@ -18,6 +18,7 @@ from north_lsp.workspace.protected import write_reason
 _SEGMENT_END = re.compile(r"[\n;|&]")
 _WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
 
+NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
 NOT_TRUSTED = "this workspace is not trusted, so that everything is asked about (`/trust on` changes it)"
 
 Shell = Literal["session", "clean"]
@@ -43,7 +44,7 @@ class Verdict:
     `warnings` are shown with the question, as ends of "This command …"; `reasons` say why an earlier word does not
     cover it; `may_remember` is false for commands that ask every time; `rule` is the narrowest rule that could be
     remembered; `shell` is where it runs if it is not asked about; `used` are the entries of the allowlist that allow
-    it."""
+    it; `contained` says that it may run without a question inside the sandbox only."""
 
     status: Literal["always", "auto"] | None
     warnings: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Verdict:
     rule: Rule | None = None
     shell: Shell = "session"
     used: tuple[str | Mapping[str, object], ...] = ()
+    contained: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,11 @@ def judge(
         return Verdict(None, warnings, may_remember=False)
     if approvals.distrusted():
         return Verdict(None, (), may_remember=False, reasons=(NOT_TRUSTED,))
-    if approvals.shell_auto_approved():
+    if approvals.shell_auto_approved() and place.contained:
         return Verdict("auto")
     in_root = place.cwd == place.roots.main
     rules = bounded([rule for entry in approvals.command_rules() if (rule := Rule.from_json(entry)) is not None])
-    reasons: list[str] = []
+    reasons: list[str] = [NO_SANDBOX] if approvals.shell_auto_approved() else []
     allowed = whole = in_root and approvals.command_allowed(command)
     if not allowed:
         if place.roots.root_of(place.cwd) is None:
@@ -164,7 +166,12 @@ def judge(
         used = (
             [command.strip()] if approvals.command_allowed(command) else entries_used(command, rules, approvals, place)
         )
-        return Verdict("always", shell="session" if _changes_state(command) else "clean", used=tuple(used))
+        return Verdict(
+            "always",
+            shell="session" if _changes_state(command) else "clean",
+            used=tuple(used),
+            contained=place.contained,
+        )
     return Verdict(None, (), in_root, tuple(reasons), propose(command, place) if not allowed else None)
 
 

@@ -70,11 +70,12 @@ def _texts(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command would run, and what is known there. `sandboxed` says that it would be held to the workspace."""
+    """Where a command would run, and what is known there. `contained` says that a sandbox which holds is
+    there: one that keeps to the workspace, has no network and can be relied on."""
 
     cwd: Path
     roots: Roots
-    sandboxed: bool
+    contained: bool
     environ: Mapping[str, str]
     git_check: Callable[[Path, bool], str | None] = field(
         default=lambda cwd, writes: what_git_would_run(cwd, writes=writes)
@@ -149,7 +150,7 @@ def _covered_one(
         return Asks("no rule covers it", simple.source)
     if (why := excluded(simple)) is not None:
         return Asks(f"no rule covers it: {why}", simple.source)
-    if judged.standing == "project" and not place.sandboxed:
+    if judged.standing == "project" and not place.contained:
         return Asks(f"{simple.program} {judged.reason}; rules for it hold only in the sandbox", simple.source)
     if judged.standing == "writer" and not any(rule.args == "paths" for rule in matching):
         return Asks(f"{simple.program} {judged.reason}; only rules for paths cover it", simple.source)
@@ -162,7 +163,7 @@ def _covered_one(
         return Asks(why, simple.source)
     if (why := _opens_to_flags(simple, cwd)) is not None:
         return Asks(why, simple.source)
-    if program_name(simple.program) == "git" and not place.sandboxed:
+    if program_name(simple.program) == "git" and not place.contained:
         runs = place.git_check(cwd, writes_repository(simple))
         if runs is not None:
             return Asks(f"git would run what the repository names: {runs}", simple.source)
@@ -306,7 +307,7 @@ def _strange_program(simple: Simple, place: Place) -> str | None:
         if any(not os.path.isabs(entry) for entry in path.split(os.pathsep)):
             return "PATH has an entry that is no absolute path"
         found = shutil.which(name, path=path)
-    if found is None or place.sandboxed:
+    if found is None or place.contained:
         return None
     real = Path(os.path.realpath(found))
     if place.roots.root_of(real) is not None or place.roots.root_of(Path(os.path.abspath(found))) is not None:

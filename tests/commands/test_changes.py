@@ -1,5 +1,6 @@
 """The commands about changes, in a session with real files."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,8 +29,8 @@ class Talk:
         for name in ("a.txt", "b.txt"):
             self.world.write(name, TEXT)
 
-    async def _take_back(self, plan: Plan, title: str) -> Plan:
-        return await self.world.undoing.apply(plan, title)
+    async def _take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        return await self.world.undoing.apply(*await prepare())
 
     async def edit(self, name: str, line: int) -> None:
         await self.world.edit("edit_replace_exact", path=name, old=f"line {line}\n", new=f"new {line}\n")

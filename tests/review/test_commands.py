@@ -1,5 +1,6 @@
 """Which commands ask every time, and that no text hangs the question."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ class Everything:
 
 
 HERE = Place(
-    Path("/nonexistent"), Roots((Path("/nonexistent"),)), False, {"PATH": "/usr/bin"}, lambda cwd, writes: None
+    Path("/nonexistent"), Roots((Path("/nonexistent"),)), True, {"PATH": "/usr/bin"}, lambda cwd, writes: None
 )
 
 
@@ -162,6 +163,18 @@ def test_words_that_are_only_looked_for_or_printed_are_no_danger(command: str) -
 )
 def test_words_that_another_program_may_get_are(command: str) -> None:
     assert judge(command, place=HERE, approvals=Everything()).warnings
+
+
+class OnlySwitched(Everything):
+    def command_allowed(self, command: str) -> bool:
+        return False
+
+
+def test_auto_approve_holds_inside_a_sandbox_only() -> None:
+    assert judge("make x", place=HERE, approvals=OnlySwitched()).status == "auto"
+    verdict = judge("make x", place=replace(HERE, contained=False), approvals=OnlySwitched())
+    assert verdict.status is None
+    assert "no sandbox here" in verdict.reasons[0]
 
 
 class Sources(Everything):

@@ -609,10 +609,10 @@ def hostile() -> list[str]:
     return [*cases, *SPECIAL]
 
 
-def make_place(root: Path, *, sandboxed: bool = False, git: str | None = None, cwd: Path | None = None) -> Place:
+def make_place(root: Path, *, contained: bool = False, git: str | None = None, cwd: Path | None = None) -> Place:
     root.mkdir(exist_ok=True)
     (root / "sub").mkdir(exist_ok=True)
-    return Place(cwd or root, Roots.of(root), sandboxed, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: git)
+    return Place(cwd or root, Roots.of(root), contained, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: git)
 
 
 def asks(command: str, rules: list[Rule], place: Place) -> str | None:
@@ -904,7 +904,7 @@ def test_an_everyday_command_that_is_covered_does_not_ask(tmp_path: Path, comman
 )
 def test_project_code_is_covered_in_the_sandbox_only(tmp_path: Path, command: str) -> None:
     rules = [Rule((command.split(maxsplit=1)[0],), ("-*",))]
-    assert asks(command, rules, make_place(tmp_path, sandboxed=True)) is None
+    assert asks(command, rules, make_place(tmp_path, contained=True)) is None
     outside = asks(command, rules, make_place(tmp_path))
     assert outside is not None
     assert "sandbox" in outside
@@ -992,7 +992,7 @@ def test_git_asks_where_the_repository_names_programs(tmp_path: Path) -> None:
     found = asks("git status", GIT, make_place(tmp_path, git="the key `core.fsmonitor`"))
     assert found is not None
     assert "core.fsmonitor" in found
-    assert asks("git status", GIT, make_place(tmp_path, sandboxed=True, git="the key `core.fsmonitor`")) is None
+    assert asks("git status", GIT, make_place(tmp_path, contained=True, git="the key `core.fsmonitor`")) is None
 
 
 def test_git_is_checked_in_every_folder_that_it_may_run_in(tmp_path: Path) -> None:
@@ -1057,7 +1057,8 @@ def test_what_earlier_commands_did_to_the_shell_asks_again(tmp_path: Path) -> No
         verdict = judge("ls", place=place, approvals=approvals, changes=("changed PATH",))
         assert verdict.status is None
         assert "changed PATH" in verdict.reasons[0]
-    assert judge("ls", place=place, approvals=Allowed(auto=True), changes=("changed PATH",)).status == "auto"
+    contained = replace(place, contained=True)
+    assert judge("ls", place=contained, approvals=Allowed(auto=True), changes=("changed PATH",)).status == "auto"
 
 
 def test_an_exact_entry_runs_whatever_it_contains_but_not_what_always_asks(tmp_path: Path) -> None:
