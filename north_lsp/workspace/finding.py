@@ -7,7 +7,8 @@ from north_lsp.workspace.ignore import ALWAYS_SKIPPED
 from north_lsp.workspace.listing import readable
 from north_lsp.workspace.paths import Resolved, Roots, lies_in
 from north_lsp.workspace.query import compile_glob
-from north_lsp.workspace.tree import Listing, Trees
+from north_lsp.workspace.tree import Listing
+from north_lsp.workspace.trees import Trees
 
 _SPECIAL = frozenset("*?[{")
 

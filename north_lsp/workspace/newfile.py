@@ -15,6 +15,7 @@ _MAX_ENTRIES = 500
 _PROBE_BYTES = 8 * 1024
 _MAX_CONFIG_BYTES = 64 * 1024
 _MAX_CHOICES = 64
+_MAX_SECTION = 500
 _ENDS: dict[str, Newline] = {"lf": "\n", "crlf": "\r\n"}
 
 
@@ -79,7 +80,7 @@ def _settings(text: str) -> Iterator[tuple[bool, str, str, str]]:
         if not line or line[0] in "#;":
             continue
         if line.startswith("[") and line.endswith("]"):
-            section = line[1:-1]
+            section = line[1:-1] if len(line) <= _MAX_SECTION else None
             continue
         key, equals, value = line.partition("=")
         if equals:
@@ -105,7 +106,7 @@ def _alternatives(pattern: str) -> list[str]:
     waiting = [pattern]
     while waiting and len(done) + len(waiting) < _MAX_CHOICES:
         one = waiting.pop()
-        group = re.search(r"\{([^{}]*,[^{}]*)\}", one)
+        group = re.search(r"\{([^{},]*,[^{}]*)\}", one)
         if group is None:
             done.append(one)
         else:

@@ -21,7 +21,8 @@ from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
 from north_lsp.workspace.ripgrep import CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import decode, is_binary
-from north_lsp.workspace.tree import FileTree, Listing, Trees
+from north_lsp.workspace.tree import FileTree, Listing
+from north_lsp.workspace.trees import Trees
 
 MAX_FILE = 4 * 1024 * 1024
 MAX_SECONDS = 20.0

@@ -26,9 +26,7 @@ class Everything:
         return True
 
 
-HERE = Place(
-    Path("/nonexistent"), Roots((Path("/nonexistent"),)), True, {"PATH": "/usr/bin"}, lambda cwd, writes: None
-)
+HERE = Place(Path("/nonexistent"), Roots((Path("/nonexistent"),)), True, {"PATH": "/usr/bin"}, lambda cwd, writes: None)
 
 
 @pytest.mark.parametrize(

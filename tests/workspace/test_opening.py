@@ -21,7 +21,7 @@ from north_lsp.workspace.pictures import load_picture
 from north_lsp.workspace.ripgrep import find_ripgrep
 from north_lsp.workspace.search import search
 from north_lsp.workspace.text import read_text
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 _TRIES = 1500
 
