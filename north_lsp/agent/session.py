@@ -1,10 +1,11 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
@@ -31,7 +32,7 @@ from north_lsp.agent.events import (
 )
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
-from north_lsp.agent.queue import PromptQueue, Queued, Stopped
+from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
 from north_lsp.agent.recovery import interrupted_edits, recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl
@@ -46,14 +47,14 @@ from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.usage import usage_of
-from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
+from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.conversation import Conversation, ConversationBusy
 from north_lsp.storage.settings import QueueKind
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
@@ -88,7 +89,7 @@ class Session:
         self._workspace = workspace
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
-        self._editor = WatchedEditor(editor, diagnostics, self.status)
+        self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
         self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
@@ -103,7 +104,7 @@ class Session:
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(guarded.show)
+        self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
         turns = environment.settings.turns
         self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
         self.queue.interrupt_mode = turns.interrupt_mode
@@ -112,7 +113,7 @@ class Session:
         self._spending = Spending(self._editor, *limits, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
-        self._given_back: list[QueuedText] = []
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -171,8 +172,8 @@ class Session:
         self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
     ) -> None:
         """Change what waits. Raises ValueError for words that would be nothing to send."""
-        if parts is not None and is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        if parts is not None:
+            _check(parts)
         await self.queue.edit(word, parts, kind, place)
 
     @property
@@ -197,8 +198,7 @@ class Session:
 
         Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
         """
-        if is_blank(parts):
-            raise ValueError("nothing to send: the prompt is empty")
+        _check(parts)
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
@@ -255,6 +255,7 @@ class Session:
         try:
             own = own_command(batch[0].parts) if len(batch) == 1 else None
             if own is not None:
+                self.queue.done([word.id for word in batch])  # it will not run twice
                 stopped = await self._run_own(own, locked=True)
             else:
                 stopped = await self._run_turn(batch)
@@ -272,21 +273,29 @@ class Session:
         self._given_back += [QueuedText(word.id, word.text) for word in self.queue.give_back()]
 
     def take_given_back(self) -> list[QueuedText]:
-        """The texts that were queued and will not be sent, once: they belong into the editor's input again."""
+        """The texts that were queued and will not be sent, once: they belong into the editor's input again. Those of an
+        earlier process are among them. They are stored until they are `returned`."""
         back, self._given_back = self._given_back, []
         return back
 
-    async def steer(self, parts: tuple[Part, ...]) -> bool:
-        """Words for the turn that runs: True when they have become part of it, False when it ended without them. Raises
-        ValueError while no turn runs, or for nothing to send."""
-        if is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+    def returned(self, words: Sequence[QueuedText]) -> None:
+        """The user has them back."""
+        with suppress(ConversationBusy):  # another process has it open by now, and offers them as well
+            self.queue.done([word.id for word in words])
+
+    def _keep_queue(self, rows: list[Row]) -> None:
+        if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
+            self._conversation.annotate("queue_changed", words=rows)
+
+    async def steer(self, parts: tuple[Part, ...]) -> Queued:
+        """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
+        them. Raises ValueError while no turn runs, or for nothing to send."""
+        _check(parts)
         return await self.queue.steer(parts, self.mode)
 
     async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
         """A prompt for the end of the turn that runs. Raises ValueError while none runs, or for nothing to send."""
-        if is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        _check(parts)
         return await self.queue.follow_up(parts, self.mode)
 
     def cancel(self) -> None:
@@ -304,7 +313,7 @@ class Session:
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
-            message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
+            message_id = await self._store_prompt(parts, batch)
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode)
             reason = stopped
@@ -319,6 +328,8 @@ class Session:
                 self._gate.end()
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
+                else:  # it has not come to what was taken from the queue
+                    self._given_back += [QueuedText(word.id, word.text) for word in batch if not word.is_owned]
                 await self.status.set("idle")
         return stopped
 
@@ -383,7 +394,7 @@ class Session:
         content = await to_log(word.parts, self._workspace)
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._conversation.append("message", message=message)
+        entry = self._append_prompt(message, [word])
         if word.is_owned:
             self._joined.append(word)
         else:
@@ -400,7 +411,15 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
-    async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:
+    def _append_prompt(self, message: dict[str, object], words: list[Queued]) -> dict[str, Any]:
+        """One entry brings it into the conversation and takes it out of what waits."""
+        waited = self.queue.stored(words)
+        more: dict[str, Any] = {"fromQueue": waited} if waited else {}
+        entry = self._conversation.append("message", message=message, **more)
+        self.queue.delivered(words)
+        return entry
+
+    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[Queued]) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
         news = [{"type": "context", "text": text} for text in dict.fromkeys(self._news)]
         content = news + await to_log(parts, self._workspace)
@@ -408,9 +427,9 @@ class Session:
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._conversation.append("message", message=message)
+        entry = self._append_prompt(message, batch)
         await self._sync()
-        if shown:
+        if not all(word.is_owned for word in batch):
             await self._editor.show(UserSaid(entry["id"], shown_text(message)))
         if first:
             await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
@@ -513,3 +532,11 @@ class Session:
                 self._conversation.end(reason)
                 await self._sync()
                 self._conversation.close()
+
+
+def _check(parts: tuple[Part, ...]) -> None:
+    """Raises ValueError for what is nothing to send."""
+    if is_blank(parts):
+        raise ValueError("nothing to send: the message is empty")
+    if (problem := nothing_to_run(parts)) is not None:
+        raise ValueError(problem)

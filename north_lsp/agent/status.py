@@ -1,6 +1,6 @@
 """What a conversation is doing, in one word; every change of it is an event. The editor is watched for questions."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -74,11 +74,18 @@ class GuardedEditor:
 
 
 class WatchedEditor(GuardedEditor):
-    """The session's editor, of which it is known when the user is asked."""
+    """The session's editor, of which it is known when the user is asked. `keep` is called before anything is shown: it
+    writes what has arrived."""
 
-    def __init__(self, editor: Editor, diagnostics: Diagnostics, status: Status) -> None:
+    def __init__(self, editor: Editor, diagnostics: Diagnostics, status: Status, keep: Callable[[], None]) -> None:
         super().__init__(editor, diagnostics)
         self._status = status
+        self._keep = keep
+
+    async def show(self, event: Event) -> None:
+        with self._diagnostics.guarded("storing an answer that arrives"):
+            self._keep()
+        await super().show(event)
 
     async def review_edit(self, review: EditReview) -> EditDecision:
         async with self._asked(review.proposal.id, review.proposal.tool_call_id, "write") as outcome:

@@ -50,6 +50,16 @@ def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
     return OwnCommand(command, excluded) if command and "\0" not in command else None
 
 
+def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
+    """Why a prompt that looks like such a command is none, and is nothing for a model either."""
+    text = parts[0].text.strip() if len(parts) == 1 and isinstance(parts[0], Words) else ""
+    if text and not text.strip("!"):
+        return "nothing to run: a command has to follow the `!`"
+    if "\0" in text and (text.startswith("!") or text.partition(" ")[0] == "/terminal"):
+        return "nothing to run: a command cannot hold a NUL character"
+    return None
+
+
 class OwnCommands:
     """Those of one session. While a turn runs, they run beside it, in a shell of their own;
     `sync` writes what is stored."""

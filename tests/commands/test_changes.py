@@ -10,7 +10,7 @@ import pytest
 from north_lsp.agent.slash import SessionHost
 from north_lsp.agent.undoing import Plan
 from north_lsp.commands.base import CommandError
-from north_lsp.commands.parsing import find_commands
+from north_lsp.commands.parsing import find_command
 from north_lsp.commands.registry import Commands
 from tests.support.edits import World, commit
 
@@ -36,7 +36,8 @@ class Talk:
         await self.world.edit("edit_replace_exact", path=name, old=f"line {line}\n", new=f"new {line}\n")
 
     async def type(self, text: str) -> str:
-        (invocation,) = find_commands(text, self.commands).invocations
+        invocation = find_command(text, self.commands).command
+        assert invocation is not None
         return (await self.commands.run(invocation, self.host)).text
 
     def has(self, name: str, *lines: int) -> bool:

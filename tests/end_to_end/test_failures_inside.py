@@ -21,6 +21,7 @@ from north_lsp.agent.queue import PromptQueue
 from north_lsp.agent.repetition import Repetition
 from north_lsp.agent.session import Session
 from north_lsp.agent.turn import Turn
+from north_lsp.storage.partial import PartialFile
 from north_lsp.tools.read_file import ReadFile
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
@@ -44,7 +45,7 @@ _GOES_ON: list[tuple[object, str]] = [
     (Calls, "_output"),
     (Repetition, "note"),
     (AnswerStream, "_look_ahead"),
-    (AnswerStream, "_save_partial"),
+    (PartialFile, "flush"),
     (Previews, "note"),
     (edits, "_judged"),
     (edits, "_applied"),
