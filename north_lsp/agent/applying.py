@@ -233,14 +233,14 @@ def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange
     if change.action == "create":
         if not stands:
             return change
-        if change.path.is_dir() and not change.path.is_symlink():
+        if os.path.isdir(change.path) and not os.path.islink(change.path):
             return None
         raise _stale(change, "was created")
     if not stands:
         if change.action == "delete":
             return None
         raise _stale(change, "was deleted")
-    if change.path.is_symlink() or not change.path.is_dir():
+    if os.path.islink(change.path) or not os.path.isdir(change.path):
         raise _stale(change, "has become something else than a folder")
     if change.action == "rename" and os.path.lexists(change.target):
         raise _stale(change, f"cannot be moved: {change.shown} was created")

@@ -16,7 +16,7 @@ from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

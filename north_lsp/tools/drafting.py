@@ -21,11 +21,11 @@ from north_lsp.tools.draft_folders import DraftFolder, ensure_empty, existing_fo
 from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
+from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import (
     MAX_WHOLE_FILE,
-    OPEN_FLAGS,
     decode,
     encode,
     is_binary,
@@ -480,7 +480,7 @@ def _same_file(one: DraftFile, other: DraftFile) -> bool:
 def _read_binary(resolved: Resolved) -> DraftFile:
     ensure_regular(resolved.path)
     try:
-        with open(os.open(resolved.path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(resolved.path), "rb") as file:
             data = file.read(MAX_WHOLE_FILE + 1)
     except OSError as error:
         raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error

@@ -1,6 +1,7 @@
 """`shell_run`: one command in the session's shell, after the user's approval."""
 
 import math
+import os
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -50,8 +51,8 @@ class ShellRun(ShellTool):
             raise ToolError("INVALID_INPUT", "keep is for commands in the background", "set background: true")
         cwd = None
         if args.cwd is not None:
-            resolved = workspace.roots.resolve_readable(args.cwd)
-            if not resolved.path.is_dir():
+            resolved = workspace.trees.resolve_readable(args.cwd)
+            if not os.path.isdir(resolved.path):
                 state = "is not a folder" if resolved.exists else "does not exist"
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")
             cwd = resolved.path
