@@ -19,13 +19,14 @@ from north_lsp.agent.tails import without_tail
 from north_lsp.agent.taken import review_late, review_taken
 from north_lsp.agent.terminals import in_terminal
 from north_lsp.agent.transcript import text_of
+from north_lsp.agent.unsaved import told_of_unsaved, unsaved_files
 from north_lsp.agent.walls import has_closed_names, held_words, missing_wall, say_what_is_missing
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
 from north_lsp.review.interceptor import Better, Pattern, better_tool
-from north_lsp.review.rules import Place
+from north_lsp.review.places import Place
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, probe
@@ -57,6 +58,8 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     if isinstance(approved, Result):
         return approved
     command = approved.command
+    if unsaved := await unsaved_files(state.workspace):
+        approved = replace(approved, notes=(*approved.notes, told_of_unsaved(unsaved, "The command read")))
     await state.editor.show(CallRunning(call.id))
     if command.background and not approved.interactive:
         cwd = command.cwd or state.runner.state(state.workspace.roots.main).cwd
@@ -149,6 +152,7 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         verdict.rule.described() if verdict.rule is not None else None,
         held_words(held) if runner.sandboxed and not outside else None,
         may_use_terminal=not command.background and (outside or not runner.sandboxed),
+        unsaved=await unsaved_files(state.workspace),
     )
     decision = await _decision(state, call, question)
     status = _STATUSES[decision.kind]
@@ -271,13 +275,20 @@ def _decide(
         each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
     if each_time:
         return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=changes)
-    place = Place(command.cwd or roots.main, roots, missing is None, state.runner.environ)
+    place = Place(
+        command.cwd or roots.main,
+        roots,
+        missing is None,
+        state.runner.environ,
+        closed=lambda path: state.workspace.trees.closed(path) is not None,
+    )
     verdict = judge(
         command.command,
         place=place,
         approvals=state.approvals,
         changes=changes,
         always_ask=settings.shell_always_ask,
+        background=command.background,
     )
     if missing is None:
         return verdict

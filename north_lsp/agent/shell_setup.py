@@ -1,12 +1,11 @@
 """How a session's shells are made, from the user's settings and the editor's environment."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-import anyio.abc
-
+from north_lsp.background import Background
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.keeping import Keeper
 from north_lsp.shell.options import ShellOptions
@@ -19,6 +18,7 @@ from north_lsp.workspace.held import Watched
 from north_lsp.workspace.ignore import ALWAYS_SKIPPED, OWN_IGNORE_FILE, IgnoreRules
 from north_lsp.workspace.paths import extra_roots
 from north_lsp.workspace.protected import write_rule
+from north_lsp.workspace.repositories import named_by_git
 from north_lsp.workspace.wildmatch import any_matches
 
 _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
@@ -30,7 +30,7 @@ def make_runner(
     secret_names: frozenset[str],
     roots: tuple[Path, ...],
     own: Mapping[str, str],
-    background: anyio.abc.TaskGroup,
+    background: Background,
     keeper: Keeper | None = None,
     kept: Path | None = None,
     workspace: Workspace | None = None,
@@ -60,15 +60,18 @@ def sandbox_of(
     rules = {root: IgnoreRules.of(root) for root in roots} if workspace is None else workspace.ignore
     private = () if workspace is None else workspace.private
 
-    def targets(root: Path) -> Collection[str]:
-        return () if workspace is None else workspace.trees.tree(root).closed()
+    def closed() -> Collection[str]:
+        return () if workspace is None else workspace.trees.left_out()
+
+    def named() -> Collection[str]:
+        return [str(path) for root in roots for path in _named_by_git(root)]
 
     own = [pattern.casefold() for pattern in settings.edits.protected]
 
     def protected(relative: str) -> bool:
         return _is_protected(relative) or (bool(own) and any_matches(own, relative.casefold()) is not None)
 
-    held = Watched({root: rules[root] for root in roots}, protected, targets, private)
+    held = Watched({root: rules[root] for root in roots}, protected, closed, private, named)
     readable = (*extra_roots(settings.reading.extra_roots), *_git_folders(roots))
     # Whatever is not plainly "off" asks for the sandbox.
     return Sandbox(roots, environ, held.look, readable, settings.sandbox != "off", quarantine)
@@ -81,6 +84,28 @@ def _git_folders(roots: tuple[Path, ...]) -> list[Path]:
     both = {*own, *(common_folder(folder).resolve() for folder in own)}
     # A file `.git` that somebody wrote may name any folder.
     return sorted(path for path in both if (path / "HEAD").is_file() and not path.joinpath("HEAD").is_symlink())
+
+
+def _named_by_git(root: Path) -> Iterator[Path]:
+    """What git runs or reads, wherever it lies. Asked of git again only when its configuration or its hooks changed."""
+    top = top_level(root)
+    if top is not None:
+        folder = git_folder(top) or top / ".git"
+        places = (folder, common_folder(folder), common_folder(folder) / "hooks", common_folder(folder) / "config")
+        yield from _named(top, tuple(_changed(place) for place in places))
+
+
+@lru_cache(maxsize=64)
+def _named(top: Path, state: tuple[int, ...]) -> tuple[Path, ...]:
+    found = named_by_git(top)
+    return () if found is None else (*found.files, *found.folders)
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_ctime_ns
+    except OSError:
+        return 0
 
 
 # What builds and tools make, and do away with again.

@@ -19,7 +19,6 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.shell.watch import Taken
 from north_lsp.workspace.diff import make_change, make_folder_change
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.protected import write_rule_on_disk
 from north_lsp.workspace.text import decode, is_binary
 
 _MAX_FILES = 100
@@ -65,7 +64,7 @@ async def _reviewed(state: TurnState, call: ToolCall, name: str, changes: list[F
 
 def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
     """Raises ToolError for what cannot be offered."""
-    kept, private = taken.kept, state.workspace.private
+    kept = taken.kept
     if kept is None:
         raise ToolError("NOT_FOUND", "it is gone")
     root = next(root for root in state.workspace.roots.roots if taken.path.is_relative_to(root))
@@ -75,8 +74,6 @@ def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
     total = 0
     for path in paths or [kept]:
         target = taken.path if path == kept else taken.path / path.relative_to(kept)
-        if write_rule_on_disk(target, root, private) == "never":
-            raise ToolError("OUTSIDE_WORKSPACE", "it is never written but by the user")
         status = path.lstat()
         relative = target.relative_to(root).as_posix()
         if stat.S_ISDIR(status.st_mode):

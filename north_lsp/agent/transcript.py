@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from north_lsp.agent.partial_json import read_partial
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -46,6 +47,8 @@ def block_from_log(stored: Mapping[str, Any]) -> Block | None:
         case "tool_call":
             arguments = stored.get("arguments")
             fields = arguments if isinstance(arguments, dict) else {}
+            if not fields and stored.get("cut"):  # what was there of them when the process was killed
+                fields = read_partial(str(stored["cut"])).settled
             return ToolCall(str(stored["id"]), str(stored.get("name", "")), fields, stored.get("problem"))
         case _:
             return None
@@ -91,6 +94,18 @@ def messages_of(path: Iterable[Entry], model: Model) -> list[Message]:
             case "bashExecution":
                 messages.append(UserMessage(_own_command_text(stored)))
     return messages
+
+
+def broke_off(path: Sequence[Entry]) -> bool:
+    """Whether the model was stopped before it had done what it was asked for."""
+    for entry in reversed(path):
+        if entry.get("type") == "message" and not _excluded(entry):
+            match entry["message"].get("role"):
+                case "assistant":
+                    return bool(entry["message"].get("stopReason") != "stop")
+                case "user" | "toolResult":
+                    return True
+    return False
 
 
 def _results_behind(entries: Sequence[Mapping[str, Any]], index: int) -> dict[str, ToolResult]:

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.making import private_folder
@@ -17,17 +17,26 @@ from north_lsp.shell.tree import children_of, end_now
 from north_lsp.shell.watch import Taken, Watch
 
 _PATROL_SECONDS = 1.0
+_AGAIN_SECONDS = 0.05
 _REST_TIMES = 20  # a patrol that takes long comes less often
 
 
 class Containment:
-    """`shells` gives the shells that are held. What was taken while nobody waited for it is kept in `late`; `on_taken`
-    is told of it at once."""
+    """`shells` gives the shells that are held, `is_busy` says whether anything runs in them. What was taken while
+    nobody waited for it is kept in `late`; `on_taken` is told of it at once."""
 
-    def __init__(self, sandbox: Sandbox, background: anyio.abc.TaskGroup, shells: Callable[[], Sequence[Bash]]) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        background: Background,
+        shells: Callable[[], Sequence[Bash]],
+        is_busy: Callable[[], bool],
+    ) -> None:
         self._sandbox = sandbox
         self._background = background
         self._shells = shells
+        self._is_busy = is_busy
+        self._earlier: set[Path] = set()
         self._watch: Watch | None = None
         self._lock = anyio.Lock()
         self._inside = 0
@@ -104,7 +113,7 @@ class Containment:
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _runs(self) -> bool:
-        return any(bash.alive and bash.processes() for bash in self._shells())
+        return self._is_busy()
 
     def _is_active(self) -> bool:
         """Whether something may have been made in the sandbox that was not looked for yet."""
@@ -138,6 +147,12 @@ class Containment:
     async def _sweep(self) -> list[Taken]:
         assert self._watch is not None
         taken, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
+        if taken and clean and self._runs():
+            again = any(one.path in self._earlier for one in taken)
+            self._earlier |= {one.path for one in taken}
+            await anyio.sleep(_AGAIN_SECONDS)
+            more, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
+            taken, clean = [*taken, *more], clean and not more and not again
         if clean:
             return taken
         # Somebody makes it again and again, or too much: what runs in the sandbox ends.

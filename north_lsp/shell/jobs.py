@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.job_processes import JobProcess, Wanted
 from north_lsp.shell.kept import Kept, KeptProcess
@@ -33,7 +33,8 @@ Start = Callable[[Wanted], Awaitable[JobProcess]]
 @dataclass
 class Job:
     """A command in the background. `exit_code` is negative for a signal, and None while it runs or if it is not known.
-    One that is `kept` goes on after North; cancelling its `scope` lets it go."""
+    `place` is that of the shell that it is like. One that is `kept` goes on after North; cancelling its `scope` lets it
+    go."""
 
     id: str
     command: str
@@ -45,6 +46,7 @@ class Job:
     seconds: float | None = None
     killed: bool = False
     kept: Kept | None = None
+    place: Place = "outside"
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
 
@@ -85,7 +87,7 @@ class _Elsewhere:
 class Jobs:
     """One session's. `start` gives a command a process."""
 
-    def __init__(self, start: Start, background: anyio.abc.TaskGroup) -> None:
+    def __init__(self, start: Start, background: Background) -> None:
         self._start = start
         self._background = background
         self._jobs: dict[str, Job] = {}
@@ -130,7 +132,8 @@ class Jobs:
         number = keep[0] if keep else None
         sink = OutputSink(spill if number is None else lambda: _Elsewhere(number))
         sink.spill_now()
-        job = Job(id, command, cwd, sink, process, kept=process.kept if isinstance(process, KeptProcess) else None)
+        kept = process.kept if isinstance(process, KeptProcess) else None
+        job = Job(id, command, cwd, sink, process, kept=kept, place=place)
         self._add(job)
         with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
             while job.running and not sink.total_bytes:

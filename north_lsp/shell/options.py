@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # Of a session's shells. Whatever runs without a question is `contained`, or `clean` if a rule allows it: both run in
-# the sandbox, whatever the settings say. `bare` is for what only reads where there is no sandbox.
+# the sandbox, whatever the settings say. `bare` is for what only reads where no sandbox holds.
 Place = Literal["session", "contained", "clean", "bare", "outside", "own"]
 UNASKED: frozenset[Place] = frozenset({"contained", "clean"})
 

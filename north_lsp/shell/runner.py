@@ -2,7 +2,7 @@
 
 Each shell is started when it is first needed: `session` for what the user approves, `contained` for what runs without a
 question, `clean` for what a rule allows (nothing else ever runs there, so that no earlier command can have changed what
-a word means), both always in the sandbox, `bare` in the place of `clean` where there is none, `outside` for what the
+a word means), both always in the sandbox, `bare` in the place of `clean` where it does not hold, `outside` for what the
 user lets run without the sandbox, `own` for what the user runs beside a turn. The directory is the same for all;
 harmless variables are carried from `session` to the others.
 """
@@ -12,16 +12,16 @@ import os
 import shlex
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.containment import Containment
@@ -34,7 +34,7 @@ from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
-from north_lsp.shell.sandbox import InForce, Sandbox
+from north_lsp.shell.sandbox import InForce, Sandbox, support
 from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import end_now, end_tree, find_tree
 from north_lsp.shell.watch import Taken
@@ -99,7 +99,7 @@ class CommandRunner:
     def __init__(
         self,
         environ: Mapping[str, str],
-        background: anyio.abc.TaskGroup,
+        background: Background,
         start: Path | None = None,
         sandbox: Sandbox | None = None,
         withheld: frozenset[str] = frozenset(),
@@ -128,7 +128,9 @@ class CommandRunner:
         self._stopping: set[Bash] = set()
         self._job_shells: list[Bash] = []
         self.told_of_missing_sandbox = False
-        self.containment = None if sandbox is None else Containment(sandbox, background, self._held_shells)
+        self.containment = (
+            None if sandbox is None else Containment(sandbox, background, self._held_shells, self._is_busy_inside)
+        )
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -139,7 +141,9 @@ class CommandRunner:
         return self._sandbox is not None and self._sandbox.for_asked
 
     def is_contained(self, place: Place) -> bool:
-        """Whether what runs there is to run in the sandbox."""
+        """Whether what runs there is to run in the sandbox, or in as much of it as there is."""
+        if place == "bare":
+            return self._sandbox is not None and support().available
         return place in UNASKED or (place == "session" and self.sandboxed)
 
     def _place(self, place: Place) -> Place:
@@ -181,6 +185,16 @@ class CommandRunner:
             if live.bash.strange_descriptors():
                 changes.append("left descriptors open in the shell")
         return ShellState(self._cwd or self._start or fallback, tuple(dict.fromkeys(changes)))
+
+    def _is_busy_inside(self) -> bool:
+        """Whether anything runs in the sandbox."""
+        held = [live.bash for place, live in self._live.items() if self.is_contained(place)]
+        return any(bash.alive for bash in self._job_shells) or any(bash.alive and bash.processes() for bash in held)
+
+    def expect(self, paths: Sequence[Path]) -> None:
+        """Somebody writes these by the user's word, while something may run in the sandbox."""
+        if self.containment is not None:
+            self.containment.expect(paths)
 
     # -- running -----------------------------------------------------------------------------------------
 

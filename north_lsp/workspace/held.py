@@ -67,21 +67,23 @@ class _Folder:
 
 class Watched:
     """The names that are held below some roots. `protected` says of a path relative to its root whether it is one of
-    them; `targets` gives real paths that are closed, since a closed link leads there; `private` folders are hidden.
+    them; `closed` gives real paths that are so by another name than their own, `named` those that something else names
+    as what is run; `private` folders are hidden.
     Threads may share one."""
 
     def __init__(
         self,
         rules: Mapping[Path, IgnoreRules],
         protected: Callable[[str], bool],
-        targets: Callable[[Path], Collection[str]] = lambda root: (),
+        closed: Callable[[], Collection[str]] = tuple,
         private: Sequence[Path] = (),
+        named: Callable[[], Collection[str]] = tuple,
         max_folders: int = MAX_FOLDERS,
         max_held: int = MAX_HELD,
     ) -> None:
         self._rules = {root: one for root, one in rules.items() if not _lies_in_another(root, rules)}
         self._protected = protected
-        self._targets = targets
+        self._closed, self._named = closed, named
         self._private = [os.path.realpath(folder) for folder in private]
         self._max_folders = max_folders
         self._max_held = max_held
@@ -89,6 +91,7 @@ class Watched:
         self._folders: dict[str, _Folder] = {}
         self._lists: dict[Path, Signature | None] = {}
         self._held: Held | None = None
+        self._others: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     def look(self) -> Held:
         """What is there now. Blocks."""
@@ -100,10 +103,15 @@ class Watched:
             except _TooMany:
                 self._folders, self._held = {}, None
                 return Held({}, {}, {}, problem=f"the workspace has more than {self._max_folders} folders to watch")
-            links = {target for root in self._rules for target in self._targets(root)}
-            if changed or self._held is None or any(target not in self._held.hidden for target in links):
-                self._held = self._gathered(links)
+            others = frozenset(filter(self._is_inside, self._closed() if self._lists else ()))
+            named = frozenset(filter(self._is_inside, self._named()))
+            if changed or self._held is None or (others, named) != self._others:
+                self._others = others, named
+                self._held = self._gathered(others, named)
             return self._held
+
+    def _is_inside(self, path: str) -> bool:
+        return any(path.startswith(join(str(root), "")) for root in self._rules)
 
     # -- walking ---------------------------------------------------------------------------------------------------
 
@@ -175,7 +183,7 @@ class Watched:
         if not inside and (head := _head_of_repository(names)) is not None:
             folder.packages["."] = _ident(path)
             folder.protected[head] = _ident(join(path, head))
-            folder.inside = inside = True
+            inside = True
         prefix = "" if path == str(root) else f"{Path(path).relative_to(root).as_posix()}/"
         has_closed = bool(chains.exact.files)
         links: list[str] = []
@@ -208,10 +216,10 @@ class Watched:
 
     # -- putting together ------------------------------------------------------------------------------------------
 
-    def _gathered(self, links: Collection[str]) -> Held:
+    def _gathered(self, others: Collection[str], named: Collection[str]) -> Held:
         protected: dict[str, Ident] = {}
-        hidden: dict[str, Ident] = {path: _ident(path) for path in links}
-        frozen: dict[str, Ident] = {}
+        hidden: dict[str, Ident] = {path: _ident(path) for path in others}
+        frozen: dict[str, Ident] = {path: _ident(path) for path in named if not os.path.islink(path)}
         packages: list[str] = []
         for path, folder in self._folders.items():
             if folder.unreadable:
@@ -227,7 +235,7 @@ class Watched:
                     packages.append(whole)
             for link in folder.links:
                 target = os.path.realpath(link)
-                if any(Path(target).is_relative_to(root) and target != str(root) for root in self._rules):
+                if self._is_inside(target):
                     frozen[target] = _ident(target)
         self._add_names(protected, frozen, hidden)
         frozen |= {path: ident for path, ident in protected.items() if not os.path.islink(path)}
