@@ -38,6 +38,7 @@ class Containment:
         self._is_busy = is_busy
         self._earlier: set[Path] = set()
         self._watch: Watch | None = None
+        self._last: Held | None = None
         self._lock = anyio.Lock()
         self._inside = 0
         self._patrols = False
@@ -62,8 +63,8 @@ class Containment:
         return taken
 
     async def problem(self) -> str:
-        """Why the sandbox cannot hold; empty if it can."""
-        return (await self._look()).problem
+        """Why the sandbox cannot hold; empty if it can, as far as was seen last: `enter` looks again."""
+        return (self._last or await self._look()).problem
 
     def expect(self, paths: Sequence[Path]) -> None:
         """These are about to be made by the user's word."""
@@ -120,7 +121,8 @@ class Containment:
         return bool(self._inside) or self._patrols or self._runs()
 
     async def _look(self) -> Held:
-        return await anyio.to_thread.run_sync(self._sandbox.look)
+        self._last = await anyio.to_thread.run_sync(self._sandbox.look)
+        return self._last
 
     async def _settle(self) -> Held:
         """Before a command: all that is there counts as the user's, but not what processes in the sandbox just made."""
