@@ -3,6 +3,7 @@
 Looks at the disk: call it on a thread.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -90,23 +91,38 @@ def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
 def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
     """Which path of a command is closed to tools. In the sandbox what is closed cannot be read below a folder."""
     for part in reading.parts:
-        for text in _texts(part):
-            found = real_place(text, cwd, place.roots)
-            if found is not None and place.roots.root_of(found) is not None and place.closed(found):
+        for text in _texts(part, cwd):
+            if any(place.closed(found) for found in _inside(text, cwd, place.roots)):
                 return f"{text} is closed by `{OWN_IGNORE_FILE}`"
     if place.contained or not (reading.goes_below or any(part.path and part.path.is_glob for part in reading.parts)):
         return None
-    starts = [found for part in reading.parts for text in _texts(part) if (found := real_place(text, cwd, place.roots))]
+    starts = [
+        found for part in reading.parts for text in _texts(part, cwd) for found in _inside(text, cwd, place.roots)
+    ]
     return _closed_below([folder for folder in starts if folder.is_dir()] or [cwd], place)
 
 
-def _texts(part: Part) -> list[str]:
-    """What in a word could be a path: also behind a colon (git's `HEAD:file`) or an equals sign."""
+def _inside(text: str, cwd: Path, roots: Roots) -> list[Path]:
+    """Where in the workspace a path leads, as its words say it and as the file system follows them."""
+    path = os.path.join(cwd, os.path.expanduser(text))
+    found: list[Path] = []
+    for spelled in (path, os.path.normpath(path)):
+        try:
+            real = Path(os.path.realpath(spelled))
+        except (OSError, ValueError):
+            continue
+        found += [real] if roots.root_of(real) is not None and real not in found else []
+    return found
+
+
+def _texts(part: Part, cwd: Path) -> list[str]:
+    """What in a word could be a path: also behind a colon (git's `HEAD:file`) or an equals sign; for a pattern, what it
+    fits."""
     if part.path is None:
         return []
     text = part.path.text
     if part.path.is_glob:
-        return []
+        return sorted(glob.iglob(os.path.join(glob.escape(str(cwd)), os.path.expanduser(text))))[:_MAX_ENTRIES]
     return [text, *(text.partition(sign)[2] for sign in ":=" if text.partition(sign)[2])]
 
 
