@@ -21,6 +21,7 @@ from north_lsp.agent.state import TurnState
 from north_lsp.agent.tails import without_tail
 from north_lsp.agent.terminals import in_terminal
 from north_lsp.agent.transcript import text_of
+from north_lsp.agent.unsaved import told_of_unsaved, unsaved_files
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
@@ -58,6 +59,8 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     if isinstance(approved, Result):
         return approved
     command = approved.command
+    if unsaved := await unsaved_files(state.workspace):
+        approved = replace(approved, notes=(*approved.notes, told_of_unsaved(unsaved, "The command read")))
     await state.editor.show(CallRunning(call.id))
     _log(state, "shell_run_start", command.command, callId=call.id, background=command.background)
     started = time.monotonic()
@@ -132,6 +135,7 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         verdict.rule.described() if verdict.rule is not None else None,
         _held_words(held) if runner.sandboxed and not outside else None,
         may_use_terminal=not command.background and (outside or not runner.sandboxed),
+        unsaved=await unsaved_files(state.workspace),
     )
     _log(state, "shell_review_shown", command.command, callId=call.id, dangers=len(verdict.warnings))
     decision = await state.editor.review_command(question)
