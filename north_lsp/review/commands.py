@@ -298,6 +298,6 @@ def entries_used(
 def _changes_state(command: str) -> bool:
     """Whether it may leave something behind in the shell that runs it. What cannot be read may."""
     try:
-        return any(changes_shell(simple.program) for simple in parse(command))
+        return any(changes_shell(simple.program) and isinstance(read(simple), str) for simple in parse(command))
     except NotSimple:
         return True

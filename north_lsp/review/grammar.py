@@ -192,7 +192,12 @@ def _command(name: str, row: _Row, head: Part, rest: Sequence[Word], is_own: boo
     kind = row.commands[first.text]
     parts = (head, *skipped, Part("command", first))
     if kind == "wraps":
-        return _wrapped(f"{name} {first.text}", parts, rest[1:], is_own, piped)
+        inner = rest[1:]
+        if row.module and inner and inner[0].text == "-m":
+            parts, inner = (*parts, Part("flag", inner[0])), inner[1:]
+        elif row.module:
+            raise _Unknown(f"`{name} {first.text}` without a module")
+        return _wrapped(f"{name} {first.text}", parts, inner, is_own, piped)
     if name == "git" and (why := CHECKS["git"](rest[1:])) is not None:
         raise _Unknown(why)
     is_git = name == "git"
@@ -346,6 +351,10 @@ class _Options:
     def _cluster(self, word: Word) -> None:
         """Letters behind one dash; one that has a value takes the rest of the word, or the next one."""
         row, text = self._row, word.text
+        letters = {flag[1] for flag in row.never if len(flag) == 2}
+        found = {text[1]} if row.single else set(text[1:]) if row.open else set[str]()
+        if row.open and letters & found and text not in row.flags:
+            raise _Unknown(f"`{text}` of {self._name} may run, write or load something else")
         if row.open and row.single:
             self.seen.add(text)
             self._parts.append(Part("flag", word, _joined(text.partition("=")[2])))

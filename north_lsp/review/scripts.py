@@ -180,6 +180,8 @@ def _file(words: Sequence[Word]) -> str | None:
     """For interpreters: their input is no file of the project."""
     if any(word.text == "-" or word.text.startswith(("/dev/", "/proc/")) for word in words):
         return "what it reads from its input may be a program"
+    if words and words[0].text in ("inspect", "debug"):
+        return "a debugger takes commands from its input"
     return None
 
 
