@@ -359,3 +359,34 @@ def test_a_list_of_the_directory_is_what_bash_would_make_of_a_pattern(tmp_path: 
 def test_dangers_of_a_line_that_cannot_be_read_are_seen_without_its_quotes() -> None:
     for line in ('g"i"t pu\\sh --for"c"e; x=1', "s''udo ls; y=2", "r\\m -r\\f /; z=1"):
         assert dangers(line), line
+
+
+def test_what_git_keeps_of_closed_files_asks(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    root = place.roots.main
+    for line in ("git init -q", "git add a f"):
+        subprocess.run(line.split(), cwd=root, check=True)
+    for line in ("git show", "git diff HEAD~1", "git log -p", "git log -n 3", "git grep x", "git status"):
+        assert asks(line, RULES, place) is None, line
+    subprocess.run(["git", "add", "-f", "secret.txt"], cwd=root, check=True)
+    for line in ("git show", "git diff HEAD~1", "git log -p", "git log --patch -3", "git log -L1,2:a", "git grep x"):
+        assert "secret.txt, which `.northignore` closes" in (asks(line, RULES, place) or ""), line
+    for line in ("git log -n 3", "git status", "git log --oneline", "git blame a"):
+        assert asks(line, RULES, place) is None, line
+
+
+def test_what_leads_elsewhere_for_each_process_is_no_path_inside(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    rules = [Rule(("cat",), (), "paths"), Rule(("grep",), (), "paths")]
+    for word in ("/proc/self/cwd/a", "/dev/stdin", "/dev/fd/0", "/proc/self/root/etc/passwd"):
+        assert asks(f"cat {word}", rules, place) is not None
+        assert asks(f"grep x {word}", rules, place) is not None
+
+
+def test_versions_and_help_are_told(tmp_path: Path) -> None:
+    place = make_place(tmp_path, contained=True)
+    for line in ("node -v", "python3 -V", "npm -v", "ls --help", "pytest --help", "cargo --version", "cargo -V"):
+        name, flag = line.split()
+        assert asks(line, [Rule((name,), (flag,))], place) is None, line
+    for line in ("python3 -v", "git log --help"):
+        assert asks(line, [Rule(("python3",), ("-*",)), Rule(("git",), ("-*",))], place) is not None
