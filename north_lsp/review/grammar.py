@@ -223,6 +223,8 @@ class _Options:
                 raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
             if kind != "path":
                 _literal(word)
+            elif word.starts_open and word.text.startswith("~") and word.text[1:2] not in ("", "/"):
+                raise _Unknown(f"`{word.raw}` may stand for any folder")
             path = word if kind == "path" and word.text != "-" else None
             self._parts[slot] = Part(kind, word, path)
 
@@ -231,7 +233,7 @@ class _Options:
         self._more = 0
         if role == "path" and word.is_glob and word.starts_open:
             raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
-        if role != "path" or word.is_glob:
+        if role != "path" or word.is_glob or word.starts_open:
             _literal(word)
         self._parts.append(Part("value", word, word if role == "path" and word.text != "-" else None))
 

@@ -24,6 +24,7 @@ from north_lsp.workspace.protected import write_reason
 _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
 _MAX_LOOKED_AT = 20_000
+_OF_PROCESS = re.compile(r"/+(?:proc/+(?:self|thread-self|\d+)|dev/+fd)(?:/|\Z)")
 _GIT_PRINTS = frozenset(
     {"show", "diff", "diff-tree", "diff-index", "diff-files", "grep", "cat-file", "whatchanged", "stash"}
 )
@@ -102,6 +103,8 @@ def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
     """Which path of a command is closed to tools. In the sandbox what is closed cannot be read below a folder."""
     for part in reading.parts:
         for text in _texts(part, cwd):
+            if _OF_PROCESS.match(text):
+                return f"{text} is another place for each process"
             if any(place.closed(found) for found in _inside(text, cwd, place.roots)):
                 return f"{text} is closed by `{OWN_IGNORE_FILE}`"
     if reading.is_git and _prints_contents(reading) and (found := _closed_in_git(cwd, place)) is not None:
