@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 from north_lsp.review.grammar import Part, Reading, read
 from north_lsp.review.parsing import NotSimple, Simple, Word, parse
+from north_lsp.review.places import Place as Place  # noqa: PLC0414
 from north_lsp.review.places import (
-    Place,
     is_inside,
     leads_out,
     real_place,
