@@ -65,9 +65,9 @@ class AnswerLog:
         self.store(replace(message, stop_reason="aborted"), model, streamed)
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
-        """What there is of an answer that will not come; the user reads why."""
+        """What there is of an answer that will not come; the user reads why, and the model does not get it."""
         partial = replace(end.partial, stop_reason="error")
-        self.store(partial, model, streamed, errorMessage=end.message)
+        self.store(partial, model, streamed, errorMessage=end.message, excludeFromContext=True)
         text = error_text(end.message, bool(end.partial.text))
         await self._state.editor.show(AnswerDelta(streamed.entry_id, text))
 

@@ -85,7 +85,7 @@ class AnswerStream:
         state, streamed, merger = self._state, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
         end: Done | Failed | None = None
-        ids = UniqueIds(state.conversation.active_path())
+        ids = UniqueIds(state.history.call_ids())
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)

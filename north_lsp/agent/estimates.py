@@ -34,9 +34,9 @@ def _pictures(message: Message) -> int:
     return len(message.images) if isinstance(message, ToolResult) else 0
 
 
-def estimated_usage(request: ModelRequest, answer: AssistantMessage) -> Usage:
+def estimated_usage(read: int, answer: AssistantMessage) -> Usage:
     """All of the input counts as read anew."""
-    return Usage(input_tokens(request), tokens_of(_characters(answer)))
+    return Usage(read, tokens_of(_characters(answer)))
 
 
 def _characters(message: Message) -> int:

@@ -7,8 +7,8 @@ import anyio.to_thread
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.environment import Environment
 from north_lsp.agent.events import ModelChanged, Notice
+from north_lsp.agent.history import History
 from north_lsp.agent.model_notices import clamped, obstacles
-from north_lsp.agent.usage import usage_of
 from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.choosing import EVERYTHING, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
@@ -23,6 +23,7 @@ class ModelChoice:
     def __init__(
         self,
         model: Model,
+        history: History,
         conversation: Conversation,
         editor: Editor,
         environment: Environment,
@@ -32,6 +33,7 @@ class ModelChoice:
         """`notices` are what the user should be told of how `model` came to be chosen."""
         self.model = model
         self.allowed = allowed
+        self._history = history
         self._conversation = conversation
         self._editor = editor
         self._environment = environment
@@ -66,7 +68,7 @@ class ModelChoice:
 
     async def _settled(self, model: Model) -> list[str]:
         """Makes the choice the default; says what stands in the way of using the model here."""
-        usage = usage_of(self._conversation.active_path(), model.window)
+        usage = self._history.usage(model.window)
         told = obstacles(model, self._environment.catalog, usage, self._environment.settings.models.service_tier)
         try:
             await anyio.to_thread.run_sync(self._environment.save_model, model.selector)

@@ -28,6 +28,7 @@ from north_lsp.agent.events import (
     UsageChanged,
     UserSaid,
 )
+from north_lsp.agent.history import History
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Stopped
@@ -43,7 +44,6 @@ from north_lsp.agent.status import Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
-from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import secret_names
@@ -83,11 +83,12 @@ class Session:
         """`notices` are what the user should be told of the choice of the model."""
         self.mode: Mode = mode
         self._conversation = conversation
+        self._history = History(conversation)
         self._workspace = workspace
         self.status = Status(editor)
         self._editor = WatchedEditor(editor, self.status)
         self._environment = environment
-        self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
+        self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -153,7 +154,7 @@ class Session:
 
     def usage(self) -> UsageChanged | None:
         """What the conversation has used; None before the first answer."""
-        return usage_of(self._conversation.active_path(), self.choice.model.window)
+        return self._history.usage(self.choice.model.window)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
@@ -320,6 +321,7 @@ class Session:
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
             self._conversation,
+            self._history,
             model,
             provider,
             self._system(),
@@ -484,7 +486,7 @@ class Session:
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
-        usage = usage_of(path, self.choice.model.window)
+        usage = self.usage()
         if usage is None:
             return events
         await self._environment.costs.look()

@@ -59,6 +59,7 @@ _LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
 _ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_ID = 64
+_THINKING = ("thinking", "redacted_thinking")
 
 
 class AnthropicProvider:
@@ -102,7 +103,8 @@ class AnthropicProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
-        body = request_body(request, self._mark) | {"model": self._wire_id or request.model} | self._extra
+        asked = request_body(request, self._mark) | {"model": self._wire_id or request.model} | self._extra
+        body = asked
         endpoint, model = self._endpoint, request.model
         for _ in range(_MAX_PAUSES):
             try:
@@ -118,10 +120,7 @@ class AnthropicProvider:
                 yield wire.refusal(error, endpoint, model, answer.partial("error"))
                 return
             # The model has paused by itself: it goes on when it is given back what it has said.
-            said = [part for block in answer.blocks if (part := _block(block, is_own=True)) is not None]
-            body = body | {
-                "messages": [*request_body(request, self._mark)["messages"], {"role": "assistant", "content": said}]
-            }
+            body = _go_on(asked, answer.blocks)
             answer.go_on()
         yield Done("stop", answer.message("stop"))
 
@@ -151,11 +150,7 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
     where what the vendor is to keep ends."""
     messages = _messages(request.messages, request.model)
     budget = request.reasoning.budget
-    may_think = (
-        budget >= _LEAST_BUDGET
-        and budget < request.max_output
-        and _tool_loop_can_think(request.messages, request.model)
-    )
+    may_think = _LEAST_BUDGET <= budget < request.max_output and _tool_loop_can_think(messages)
     _break_for_lookback(messages, mark)
     body: dict[str, Any] = {
         "model": request.model,
@@ -173,6 +168,19 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
         "messages": messages,
     }
     return {key: value for key, value in body.items() if value not in (None, [])}
+
+
+def _go_on(body: Mapping[str, Any], blocks: Sequence[Block]) -> dict[str, Any]:
+    """The request that goes on with what the model has said so far. Such an end may be no thinking and no white space,
+    and begins with thinking or is asked for without."""
+    said = [part for block in blocks if (part := _block(block, is_own=True)) is not None]
+    while said and said[-1]["type"] in _THINKING:
+        said.pop()
+    if said and said[-1]["type"] == "text":
+        said[-1] = {"type": "text", "text": said[-1]["text"].rstrip()}
+    messages = [*body["messages"], *([{"role": "assistant", "content": said}] if said else [])]
+    left_out = {"thinking"} if said and said[0]["type"] not in _THINKING else set()
+    return {key: value for key, value in body.items() if key not in left_out} | {"messages": messages}
 
 
 def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
@@ -223,19 +231,15 @@ def _id(id: str) -> str:
     return f"{legal[: _MAX_ID - 17]}_{sha256(id.encode()).hexdigest()[:16]}"
 
 
-def _tool_loop_can_think(messages: Sequence[Message], model: str) -> bool:
-    """A tool loop that another model has begun has no thinking that this one could go on from; the vendor then refuses
-    a request with thinking on."""
-    first: AssistantMessage | None = None
-    for message in reversed(messages):
-        match message:
-            case UserMessage():
-                break
-            case AssistantMessage():
-                first = message
-            case ToolResult():
-                pass
-    return first is None or first.model in ("", model)
+def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the tool loop that goes on, if one does, began with thinking that can be sent back: the vendor refuses a
+    request with thinking on where it did not (another model began it, or a server that thinks without telling)."""
+    index = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), None)
+    if index is None or not any(block["type"] == "tool_use" for block in messages[index]["content"]):
+        return True
+    while index >= 2 and messages[index - 1]["content"][0]["type"] == "tool_result":
+        index -= 2
+    return messages[index]["content"][0]["type"] in _THINKING
 
 
 def _break_for_lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> None:

@@ -80,7 +80,7 @@ class GoogleProvider:
         self._http = http or httpx2.AsyncClient(timeout=limits)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(request)
+        answer = _Answer()
         model = self._wire_id or request.model
         post = partial(self._post, model, request_body(request, model, self._reasons) | self._extra)
         try:
@@ -230,8 +230,8 @@ def _read_signature(signature: str | None) -> tuple[str, str]:
 
 
 class _Answer(GrowingAnswer):
-    def __init__(self, request: ModelRequest) -> None:
-        super().__init__(request)
+    def __init__(self) -> None:
+        super().__init__()
         self._reason: str | None = None
 
     def take_done(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from typing import Any, Literal
 
 import httpx2
@@ -42,6 +43,7 @@ from north_lsp.providers.openai_client import OpenAiClient
 from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
+_MAX_ID = 64
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
@@ -120,12 +122,28 @@ def _items(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
                 items.append({"role": "user", "content": [{"type": "input_text", "text": text}]})
             case AssistantMessage(blocks):
                 is_own = message.model in ("", model)
-                for block in blocks:
-                    items.extend(_block(block, is_own))
+                said = [item for block in blocks for item in _block(block, is_own)]
+                while said and said[-1].get("type") == "reasoning":
+                    said.pop()  # what it led to was not said any more, and alone it is refused
+                items.extend(said)
             case ToolResult(call_id, _, text, _, images):
                 shown: object = [{"type": "input_text", "text": text}, *map(_image, images)] if images else text
                 items.append({"type": "function_call_output", "call_id": _split(call_id)[0], "output": shown})
-    return items
+    return _once(items)
+
+
+def _once(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each item's id once: a server that gives one again is sent the item without it, or no reasoning."""
+    seen: set[str] = set()
+    kept: list[dict[str, Any]] = []
+    for item in items:
+        id = item.get("id")
+        if id is None or id not in seen:
+            kept.append(item)
+            seen |= {id} if id is not None else set()
+        elif item.get("type") != "reasoning":
+            kept.append({key: value for key, value in item.items() if key != "id"})
+    return kept
 
 
 def _image(image: Image) -> dict[str, Any]:
@@ -149,7 +167,8 @@ def _block(block: Block, is_own: bool) -> list[dict[str, Any]]:
 
 def _split(id: str) -> tuple[str, str]:
     call_id, _, item_id = id.partition("|")
-    return call_id[:64], item_id
+    short = call_id if len(call_id) <= _MAX_ID else sha256(call_id.encode()).hexdigest()
+    return short, item_id if item_id.startswith("fc") and len(item_id) <= _MAX_ID else ""
 
 
 def _reasoning(signature: str | None) -> dict[str, Any] | None:
@@ -158,7 +177,10 @@ def _reasoning(signature: str | None) -> dict[str, Any] | None:
         item = json.loads(signature or "")
     except ValueError:
         return None
-    return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
+    if not isinstance(item, dict) or item.get("type") != "reasoning":
+        return None
+    id = as_text(item.get("id"))
+    return item if id.startswith("rs") and len(id) <= _MAX_ID else None
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------
