@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -17,7 +17,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
-from north_lsp.acp.control import control_methods, given_back, prompt_kind
+from north_lsp.acp.control import control_methods, given_back, prompt_kind, return_after
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.models import model_methods
@@ -25,10 +25,12 @@ from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
 from north_lsp.agent.environment import Environment
-from north_lsp.agent.events import CommandsChanged, Notice
+from north_lsp.agent.events import CommandsChanged, Notice, QueuedText
 from north_lsp.agent.modes import find_mode
+from north_lsp.agent.queue import Queued
 from north_lsp.agent.session import Session
 from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
+from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog import UnknownModel
 from north_lsp.providers.choosing import EVERYTHING, Allowed
@@ -52,6 +54,7 @@ from north_lsp.tools.base import Mode
 from north_lsp.workspace.paths import Roots
 
 _PAGE = 50
+_UNSENT_LENGTH = 2000
 _MCP_NOTICE = "MCP servers are not supported yet; the ones that this editor passes on are not started."
 
 
@@ -152,13 +155,16 @@ class AcpAgent:
         editor = self._editor(session.id)
         for event in await session.replay():
             await editor.show(event)
-        self._announce_after(session, params, call)
-        return self._state(session)
+        return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
-        session = await self._open(params)
-        self._announce_after(session, params, call)
-        return self._state(session)
+        return self._opened(await self._open(params), params, call)
+
+    def _opened(self, session: Session, params: Params, call: Call) -> object:
+        """What waited when an earlier process ended is offered again, in the answer and in words."""
+        unsent = session.take_given_back()
+        self._announce_after(session, params, call, unsent)
+        return {**self._state(session), **given_back(unsent)}
 
     async def _open(self, params: Params) -> Session:
         id = read.text(params, "sessionId")
@@ -202,12 +208,14 @@ class AcpAgent:
             update = {"sessionUpdate": "config_option_update", "configOptions": self._options(id)}
             await self._peer.notify("session/update", {"sessionId": id, "update": update})
 
-    def _announce_after(self, session: Session, params: Params, call: Call) -> None:
+    def _announce_after(self, session: Session, params: Params, call: Call, unsent: Sequence[QueuedText] = ()) -> None:
         async def announce() -> None:
             await self._editor(session.id).show(CommandsChanged(session.commands))
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
-            for text in [*notices, *session.load_warnings, *session.choice.take_notices()]:
+            notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
+            for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
+            session.returned(unsent)
             await session.recover()
 
         call.after = announce
@@ -238,14 +246,17 @@ class AcpAgent:
         """`{delivered}`: whether the words became part of the turn that runs; answered when that is known."""
         session = self._session(params)
         parts = read.prompt_parts(params)
-        delivered = False
+        word: Queued | None = None
         with anyio.CancelScope() as scope:
             call.on_cancel = scope.cancel
             try:
-                delivered = await session.steer(parts)
+                word = await session.steer(parts)
             except ValueError as error:
                 raise RpcError(INVALID_REQUEST, str(error)) from None
-        return {"delivered": delivered}
+        if word is None or word.delivered:
+            return {"delivered": word is not None}
+        return_after(call, session, [QueuedText(word.id, word.text)])
+        return {"delivered": False}
 
     async def _costs(self, params: Params, call: Call) -> object:
         """What every model has used and cost over all conversations."""
@@ -298,11 +309,11 @@ class AcpAgent:
         call.on_cancel = scope.cancel
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
-            return {"stopReason": stopped, **given_back(session.take_given_back())}
+            return {"stopReason": stopped, **_giving_back(session, call)}
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:
-            return {"stopReason": "end_turn", **_with_error(given_back(session.take_given_back()), failed.failure)}
+            return {"stopReason": "end_turn", **_with_error(_giving_back(session, call), failed.failure)}
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
@@ -335,11 +346,21 @@ class AcpAgent:
         return {"configOptions": self._options(session.id)}
 
 
+def _giving_back(session: Session, call: Call) -> dict[str, Any]:
+    back = session.take_given_back()
+    return_after(call, session, back)
+    return given_back(back)
+
+
 def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
     """Why a turn ended without an answer, beside the words that stand in the conversation."""
     north = answer.get("_meta", {}).get("north", {})
     error = {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
     return {"_meta": {"north": {**north, "error": error}}}
+
+
+def _not_sent(word: QueuedText) -> str:
+    return f"this was waiting when North ended, and has not been sent: {one_line(word.text, _UNSENT_LENGTH)}"
 
 
 def _unknown(id: str) -> RpcError:

@@ -1,6 +1,7 @@
 """`_north/checkpoints/*`: what was changed, shown and taken back. Errors of tools become errors of the request."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,8 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
     async def restore(params: Params, call: Call) -> object:
         session = session_of(params)
         try:
-            plan, title = await _plan(session.undoing, params, _paths(params))
-            if params.get("dryRun") is not True:
-                plan = await session.take_back(plan, title)
+            prepare = partial(_plan, session.undoing, params, _paths(params))
+            plan = (await prepare())[0] if params.get("dryRun") is True else await session.take_back(prepare)
         except ToolError as error:
             raise _failed(error) from None
         except ValueError as error:

@@ -41,6 +41,16 @@ def given_back(words: Sequence[QueuedText]) -> dict[str, Any]:
     return {"_meta": {"north": {"queued": _rows(words)}}} if words else {}
 
 
+def return_after(call: Call, session: Session, words: Sequence[QueuedText]) -> None:
+    """The words come back with the answer to a request; until that is on its way, they are stored."""
+
+    async def returned() -> None:
+        session.returned(words)
+
+    if words:
+        call.after = returned
+
+
 def control_methods(session_of: Callable[[Params], Session], prompt: Handler) -> dict[str, Handler]:
     """The methods by name; `session_of` finds the session that the params name, and `prompt` answers a prompt."""
 
@@ -79,6 +89,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         was_running = session.is_running
         session.cancel()
         back = session.take_given_back()
+        return_after(call, session, back)
         await session.quiet()
         return {"ok": was_running, "queued": _rows(back)}
 
@@ -89,6 +100,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         session.cancel()
         back = session.take_given_back()
         answer = await prompt(params, call)
+        return_after(call, session, back)
         stopped = answer.get("stopReason") if isinstance(answer, dict) else None
         return {"ok": True, "stopReason": stopped, "queued": _rows(back)}
 

@@ -49,7 +49,7 @@ class AnswerLog:
     def store(
         self, message: AssistantMessage, model: Model, streamed: Streamed, *, estimated: bool = False, **more: object
     ) -> None:
-        """What arrived in parts of it is not needed any more."""
+        """In the log; its partial copy is not needed any more."""
         reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
         stored = self.form(message, model, reason, streamed, estimated=estimated) | more
         self._state.conversation.append("message", entry_id=streamed.entry_id, message=stored)
@@ -57,12 +57,13 @@ class AnswerLog:
 
     async def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
-        message = streamed.message()
-        if isinstance(message.blocks[-1], Text) and not in_file:
-            mark = f" {_CANCELLED_MARK}"
+        message, mark = streamed.message(), f" {_CANCELLED_MARK}"
+        marked = isinstance(message.blocks[-1], Text) and not in_file
+        if isinstance(message.blocks[-1], Text) and marked:
             message = replace(message, blocks=(*message.blocks[:-1], Text(message.blocks[-1].text + mark)))
-            await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))
         self.store(replace(message, stop_reason="aborted"), model, streamed)
+        if marked:
+            await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """What there is of an answer that will not come; the user reads why, and the model does not get it."""

@@ -1,5 +1,5 @@
-"""One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy
-that a crash leaves behind."""
+"""One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy,
+written before anything of it is shown, that a killed process leaves behind."""
 
 import time
 from contextlib import aclosing
@@ -17,6 +17,7 @@ from north_lsp.agent.events import CallNamed, CallReady, CallTitled
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.previews import GrowingCall, Previews
 from north_lsp.agent.state import TurnState
+from north_lsp.agent.transcript import block_to_log
 from north_lsp.display import one_line
 from north_lsp.providers.base import (
     AssistantMessage,
@@ -35,13 +36,11 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.growing import grow
 from north_lsp.providers.model import Model
+from north_lsp.storage.partial import NOT_COMPLETE
 from north_lsp.tools.base import WriteTool
 
 if TYPE_CHECKING:
     from north_lsp.agent.answer_log import AnswerLog
-
-_PARTIAL_SECONDS = 2.0
-_NOT_COMPLETE = "the answer was cut off before the arguments were complete"
 
 
 @dataclass
@@ -50,7 +49,6 @@ class Streamed:
 
     entry_id: str
     started: float = field(default_factory=time.monotonic)
-    saved_at: float = field(default_factory=time.monotonic)
     blocks: dict[int, Block] = field(default_factory=dict)
     began: bool = False
     delivered: bool = False
@@ -84,6 +82,8 @@ class AnswerStream:
         """Until it ends. What a provider does wrong is a failure; cancelling leaves everything that arrived shown."""
         state, streamed, merger = self._state, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
+        form = self._log.form(streamed.message(), self._model, "aborted", streamed)
+        state.conversation.begin_partial(form, streamed.entry_id)
         end: Done | Failed | None = None
         ids = UniqueIds(state.history.call_ids())
         try:
@@ -117,6 +117,7 @@ class AnswerStream:
     async def _take(self, event: StreamEvent) -> None:
         streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
         streamed.began = True
+        self._keep(event)
         streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
         grow(blocks, event)
         match event:
@@ -127,7 +128,7 @@ class AnswerStream:
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
                 await merger.flush()
-                call = ToolCall(id, name, {}, _NOT_COMPLETE)
+                call = ToolCall(id, name, {}, NOT_COMPLETE)
                 tool = self._state.tools.find(name)
                 kind = tool.kind if tool is not None else "other"
                 title = self._calls.title(call)
@@ -144,21 +145,32 @@ class AnswerStream:
                 await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
-                if arriving is not None and arriving.take(json):
-                    await self._look_ahead(arriving, index)
-                if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
-                    self._previews.note(growing)
+                with self._state.diagnostics.guarded("looking into a call that arrives"):
+                    if arriving is not None and arriving.take(json):
+                        await self._look_ahead(arriving, index)
+                with self._state.diagnostics.guarded("previewing an edit"):
+                    if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
+                        self._previews.note(growing)
             case _:
                 pass
-        await self._save_partial()
 
-    async def _save_partial(self) -> None:
-        """Every now and then, for the case that this process does not live to see the answer's end."""
-        now, streamed = time.monotonic(), self.streamed
-        if now - streamed.saved_at >= _PARTIAL_SECONDS:
-            streamed.saved_at = now
-            message = self._log.form(streamed.message(), self._model, "aborted", streamed)
-            await anyio.to_thread.run_sync(self._state.conversation.save_partial, message, streamed.entry_id)
+    def _keep(self, event: StreamEvent) -> None:
+        """For the case that this process does not live to see the answer's end; it is written when something is
+        shown."""
+        grow = self._state.conversation.grow_partial
+        match event:
+            case TextDelta(index, text):
+                grow("text", index, text)
+            case ThinkingDelta(index, text):
+                grow("thinking", index, text)
+            case CallStart(index, id, name):
+                grow("call", index, {"id": id, "name": name})
+            case CallDelta(index, json):
+                grow("arguments", index, json)
+            case BlockEnd(index, block) if block != self.streamed.blocks.get(index):
+                grow("block", index, block_to_log(block))
+            case _:
+                pass
 
     async def _look_ahead(self, call: StreamingCall, index: int) -> None:
         """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""

@@ -128,11 +128,13 @@ class Asking:
         """An answer whose tokens the vendor did not count is kept with an estimate."""
         estimated = self._model.provider.api != "offline" and not _is_reported(message.usage)
         if estimated:
-            message = replace(message, usage=estimated_usage(self._read, message))
+            with self._state.diagnostics.guarded("estimating tokens"):
+                message = replace(message, usage=estimated_usage(self._read, message))
         self._retries.succeeded()
         self._log.store(message, self._model, streamed, estimated=estimated)
         self.unfinished = list(message.calls)
-        await self._report_usage(message.usage, streamed)
+        with self._state.diagnostics.guarded("counting what was used"):
+            await self._report_usage(message.usage, streamed)
         await self._report_recovery()
         self.unfinished = []  # whoever asked has them now
         return message

@@ -1,6 +1,7 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
 import hashlib
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -109,8 +110,19 @@ class Calls:
                 call = unstored.pop(0)
                 if not self._has_result(call):
                     with anyio.CancelScope(shield=True):  # what is stored is shown, also when it is cancelled just now
-                        self._store(call, result)
-                        await self._state.editor.show(result.ended)
+                        await self._state.editor.show(self._stored(call, result).ended)
+
+    def _stored(self, call: ToolCall, result: Result) -> Result:
+        """Write a call's result to the log; one that cannot be written gives way to one that says so."""
+        try:
+            self._store(call, result)
+            return result
+        except Exception as error:  # noqa: BLE001 - every call has one result
+            self._state.on_failure(f"storing the result of {call.name}", error)
+        instead = self._failure(call, ToolError("INTERNAL", f"the result of {call.name} could not be stored"))
+        self._results[call.id] = instead
+        self._store(call, instead)
+        return instead
 
     def _has_result(self, call: ToolCall) -> bool:
         path = reversed(self._state.conversation.active_path())
@@ -153,10 +165,19 @@ class Calls:
 
     def title(self, call: ToolCall) -> str:
         tool = self._state.tools.find(call.name)
-        return one_line(tool.title(dict(call.arguments)) if tool is not None else call.name)
+        title = call.name
+        if tool is not None:
+            with self._state.diagnostics.guarded(f"the title of {call.name}"):
+                title = tool.title(dict(call.arguments))
+        return one_line(title)
 
     def places(self, call: ToolCall) -> tuple[Location, ...]:
         """The file that a looking call is about to look at, so that an editor can follow along."""
+        with self._state.diagnostics.guarded(f"the place of {call.name}"):
+            return self._places(call)
+        return ()
+
+    def _places(self, call: ToolCall) -> tuple[Location, ...]:
         path, line = call.arguments.get("path", call.arguments.get("file")), call.arguments.get("startLine")
         if not isinstance(self._state.tools.find(call.name), ReadTool) or not isinstance(path, str):
             return ()
@@ -164,9 +185,9 @@ class Calls:
             return ()
         root = self._state.workspace.roots.main
         place = root / path
-        if not place.is_relative_to(root):
+        if not place.is_relative_to(root) or not os.path.isfile(place):
             return ()
-        return (Location(place, line if isinstance(line, int) and line > 0 else None),) if place.is_file() else ()
+        return (Location(place, line if isinstance(line, int) and line > 0 else None),)
 
     def _parallel(self, call: ToolCall) -> bool:
         tool = self._state.tools.find(call.name)
@@ -186,8 +207,8 @@ class Calls:
             self._state.on_failure(f"tool {call.name}", error)
             result = self._failure(call, ToolError("INTERNAL", f"{call.name} failed in North ({type(error).__name__})"))
         tool = self._state.tools.find(call.name)
-        noted = self._repetition.note(call, result, writes=isinstance(tool, WriteTool))
-        result = replace(result, text=noted)
+        with self._state.diagnostics.guarded("noticing repeated calls"):
+            result = replace(result, text=self._repetition.note(call, result, writes=isinstance(tool, WriteTool)))
         self._results[call.id] = result
         await self._finish(unstored)
         if stop:
@@ -252,7 +273,7 @@ class Calls:
                     keep = partial(self.keep, call.id)
                     result = await review_edit(self._state, call, self.title(call), changes, keep)
                 case ShellTool():
-                    command = tool.command(args, self._state.workspace)
+                    command = await anyio.to_thread.run_sync(tool.command, args, self._state.workspace)
                     result = await run_command(self._state, call, self.title(call), command)
                 case JobTool():
                     result = await run_job(self._state, call, self.title(call), tool.request(args))

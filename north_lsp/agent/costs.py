@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.providers.base import Usage
 from north_lsp.providers.model import Model
 from north_lsp.storage.costs import Costs, Spent
@@ -16,7 +16,7 @@ from north_lsp.storage.costs import Costs, Spent
 class CostKeeper:
     """One for a process. `problem` is what the user should be told, once."""
 
-    def __init__(self, costs: Costs, background: anyio.abc.TaskGroup) -> None:
+    def __init__(self, costs: Costs, background: Background) -> None:
         self._costs = costs
         self._background = background
         self._pending: list[Spent] = []

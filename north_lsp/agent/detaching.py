@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import anyio
-import anyio.abc
+
+from north_lsp.background import Background
 
 _GRACE_SECONDS = 1.5
 T = TypeVar("T")
@@ -22,7 +23,7 @@ class _Outcome(Generic[T]):
 class Detached:
     """Owns what one process has left behind; `count` is how much of it still runs. `background` outlives the turns."""
 
-    def __init__(self, background: anyio.abc.TaskGroup, grace: float = _GRACE_SECONDS) -> None:
+    def __init__(self, background: Background, grace: float = _GRACE_SECONDS) -> None:
         self._background = background
         self._grace = grace
         self.count = 0

@@ -4,7 +4,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
@@ -21,6 +21,7 @@ class Diagnostics:
 
     log: DiagnosticsLog
     session_id: str | None = None
+    _troubles: list[str] = field(default_factory=list)
 
     def event(self, name: str, **data: object) -> None:
         self.log.event("info", name, **self._bound(data))
@@ -36,6 +37,31 @@ class Diagnostics:
         """An exception that nobody expected: the only place where its text and its stack go."""
         stack = "".join(traceback.format_exception(error))
         self.log.event("error", "crash", **self._bound({"where": where, "error": type(error).__name__, "stack": stack}))
+
+    @contextmanager
+    def guarded(self, where: str) -> Iterator[None]:
+        """Frame a step that the turn can do without: an exception in it goes to the log, and the user is told once of
+        what did not work. Errors that mean something to the caller have to be caught inside."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the frame around what must not end a turn
+            self.failure(where, error)
+            self.trouble(where)
+
+    def trouble(self, what: str) -> None:
+        """Note what did not work, for the user to be told."""
+        if what not in self._troubles:
+            self._troubles.append(what)
+
+    def take_trouble(self) -> str | None:
+        """Give what the user should be told of failures inside North, once."""
+        if not self._troubles:
+            return None
+        what = ", ".join(self._troubles)
+        self._troubles.clear()
+        return (
+            f"something failed inside North ({what}); nothing else is affected, and the details are in {self.log.path}"
+        )
 
     @contextmanager
     def timed_tool(self, call: ToolCall) -> Iterator[Outcome]:

@@ -1,21 +1,21 @@
 """What all sessions of a process have in common."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import anyio.abc
 
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.detaching import Detached
 from north_lsp.agent.fallbacks import Fallbacks
 from north_lsp.agent.retry import RetrySettings
+from north_lsp.background import Background
 from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.settings_file import SettingsFile
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -31,12 +31,17 @@ class Environment:
     catalog: Catalog
     providers: ProviderPool
     load_tools: Callable[[], "Registry"]
-    background: anyio.abc.TaskGroup
+    background: Background
     retry: RetrySettings
     costs: CostKeeper
     fallbacks: Fallbacks
     upkeep: Upkeep
     save_model: Callable[[str], None]
     detached: Detached
-    settings: Settings = field(default_factory=Settings)
+    settings_file: SettingsFile
     shells: Keeper | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Those of now: the user may have changed them since."""
+        return self.settings_file.current()

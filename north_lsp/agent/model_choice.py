@@ -117,8 +117,10 @@ class ModelChoice:
     async def answering(self) -> tuple[Model, Provider]:
         """Who is asked first: the choice, unless it has failed lately and there is another. Raises
         MissingCredential."""
-        model = self._environment.fallbacks.instead_of(self.model).with_level(self.model.level)
-        return model, await self.provider_of(model)
+        other = await self._environment.fallbacks.instead_of(self.model, self.allowed)
+        if other is not None:
+            return other[0].with_level(self.model.level), other[1]
+        return self.model, await self.provider_of(self.model)
 
     async def provider_of(self, model: Model) -> Provider:
         """Raises MissingCredential."""
@@ -126,7 +128,7 @@ class ModelChoice:
 
     async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
         """Who goes on when a model has failed for good."""
-        found = await self._environment.fallbacks.after(model, failure)
+        found = await self._environment.fallbacks.after(model, failure, self.allowed)
         return None if found is None else (found[0].with_level(model.level), found[1])
 
     async def larger(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:

@@ -1,6 +1,6 @@
 """What the user sends while a turn runs: words for this turn (`steer`), and prompts for when it ends (`followUp`)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,6 +11,9 @@ from north_lsp.agent.prompt import Part, shown_parts
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
 from north_lsp.tools.base import Mode
+
+Row = dict[str, str]
+"""Words as they are stored: their `id`, `kind`, `mode`, and the `text` that the user gets back."""
 
 Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
@@ -39,10 +42,20 @@ class Queued:
 
 
 class PromptQueue:
-    """The queues of one session, in the order in which things were sent. `show` is told of every change."""
+    """The queues of one session, in the order in which things were sent. `show` is told of every change; before that,
+    `keep` stores what waits, and what has left the queue without being in the conversation or back with the user yet:
+    `kept` is what an earlier process left of that."""
 
-    def __init__(self, show: Callable[[QueueChanged], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        show: Callable[[QueueChanged], Awaitable[None]],
+        keep: Callable[[list[Row]], None] = lambda rows: None,
+        kept: Sequence[Row] = (),
+    ) -> None:
         self._show = show
+        self._keep = keep
+        self._kept = list(kept)
+        self._leaving: list[str] = [row["id"] for row in kept]
         self._words: list[Queued] = []
         self._shown: QueueChanged = QueueChanged((), ())
         self._open = False
@@ -80,6 +93,7 @@ class PromptQueue:
             if word.is_owned:
                 word.kind = "followUp"
             else:
+                self._leave(word)
                 self._settle(word, delivered=False)
 
     def put(
@@ -91,7 +105,8 @@ class PromptQueue:
         return word
 
     async def changed(self) -> None:
-        """Tell what waits, if that is not what was told last."""
+        """Store and tell what waits, if that is not what was told last."""
+        self._store()
         rows = {
             kind: tuple(QueuedText(word.id, word.text) for word in self._words if word.kind == kind)
             for kind in ("steer", "followUp")
@@ -101,11 +116,38 @@ class PromptQueue:
             self._shown = event
             await self._show(event)
 
-    async def steer(self, parts: tuple[Part, ...], mode: Mode) -> bool:
-        """Wait until the words are part of the conversation, or have come back: True or False, also for words that were
-        sent in another mode than the turn's. Cancelling withdraws them. Raises ValueError while no turn runs."""
+    def _store(self) -> None:
+        rows = [row for row in self._kept if row["id"] in self._leaving]
+        rows += [{"id": word.id, "kind": word.kind, "mode": word.mode, "text": word.text} for word in self._words]
+        if rows != self._kept:
+            self._keep(rows)
+            self._kept = rows
+
+    def _leave(self, word: Queued) -> None:
+        if any(row["id"] == word.id for row in self._kept):
+            self._leaving.append(word.id)
+
+    def stored(self, words: Sequence[Queued]) -> list[str]:
+        """Those that are stored as waiting, by id: whoever puts them into the conversation names them there."""
+        ids = [row["id"] for row in self._kept]
+        return [word.id for word in words if word.id in ids]
+
+    def delivered(self, words: Sequence[Queued]) -> None:
+        """They stand in the conversation, by whose entry they do not wait any more."""
+        ids = {word.id for word in words}
+        self._leaving = [id for id in self._leaving if id not in ids]
+        self._kept = [row for row in self._kept if row["id"] not in ids]
+
+    def done(self, ids: Collection[str]) -> None:
+        """They are back with the user, or under way."""
+        self._leaving = [id for id in self._leaving if id not in ids]
+        self._store()
+
+    async def steer(self, parts: tuple[Part, ...], mode: Mode) -> Queued:
+        """Wait until the words are part of the conversation, or have come back (`delivered` tells), as do words that
+        were sent in another mode than the turn's. Cancelling withdraws them. Raises ValueError while no turn runs."""
         if self._open and not self.takes(mode):
-            return False
+            return Queued("", "steer", parts, mode)
         word = self._put_into_turn("steer", parts, mode)
         await self.changed()
         try:
@@ -115,7 +157,7 @@ class PromptQueue:
                 self._words.remove(word)
                 with anyio.CancelScope(shield=True):
                     await self.changed()
-        return word.delivered
+        return word
 
     async def follow_up(self, parts: tuple[Part, ...], mode: Mode) -> Queued:
         """A prompt for the end of the turn, which nobody waits for. Raises ValueError while no turn runs."""
@@ -151,6 +193,7 @@ class PromptQueue:
 
     async def _taken(self, words: list[Queued]) -> list[Queued]:
         for word in words:
+            self._leave(word)
             self._settle(word, delivered=True)
         if words:
             await self.changed()
@@ -198,10 +241,12 @@ class PromptQueue:
         """Whoever waited for it does not any more."""
         if word in self._words:
             self._words.remove(word)
+        self.done([word.id])
 
     def give_back(self) -> list[Queued]:
-        """Everything that nobody waits for, out of the queues: the user gets it back."""
+        """Everything that nobody waits for, out of the queues: the user gets it back, and then it is `done`."""
         back = [word for word in self._words if not word.is_owned]
         for word in back:
+            self._leave(word)
             self._settle(word, delivered=False)
         return back

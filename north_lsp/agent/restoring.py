@@ -1,6 +1,6 @@
 """Undo, redo, points and differences in words, for the commands that a user types. Errors are ToolErrors."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -23,23 +23,29 @@ class Session(Protocol):
     @property
     def undoing(self) -> Undoing: ...
 
-    async def take_back(self, plan: Plan, title: str) -> Plan: ...
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
 
 
 async def undo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
     """Take the last changes back, all or those of one file; says what became of each file. Raises ToolError."""
-    found = session.undoing.last(steps, path)
-    if not found:
+
+    def find() -> Sequence[Checkpoint]:
+        if found := session.undoing.last(steps, path):
+            return found
         raise ToolError("NOT_FOUND", "there is no change of this conversation left to be undone")
-    return await _take_back(session, found, conflicts, path, "Undo")
+
+    return await _take_back(session, find, conflicts, path, "Undo")
 
 
 async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
     """Make the changes again that were undone last. Raises ToolError."""
-    found = session.undoing.last_undone(steps, path)
-    if not found:
+
+    def find() -> Sequence[Checkpoint]:
+        if found := session.undoing.last_undone(steps, path):
+            return found
         raise ToolError("NOT_FOUND", "there is no undone change of this conversation to be made again")
-    return await _take_back(session, found, conflicts, path, "Redo")
+
+    return await _take_back(session, find, conflicts, path, "Redo")
 
 
 async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "skip") -> str:
@@ -47,15 +53,17 @@ async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "ski
     found = session.undoing.since(checkpoint)
     if not found:
         return "Nothing has been changed since."
-    return await _take_back(session, found, conflicts, None, "Restore the files")
+    return await _take_back(session, lambda: found, conflicts, None, "Restore the files")
 
 
 async def _take_back(
-    session: Session, found: Sequence[Checkpoint], conflicts: Conflicts, path: Path | None, title: str
+    session: Session, find: Callable[[], Sequence[Checkpoint]], conflicts: Conflicts, path: Path | None, title: str
 ) -> str:
-    plan = await session.undoing.prepare(found, conflicts, None if path is None else [path])
+    async def prepare() -> tuple[Plan, str]:
+        return await session.undoing.prepare(find(), conflicts, None if path is None else [path]), title
+
     try:
-        plan = await session.take_back(plan, title)
+        plan = await session.take_back(prepare)
     except ValueError as error:
         raise ToolError("CONFLICT", str(error)) from error
     return in_words(plan)

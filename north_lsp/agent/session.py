@@ -1,9 +1,11 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
@@ -31,7 +33,7 @@ from north_lsp.agent.events import (
 from north_lsp.agent.history import History
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
-from north_lsp.agent.queue import PromptQueue, Queued, Stopped
+from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
 from north_lsp.agent.recovery import interrupted_edits, recover_project
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl
@@ -40,19 +42,20 @@ from north_lsp.agent.shell_setup import make_runner
 from north_lsp.agent.slash import SessionHost, SlashCommands
 from north_lsp.agent.spending import Spending
 from north_lsp.agent.state import ProjectApprovals, TurnState
-from north_lsp.agent.status import Status, WatchedEditor
+from north_lsp.agent.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
+from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
-from north_lsp.agent.user_commands import OwnCommand, OwnCommands, own_command
+from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.settings import QueueKind
+from north_lsp.storage.conversation import Conversation, ConversationBusy
+from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
+_GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
 class Session:
@@ -85,8 +89,9 @@ class Session:
         self._conversation = conversation
         self._history = History(conversation)
         self._workspace = workspace
-        self.status = Status(editor)
-        self._editor = WatchedEditor(editor, self.status)
+        guarded = GuardedEditor(editor, diagnostics)
+        self.status = Status(guarded)
+        self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
         self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
@@ -97,20 +102,20 @@ class Session:
         self._recovering = anyio.Lock()
         self._recovered = False
         self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
-        self._turn_lock = anyio.Lock()
+        self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
+        self._unsaved = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(editor.show)
-        turns = environment.settings.turns
-        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
-        self.queue.interrupt_mode = turns.interrupt_mode
+        self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
+        self._settings = environment.settings
+        self._take_turn_settings()
         self.retry = environment.retry
-        limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
-        self._spending = Spending(self._editor, *limits, today)
+        turns, today = self._settings.turns, environment.costs.today
+        self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
-        self._given_back: list[QueuedText] = []
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -124,7 +129,7 @@ class Session:
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
         )
-        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._turn_lock, self._sync)
+        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
 
     @property
     def id(self) -> str:
@@ -163,15 +168,14 @@ class Session:
 
     async def quiet(self) -> None:
         """Wait until no turn runs."""
-        async with self._turn_lock:
-            pass
+        await self._gate.quiet()
 
     async def edit_queued(
         self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
     ) -> None:
         """Change what waits. Raises ValueError for words that would be nothing to send."""
-        if parts is not None and is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        if parts is not None:
+            _check(parts)
         await self.queue.edit(word, parts, kind, place)
 
     @property
@@ -196,8 +200,7 @@ class Session:
 
         Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
         """
-        if is_blank(parts):
-            raise ValueError("nothing to send: the prompt is empty")
+        _check(parts)
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
@@ -222,9 +225,9 @@ class Session:
         word = self.queue.put("steer" if steers else "followUp", parts, self.mode, scope)
         try:
             with scope:
-                if self._turn_lock.locked():
+                if self._gate.is_taken:
                     await self.queue.changed()
-                async with self._turn_lock:
+                async with self._gate.turns():
                     stopped = await self._run_queue(word)
         finally:
             self.queue.drop(word)
@@ -236,6 +239,7 @@ class Session:
         stopped: Stopped = own.stopped or "end_turn"
         while batch := await self.queue.take_follow_ups(own):
             good = False
+            self._gate.begin()
             try:
                 stopped = await self._run_batch(batch)
                 good = stopped == "end_turn"
@@ -253,6 +257,7 @@ class Session:
         try:
             own = own_command(batch[0].parts) if len(batch) == 1 else None
             if own is not None:
+                self.queue.done([word.id for word in batch])  # it will not run twice
                 stopped = await self._run_own(own, locked=True)
             else:
                 stopped = await self._run_turn(batch)
@@ -270,21 +275,29 @@ class Session:
         self._given_back += [QueuedText(word.id, word.text) for word in self.queue.give_back()]
 
     def take_given_back(self) -> list[QueuedText]:
-        """The texts that were queued and will not be sent, once: they belong into the editor's input again."""
+        """The texts that were queued and will not be sent, once: they belong into the editor's input again. Those of an
+        earlier process are among them. They are stored until they are `returned`."""
         back, self._given_back = self._given_back, []
         return back
 
-    async def steer(self, parts: tuple[Part, ...]) -> bool:
-        """Words for the turn that runs: True when they have become part of it, False when it ended without them. Raises
-        ValueError while no turn runs, or for nothing to send."""
-        if is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+    def returned(self, words: Sequence[QueuedText]) -> None:
+        """The user has them back."""
+        with suppress(ConversationBusy):  # another process has it open by now, and offers them as well
+            self.queue.done([word.id for word in words])
+
+    def _keep_queue(self, rows: list[Row]) -> None:
+        if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
+            self._conversation.annotate("queue_changed", words=rows)
+
+    async def steer(self, parts: tuple[Part, ...]) -> Queued:
+        """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
+        them. Raises ValueError while no turn runs, or for nothing to send."""
+        _check(parts)
         return await self.queue.steer(parts, self.mode)
 
     async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
         """A prompt for the end of the turn that runs. Raises ValueError while none runs, or for nothing to send."""
-        if is_blank(parts):
-            raise ValueError("nothing to send: the message is empty")
+        _check(parts)
         return await self.queue.follow_up(parts, self.mode)
 
     def cancel(self) -> None:
@@ -298,9 +311,12 @@ class Session:
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
-            await self.recover()
-            await self.choice.look_after()
-            message_id = await self._store_prompt(parts, shown=not all(word.is_owned for word in batch))
+            await self._follow_settings()
+            with self._diagnostics.guarded("recovering what was interrupted"):
+                await self.recover()
+            with self._diagnostics.guarded("looking for models"):
+                await self.choice.look_after()
+            message_id = await self._store_prompt(parts, batch)
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode)
             reason = stopped
@@ -310,10 +326,42 @@ class Session:
         finally:
             with anyio.CancelScope(shield=True):
                 await self.queue.changed()
+                if (trouble := self._diagnostics.take_trouble()) is not None:
+                    await self._editor.show(Notice("error", trouble))
+                self._gate.end()
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
+                else:  # it has not come to what was taken from the queue
+                    self._given_back += [QueuedText(word.id, word.text) for word in batch if not word.is_owned]
                 await self.status.set("idle")
         return stopped
+
+    def _take_turn_settings(self) -> None:
+        turns = self._settings.turns
+        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
+        self.queue.interrupt_mode = turns.interrupt_mode
+
+    async def _follow_settings(self) -> None:
+        """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
+        before, now = self._settings, self._environment.settings
+        if before is not now:
+            self._settings = now
+            self._take_turn_settings()
+            self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
+            if (now.edits, now.reading, now.shell.timeout_s) != (
+                before.edits,
+                before.reading,
+                before.shell.timeout_s,
+            ):
+                seconds = float(now.shell.timeout_s)
+                self._workspace = replace(
+                    self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
+                )
+            if later := needs_restart(before, now):
+                text = f"the settings {', '.join(later)} have changed: they take effect when North is started again"
+                await self._editor.show(Notice("info", text))
+        for problem in self._environment.settings_file.take_problems():
+            await self._editor.show(Notice("warning", problem))
 
     async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
         model, provider = await self.choice.answering()
@@ -349,7 +397,8 @@ class Session:
             self._artifacts,
             self._environment.settings,
         )
-        await self._environment.costs.look()
+        with self._diagnostics.guarded("reading the costs"):
+            await self._environment.costs.look()
         turn = Turn(state)
         self.queue.open(mode)
         self._spending.begin_turn()
@@ -364,9 +413,10 @@ class Session:
             with anyio.CancelScope(shield=True):
                 await turn.wind_up()
                 await self._sync()
-                await self._environment.costs.settle()
-                if (problem := self._environment.costs.take_problem()) is not None:
-                    await self._editor.show(Notice("warning", problem))
+                with self._diagnostics.guarded("counting costs"):
+                    await self._environment.costs.settle()
+                    if (problem := self._environment.costs.take_problem()) is not None:
+                        await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
@@ -375,7 +425,7 @@ class Session:
         content = await to_log(word.parts, self._workspace)
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._conversation.append("message", message=message)
+        entry = self._append_prompt(message, [word])
         if word.is_owned:
             self._joined.append(word)
         else:
@@ -392,7 +442,15 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
-    async def _store_prompt(self, parts: tuple[Part, ...], *, shown: bool) -> str:
+    def _append_prompt(self, message: dict[str, object], words: list[Queued]) -> dict[str, Any]:
+        """One entry brings it into the conversation and takes it out of what waits."""
+        waited = self.queue.stored(words)
+        more: dict[str, Any] = {"fromQueue": waited} if waited else {}
+        entry = self._conversation.append("message", message=message, **more)
+        self.queue.delivered(words)
+        return entry
+
+    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[Queued]) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
         news = [{"type": "context", "text": text} for text in dict.fromkeys(self._news)]
         content = news + await to_log(parts, self._workspace)
@@ -400,14 +458,12 @@ class Session:
         first = self._conversation.title is None
         now = round(datetime.now(UTC).timestamp() * 1000)
         message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._conversation.append("message", message=message)
+        entry = self._append_prompt(message, batch)
         await self._sync()
-        if shown:
+        if not all(word.is_owned for word in batch):
             await self._editor.show(UserSaid(entry["id"], shown_text(message)))
         if first:
             await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
-        if (error := self._conversation.write_error) is not None:
-            await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
         return str(entry["id"])
 
     async def _store_title(self, title: str) -> None:
@@ -430,7 +486,19 @@ class Session:
         return system_text(self.roots, started)
 
     async def _sync(self) -> None:
+        """Bring the conversation to the disk. That it cannot be saved is told once, and so is that it can again."""
         await anyio.to_thread.run_sync(self._conversation.sync)
+        error = self._conversation.write_error
+        if self._closed or (error is not None) == self._unsaved:
+            return
+        self._unsaved = error is not None
+        if error is not None:
+            why = error.strerror or str(error)
+            await self._editor.show(
+                Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
+            )
+        else:
+            await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -468,12 +536,13 @@ class Session:
         """What can be taken back; `take_back` does it."""
         return Undoing(self._checkpoints, self._workspace, self._editor)
 
-    async def take_back(self, plan: Plan, title: str) -> Plan:
-        """Write a plan of `undoing`. Raises ToolError; ValueError while a turn is running."""
-        if self._turn_lock.locked():
-            raise ValueError("a turn is running: wait for its end or cancel it")
-        async with self._turn_lock:
-            done = await self.undoing.apply(plan, title)
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        """Write a plan of `undoing`, made (with a title) when its turn has come: one that was asked for just before is
+        done by then. Raises ToolError; ValueError while a turn is running, or a prompt waits for one."""
+        if self.queue.waiting:
+            raise ValueError("a prompt waits for its turn: wait for its end or cancel it")
+        async with self._gate.between():
+            done = await self.undoing.apply(*await prepare())
             await self._sync()
         if done.changes:
             self._news += told_of_undo([change.shown for change in done.changes])
@@ -499,8 +568,16 @@ class Session:
         self._closed = True
         self.cancel()
         with anyio.CancelScope(shield=True):
-            async with self._turn_lock:
+            async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
                 await self._sync()
                 self._conversation.close()
+
+
+def _check(parts: tuple[Part, ...]) -> None:
+    """Raises ValueError for what is nothing to send."""
+    if is_blank(parts):
+        raise ValueError("nothing to send: the message is empty")
+    if (problem := nothing_to_run(parts)) is not None:
+        raise ValueError(problem)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-import anyio.abc
-
+from north_lsp.background import Background
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.keeping import Keeper
 from north_lsp.shell.options import ShellOptions
@@ -24,7 +23,7 @@ def make_runner(
     secret_names: frozenset[str],
     roots: tuple[Path, ...],
     own: Mapping[str, str],
-    background: anyio.abc.TaskGroup,
+    background: Background,
     keeper: Keeper | None = None,
     kept: Path | None = None,
 ) -> CommandRunner:

@@ -11,9 +11,10 @@ from north_lsp.agent.permissions import described, what_it_allows
 from north_lsp.agent.prompt import Part, Words
 from north_lsp.agent.slash_changes import ChangesHost
 from north_lsp.agent.slash_providers import ProvidersHost
+from north_lsp.agent.transcript import broke_off
 from north_lsp.agent.usage import spent_by_model
 from north_lsp.commands.base import CommandError, Costs, Host, Spent
-from north_lsp.commands.parsing import Found, Invocation, find_commands
+from north_lsp.commands.parsing import Invocation, find_command
 from north_lsp.commands.registry import Commands
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -45,35 +46,29 @@ class SlashCommands:
         return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
 
     async def take(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-        """Run the commands of a prompt; what remains of it for the model, or None if nothing does. A command that fails
-        keeps the rest from being sent."""
-        if not any(isinstance(part, Words) and ("/" in part.text) for part in parts):
+        """Run the command that a prompt is; what there is for the model, or None if nothing is. What is attached to a
+        command goes along with what it has to say to the model."""
+        words = [part for part in parts if isinstance(part, Words)]
+        if not words or "/" not in words[0].text:
             return parts
-        found = [find_commands(part.text, self._commands) if isinstance(part, Words) else None for part in parts]
-        invocations = [one for each in found if each is not None for one in each.invocations]
-        first = next((each for each in found if each is not None), None)
-        rest: list[Part] = [_rest(part, each) for part, each in zip(parts, found, strict=True)]
-        if not invocations and first is not None and first.unknown and first is found[0]:
-            await self._keep(
-                f"/{first.unknown}", Invocation(first.unknown, (), ""), self._commands.unknown(first.unknown), ok=False
-            )
+        found = find_command(words[0].text, self._commands)
+        if found.unknown:
+            told = self._commands.unknown(found.unknown)
+            await self._keep(f"/{found.unknown}", Invocation(found.unknown, (), ""), told, ok=False)
             return None
-        if any(map(self._commands.hides, invocations)):  # what stands in the lines below may be a key
-            rest = [part for part in rest if not isinstance(part, Words)]
-        for invocation in invocations:
-            try:
-                reply = await self._commands.run(invocation, self._host)
-            except CommandError as error:
-                left = "\n".join(part.text for part in rest if isinstance(part, Words)).strip()
-                unsent = f"\n\nNot sent: {left}" if left else ""
-                await self._keep(invocation.typed, invocation, f"{error}{unsent}", ok=False)
-                return None
-            if reply.prompt:
-                rest.append(Words(reply.prompt))
-            if reply.text or not reply.prompt:
-                await self._keep(invocation.typed, invocation, reply.text, ok=True)
-        kept = tuple(part for part in rest if not isinstance(part, Words) or part.text.strip())
-        return kept or None
+        if found.command is None:
+            return tuple(replace(part, text=found.text) if part is words[0] else part for part in parts)
+        typed = " ".join(part.text.strip() for part in words)
+        command = find_command(typed, self._commands).command or found.command
+        try:
+            reply = await self._commands.run(command, self._host)
+        except CommandError as error:
+            await self._keep(command.typed, command, str(error), ok=False)
+            return None
+        if reply.text or not reply.prompt:
+            await self._keep(command.typed, command, reply.text, ok=True)
+        attached = tuple(part for part in parts if not isinstance(part, Words))
+        return (*attached, Words(reply.prompt)) if reply.prompt else None
 
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
         args = list(invocation.args)
@@ -84,10 +79,6 @@ class SlashCommands:
             "command_executed", input=typed, name=invocation.name, args=args, ok=ok, output=output
         )
         await self._editor.show(AnswerDelta(entry["id"], f"{output}\n\n"))
-
-
-def _rest(part: Part, found: Found | None) -> Part:
-    return replace(part, text=found.text) if isinstance(part, Words) and found is not None else part
 
 
 def slash_events(entry: Mapping[str, Any]) -> list[UserSaid | AnswerDelta]:
@@ -175,6 +166,10 @@ class SessionHost(ChangesHost, ProvidersHost):
 
     def queued(self) -> Sequence[tuple[str, str]]:
         return [(word.kind, word.text) for word in self._session.queue.waiting]
+
+    @property
+    def is_unfinished(self) -> bool:
+        return broke_off(self._conversation.active_path())
 
     def cancel(self) -> bool:
         running = self._session.is_running

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from north_lsp.agent.partial_json import read_partial
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -49,6 +50,8 @@ def block_from_log(stored: Mapping[str, Any]) -> Block | None:
         case "tool_call":
             arguments = stored.get("arguments")
             fields = arguments if isinstance(arguments, dict) else {}
+            if not fields and stored.get("cut"):  # what was there of them when the process was killed
+                fields = read_partial(str(stored["cut"])).settled
             return ToolCall(str(stored["id"]), str(stored.get("name", "")), fields, stored.get("problem"))
         case _:
             return None
@@ -153,6 +156,18 @@ def _said(stored: _Stored) -> str:
             return _own_command_text(stored.message)
         case _:
             return _user_text(stored.message) or "(empty message)"
+
+
+def broke_off(path: Sequence[Entry]) -> bool:
+    """Whether the model was stopped before it had done what it was asked for."""
+    for entry in reversed(path):
+        if entry.get("type") == "message" and not is_excluded(entry):
+            match entry["message"].get("role"):
+                case "assistant":
+                    return bool(entry["message"].get("stopReason") != "stop")
+                case "user" | "toolResult":
+                    return True
+    return False
 
 
 def _results_behind(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]:

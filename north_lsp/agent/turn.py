@@ -21,6 +21,7 @@ _SHOWN_EDIT = re.compile(  # a fenced block that names a file: behind the marks,
     r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
 )
 _STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
+_BROKEN = "something failed inside North, and the turn was ended; what was done is kept (`/continue` goes on). See {}"
 _LIMIT = "the turn was ended after {} requests; say `go on` to continue it"
 
 
@@ -74,8 +75,14 @@ class Turn:
                 was_empty = not answer.blocks
         except StopTurn:
             return "cancelled"
+        except ModelFailed:
+            raise
         except LimitReached as reached:
             await state.editor.show(Notice("warning", str(reached)))
+            return "end_turn"
+        except Exception as error:  # noqa: BLE001 - the frame around the turn: what was done is kept, and said
+            state.on_failure("turn", error)
+            await state.editor.show(Notice("error", _BROKEN.format(state.diagnostics.log.path)))
             return "end_turn"
         await state.editor.show(Notice("warning", _LIMIT.format(state.settings.turns.max_requests)))
         return "max_turn_requests"
@@ -125,6 +132,7 @@ class Turn:
         """After the end, however it came: every call that was begun has its result, every question its decision. The
         caller shields this."""
         self._state.conversation.resolve_pending()
-        await self._files.wind_up()
+        with self._state.diagnostics.guarded("ending files in the answer"):
+            await self._files.wind_up()
         await self._calls.wind_up([*self._asking.unfinished, *self._unfinished])
         self._unfinished, self._asking.unfinished = [], []

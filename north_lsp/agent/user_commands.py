@@ -13,6 +13,7 @@ from north_lsp.agent.editor import Editor
 from north_lsp.agent.events import CallEnded, CallNamed, CallReady, CallRunning, Event, UserSaid
 from north_lsp.agent.prompt import Part, Words
 from north_lsp.agent.terminals import in_terminal
+from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.shell.options import Place
@@ -49,8 +50,18 @@ def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
     return OwnCommand(command, excluded) if command and "\0" not in command else None
 
 
+def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
+    """Why a prompt that looks like such a command is none, and is nothing for a model either."""
+    text = parts[0].text.strip() if len(parts) == 1 and isinstance(parts[0], Words) else ""
+    if text and not text.strip("!"):
+        return "nothing to run: a command has to follow the `!`"
+    if "\0" in text and (text.startswith("!") or text.partition(" ")[0] == "/terminal"):
+        return "nothing to run: a command cannot hold a NUL character"
+    return None
+
+
 class OwnCommands:
-    """Those of one session. While a turn runs (it holds `turn_lock`), they run beside it, in a shell of their own;
+    """Those of one session. While a turn runs, they run beside it, in a shell of their own;
     `sync` writes what is stored."""
 
     def __init__(
@@ -59,14 +70,14 @@ class OwnCommands:
         runner: CommandRunner,
         editor: Editor,
         root: Path,
-        turn_lock: anyio.Lock,
+        gate: TurnGate,
         sync: Callable[[], Awaitable[None]],
     ) -> None:
         self._conversation = conversation
         self._runner = runner
         self._editor = editor
         self._root = root
-        self._turn_lock = turn_lock
+        self._gate = gate
         self._sync = sync
 
     async def run(self, own: OwnCommand, *, locked: bool) -> None:
@@ -79,10 +90,10 @@ class OwnCommands:
         run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self._root, store)
         if locked:
             await run("outside")
-        elif self._turn_lock.locked():
+        elif self._gate.has_turn:
             await run("own")
         else:
-            async with self._turn_lock:
+            async with self._gate.turns():
                 await run("outside")
 
 

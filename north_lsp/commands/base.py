@@ -131,6 +131,11 @@ class Host(Protocol):
         """Kind and text of all that waits."""
         ...
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the model was stopped before it had done what it was asked for."""
+        ...
+
     def cancel(self) -> bool:
         """Whether anything ran."""
         ...

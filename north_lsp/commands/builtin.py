@@ -9,13 +9,21 @@ from north_lsp.commands.providers import PROVIDERS
 from north_lsp.display import money, one_line
 
 _DAYS = 7
+_ALONE = "A prompt is one command, or text for the model: send the rest as a prompt of its own."
 _CONTINUE = "Continue exactly where you stopped."
+
+
+def _nothing_behind(name: str, words: Sequence[str]) -> None:
+    if words:
+        raise CommandError(f"/{name} takes nothing. {_ALONE}")
 
 
 async def _mode(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         rows = [f"- `{id}`{' (now)' if id == host.mode else ''}: {meaning}" for id, meaning in host.modes]
         return Reply("\n".join(rows))
+    if len(words) > 1:
+        raise CommandError(f"/mode takes one mode and nothing else. {_ALONE}")
     await host.set_mode(words[0])
     return Reply(f"The mode is `{host.mode}`, from the next prompt on.")
 
@@ -42,16 +50,21 @@ async def _thinking(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _cancel(host: Host, words: Sequence[str]) -> Reply:
+    _nothing_behind("cancel", words)
     return Reply("Cancelled." if host.cancel() else "Nothing is running.")
 
 
 async def _queue(host: Host, words: Sequence[str]) -> Reply:
+    _nothing_behind("queue", words)
     names = {"steer": "for this turn", "followUp": "for its end"}
     rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
     return Reply("\n".join(rows) or "Nothing waits.")
 
 
 async def _continue(host: Host, words: Sequence[str]) -> Reply:
+    _nothing_behind("continue", words)
+    if not host.is_unfinished:
+        raise CommandError("there is nothing to continue: no answer was broken off. Say what should come next instead.")
     return Reply("", _CONTINUE)
 
 

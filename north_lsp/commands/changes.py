@@ -75,6 +75,8 @@ async def _diff(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _stats(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError("/stats takes nothing")
     return Reply(host.statistics())
 
 

@@ -44,6 +44,8 @@ class Commands:
         return f"There is no command /{name}.{meant} To send it as text, begin with `\\/`."
 
     async def _help(self, host: Host, words: Sequence[str]) -> Reply:
+        if len(words) > 1:
+            raise CommandError("/help takes one command, or nothing")
         if words and words[0].lstrip("/") not in self._commands:
             raise CommandError(self.unknown(words[0].lstrip("/")))
         chosen = [self._commands[words[0].lstrip("/")]] if words else self.all()

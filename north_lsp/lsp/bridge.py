@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.lsp.texts import OpenTexts
-from north_lsp.rpc.messages import INVALID_PARAMS, RpcError, error_reply, is_id
+from north_lsp.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, error_reply, is_id
 from north_lsp.rpc.peer import Peer
 
 if TYPE_CHECKING:
@@ -34,14 +34,22 @@ class PyglsBridge:
         self._changed = anyio.Event()
 
     async def handle(self, raw: dict[str, Any]) -> None:
+        # pygls leaves a message unanswered that has another version or none, and takes one without params for invalid.
+        raw = {**({"params": {}} if "method" in raw else {}), **raw, "jsonrpc": "2.0"}
         if self.texts.follow(str(raw.get("method")), raw.get("params") or {}):
             self._changed.set()
             self._changed = anyio.Event()
         await self._inbox.send(raw)
 
     async def run(self, initialize: dict[str, Any]) -> None:
-        """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled."""
-        server = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
+        """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled. Where it cannot be loaded,
+        what is asked of it is refused."""
+        try:
+            server = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
+        except Exception as error:  # noqa: BLE001 - an installation can be broken in any way
+            self._on_failure("loading pygls", error)
+            await self._refuse_all()
+            return
         self._muted.add(initialize["id"])
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._send_answers)
@@ -49,6 +57,12 @@ class PyglsBridge:
             async for raw in self._messages:
                 await self._feed(server, raw)
             tasks.cancel_scope.cancel()
+
+    async def _refuse_all(self) -> None:
+        async for raw in self._messages:
+            if is_id(raw.get("id")) and "method" in raw:
+                missing = RpcError(INTERNAL_ERROR, "North's LSP library cannot be loaded; `north-lsp doctor` says why")
+                await self._peer.send(error_reply(raw["id"], missing))
 
     def _load(self) -> "LanguageServer":
         """Importing pygls takes a third of a second: never on the loop."""
@@ -61,16 +75,14 @@ class PyglsBridge:
         return self._changed
 
     async def _feed(self, server: "LanguageServer", raw: dict[str, Any]) -> None:
+        await self._room.wait()
         try:
-            message = server.protocol.structure_message(raw)
-        except Exception as error:  # noqa: BLE001 - pygls wraps whatever its converter raises
-            self._on_failure(f"structure {raw.get('method')}", error)
+            server.protocol.handle_message(server.protocol.structure_message(raw))
+        except Exception as error:  # noqa: BLE001 - whatever pygls makes of it, the connection lives on
+            self._on_failure(f"pygls {raw.get('method')}", error)
             if is_id(raw.get("id")) and "method" in raw:
                 refused = RpcError(INVALID_PARAMS, f"invalid params for {raw['method']}")
                 await self._peer.send(error_reply(raw["id"], refused))
-            return
-        await self._room.wait()
-        server.protocol.handle_message(message)
 
     def _write(self, data: bytes) -> None:
         """What pygls sends: answers, in the tasks and callbacks of its own."""

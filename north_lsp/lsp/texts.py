@@ -26,15 +26,17 @@ def units(text: str, encoding: str) -> int:
 
 def offset(text: str, position: dict[str, Any], encoding: str) -> int:
     """Where an LSP position is in a text; positions behind a line's or the text's end mean that end."""
+    row, character = int(position["line"]), int(position["character"])
+    if row < 0 or character < 0:
+        raise ValueError("a position before the beginning")
     start = 0
-    for _ in range(int(position["line"])):
+    for _ in range(row):
         end = _LINE_END.search(text, start)
         if end is None:
             return len(text)
         start = end.end()
     end = _LINE_END.search(text, start)
     line = text[start : end.start() if end is not None else len(text)]
-    character = int(position["character"])
     if encoding == "utf-32" or line.isascii():
         return start + min(character, len(line))
     codec, size = _UNIT_SIZES[encoding]
@@ -58,17 +60,17 @@ class OpenTexts:
             uri = str(document["uri"])
             match method:
                 case "textDocument/didOpen":
-                    self._texts[uri] = OpenText(uri, document.get("version"), str(document["text"]))
+                    self._texts[uri] = OpenText(uri, _version(document), str(document["text"]))
                 case "textDocument/didChange":
                     text = self._texts[uri].text
                     for change in params["contentChanges"]:
                         text = self._changed(text, change)
-                    self._texts[uri] = OpenText(uri, document.get("version"), text)
+                    self._texts[uri] = OpenText(uri, _version(document), text)
                 case "textDocument/didClose":
                     self._texts.pop(uri, None)
                 case _:
                     return False
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             return False
         return True
 
@@ -78,3 +80,8 @@ class OpenTexts:
         start = offset(text, change["range"]["start"], self._encoding)
         end = offset(text, change["range"]["end"], self._encoding)
         return text[:start] + str(change["text"]) + text[max(start, end) :]
+
+
+def _version(document: dict[str, Any]) -> int | None:
+    version = document.get("version")
+    return version if isinstance(version, int) and not isinstance(version, bool) else None

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.providers.catalog import Catalog
 from north_lsp.providers.discovery import Discoverer
 from north_lsp.providers.models_file import NAMES
@@ -27,7 +27,7 @@ class Upkeep:
         config_dir: Path,
         pool: ProviderPool,
         discoverer: Discoverer,
-        background: anyio.abc.TaskGroup,
+        background: Background,
         notes: Sequence[str] = (),
     ) -> None:
         self.catalog = catalog

@@ -1,21 +1,32 @@
 """The two framings as pure decoders: bytes in, JSON-RPC values out. No I/O here, so any chunking can be tested."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-MAX_FRAME_BYTES = 16 * 1024 * 1024
-"""A longer frame is skipped and answered with a parse error (the limit for frames that every carrier keeps)."""
+from north_lsp.rpc.fragments import NOTHING, Fragment, read_fragment
+
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+"""A longer frame is skipped, and answered with an error under its own id."""
 
 _MAX_HEADER_BYTES = 64 * 1024
+_MOST_SKIPPED = 16 * MAX_FRAME_BYTES  # a header that announces more is wrong: nothing is waited for
+_KEPT = 1024  # of a frame that is too long: its first bytes, and its last
+_HEADER = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,15})[ \t]*\r?\n", re.IGNORECASE)
+_HEADER_BYTES = 64  # no header is longer
+_ANY_HEADER = re.compile(rb"[\w-]+[ \t]*:[^\r\n]*")
+_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A frame that is no JSON value; the connection lives on."""
+    """A frame that is not a JSON value; the connection lives on. `fragment` is what could be read of it all the same:
+    whoever waits for its answer is told."""
 
     reason: str
+    fragment: Fragment = NOTHING
 
 
 Frame = object
@@ -30,15 +41,34 @@ class Framing(Protocol):
     def encode(self, message: object) -> bytes: ...
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0:
+        raise ValueError("a number is too large")
+    return number
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number)
+
+
 def _decode(body: bytes) -> Frame:
     try:
-        return json.loads(body.decode("utf-8"))
+        return _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
-        return Malformed(f"the message is not UTF-8 (byte {error.start})")
+        reason = f"the message is not UTF-8 (byte {error.start})"
     except RecursionError:
-        return Malformed("the message is nested too deeply")
+        reason = "the message is nested too deeply"
     except ValueError as error:
-        return Malformed(f"the message is not JSON: {error}")
+        reason = f"the message is not JSON: {error}"
+    return Malformed(reason, read_fragment(body[:_KEPT], body[-_KEPT:]))
+
+
+def _too_long(head: bytes, tail: bytes) -> Malformed:
+    return Malformed(f"the message is longer than {MAX_FRAME_BYTES} bytes", read_fragment(head, tail))
 
 
 def _dump(message: object) -> bytes:
@@ -49,96 +79,151 @@ def _dump(message: object) -> bytes:
         return json.dumps(message, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
+class _Skipped:
+    """A frame that is too long, of which only both ends are kept."""
+
+    def __init__(self) -> None:
+        self._head = self._tail = b""
+
+    def add(self, data: bytes) -> None:
+        self._head += data[: _KEPT - len(self._head)]
+        self._tail = (self._tail + data[-_KEPT:])[-_KEPT:]
+
+    def frame(self) -> Malformed:
+        return _too_long(self._head, self._tail)
+
+
 class NewlineFraming:
     """One JSON value a line (ACP on stdio)."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
-        self._skipping = False
+        self._skipped: _Skipped | None = None
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
-            line = self._take(data[start:end])
+            frame = self._take(data[start:end])
             start = end + 1
-            if line is None:
-                yield Malformed(f"the message is longer than {MAX_FRAME_BYTES} bytes")
-            elif line.strip():
-                yield _decode(line)
+            if frame is not None:
+                yield frame
         self._keep(data[start:])
 
     def _keep(self, part: bytes) -> None:
-        if self._skipping or not part:
-            return
-        self._parts.append(part)
-        self._size += len(part)
-        if self._size > MAX_FRAME_BYTES:
-            self._parts.clear()
-            self._skipping = True
+        if self._skipped is not None:
+            self._skipped.add(part)
+        elif part:
+            self._parts.append(part)
+            self._size += len(part)
+            if self._size > MAX_FRAME_BYTES:
+                self._skipped = _Skipped()
+                for one in self._parts:
+                    self._skipped.add(one)
+                self._parts.clear()
 
-    def _take(self, last: bytes) -> bytes | None:
+    def _take(self, last: bytes) -> Frame | None:
         self._keep(last)
-        line = None if self._skipping else b"".join(self._parts)
+        skipped, line = self._skipped, b"".join(self._parts)
         self._parts.clear()
         self._size = 0
-        self._skipping = False
-        return line
+        self._skipped = None
+        if skipped is not None:
+            return skipped.frame()
+        return _decode(line) if line.strip() else None
 
     def encode(self, message: object) -> bytes:
         return _dump(message) + b"\n"
 
 
 class HeaderFraming:
-    """`Content-Length` headers, a blank line, the body (LSP)."""
+    """`Content-Length` headers, a blank line, the body (LSP). Behind headers or a body that make no sense, it goes on
+    at the next header: its line end cannot occur inside a JSON value."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._body_size: int | None = None
         self._to_skip = 0
+        self._skipped: _Skipped | None = None
+        self._is_lost = False
+        self._searched = 0  # for the end of the headers
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         self._buffer += data
         while True:
-            if self._to_skip:
-                dropped = min(self._to_skip, len(self._buffer))
-                del self._buffer[:dropped]
-                self._to_skip -= dropped
-                if self._to_skip:
+            if self._is_lost and not self._find_back():
+                return
+            if self._skipped is not None:
+                if not self._skip(self._skipped):
                     return
+                yield self._skipped.frame()
+                self._skipped = None
             if self._body_size is None:
                 problem = self._read_headers()
                 if problem is not None:
                     yield problem
                     continue
                 if self._body_size is None:
+                    if self._skipped is not None:
+                        continue
                     return
             if len(self._buffer) < self._body_size:
                 return
-            body = bytes(self._buffer[: self._body_size])
-            del self._buffer[: self._body_size]
-            self._body_size = None
-            yield _decode(body)
+            yield self._take_body(self._body_size)
+
+    def _take_body(self, size: int) -> Frame:
+        body = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        self._body_size = None
+        frame = _decode(body)
+        if isinstance(frame, Malformed):
+            # The length was wrong: a header that stands inside the body begins the next message, and what is left of
+            # a body stands before the next header.
+            inside = _HEADER.search(body)
+            self._buffer[:0] = body[-_HEADER_BYTES:] if inside is None else body[inside.start() :]
+            self._is_lost = True
+        return frame
+
+    def _skip(self, skipped: _Skipped) -> bool:
+        """Whether the frame that is too long has been passed over."""
+        dropped = min(self._to_skip, len(self._buffer))
+        skipped.add(bytes(self._buffer[:dropped]))
+        del self._buffer[:dropped]
+        self._to_skip -= dropped
+        return not self._to_skip
+
+    def _find_back(self) -> bool:
+        """Drop everything before the next header; whether there is one."""
+        found = _HEADER.search(self._buffer)
+        if found is None:
+            del self._buffer[: max(0, len(self._buffer) - _HEADER_BYTES)]  # it may begin here
+            return False
+        del self._buffer[: found.start()]
+        self._is_lost = False
+        return True
 
     def _read_headers(self) -> Malformed | None:
-        end = self._buffer.find(b"\r\n\r\n")
-        if end < 0:
+        end = _END_OF_HEADERS.search(self._buffer, self._searched)
+        if end is None:
+            self._searched = max(0, len(self._buffer) - 3)
             if len(self._buffer) > _MAX_HEADER_BYTES:
-                self._buffer.clear()
+                self._searched, self._is_lost = 0, True
                 return Malformed("no end of headers found")
             return None
-        head = bytes(self._buffer[:end])
-        del self._buffer[: end + 4]
-        for line in head.split(b"\r\n"):
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length" and value.strip().isdigit() and len(value.strip()) <= 15:
-                size = int(value)
-                if size > MAX_FRAME_BYTES:
-                    self._to_skip = size
-                    return Malformed(f"the message is longer than {MAX_FRAME_BYTES} bytes")
-                self._body_size = size
-                return None
-        return Malformed("a message without a valid Content-Length header")
+        self._searched = 0
+        lines = bytes(self._buffer[: end.start()]).splitlines()
+        sizes = [int(found[1]) for line in lines if (found := _HEADER.fullmatch(line + b"\n"))]
+        if not sizes or sizes[0] > _MOST_SKIPPED or not all(map(_ANY_HEADER.fullmatch, lines)):
+            # A header that makes sense may stand among those that make none.
+            del self._buffer[:1]
+            self._is_lost = True
+            return Malformed("a message without a valid Content-Length header")
+        del self._buffer[: end.end()]
+        if sizes[0] > MAX_FRAME_BYTES:
+            self._to_skip, self._skipped = sizes[0], _Skipped()
+        else:
+            self._body_size = sizes[0]
+        return None
 
     def encode(self, message: object) -> bytes:
         body = _dump(message)

@@ -93,7 +93,7 @@ def _invalid(id: Id | None, reason: str, code: int = INVALID_REQUEST) -> Invalid
 def classify(frame: Frame) -> Message:
     """What a decoded frame is. Never raises; batches are refused as a whole."""
     if isinstance(frame, Malformed):
-        return _invalid(None, frame.reason, PARSE_ERROR)
+        return _unread(frame)
     if not isinstance(frame, dict):
         return _invalid(None, "a message has to be one JSON object; batches are not supported")
     id = frame.get("id")
@@ -113,6 +113,15 @@ def classify(frame: Frame) -> Message:
     if "error" in frame:  # an answer to something of ours that the other side could not even read
         return Invalid(None)
     return _invalid(id if is_id(id) else None, "a message needs a method, or an id with a result or an error")
+
+
+def _unread(frame: Malformed) -> Message:
+    """Whoever waits hears of it: the client under the id of its request, North's own code for an answer."""
+    id = frame.fragment.id
+    if id is not None and frame.fragment.is_answer:
+        error = RpcError(INTERNAL_ERROR, f"the answer cannot be read: {frame.reason}")
+        return Response(id, None, error, error_reply(id, error))
+    return _invalid(id, frame.reason, PARSE_ERROR)
 
 
 def _read_error(value: object) -> RpcError | None:

@@ -171,7 +171,7 @@ class Peer:
             with self._scope:
                 await tasks.start(self._watch_signals)
                 for message in first:
-                    await self._dispatch(message, tasks)
+                    await self._take(message, tasks)
                 await self._read(tasks)
             # From here on nobody reads answers: what waits for one has to give up before anything else is wound up.
             self._ended = True
@@ -193,7 +193,7 @@ class Peer:
         self._pipe.abort()
 
     async def _watch_signals(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             task_status.started()
             async for number in signals:
                 self.stop(128 + number)
@@ -202,10 +202,20 @@ class Peer:
         count = 0
         while data := await self._pipe.receive():
             for frame in self._framing.feed(data):
-                await self._dispatch(classify(frame), tasks)
+                await self._take(classify(frame), tasks)
                 count += 1
                 if count % _MESSAGES_PER_CHECKPOINT == 0:
                     await anyio.lowlevel.checkpoint()
+
+    async def _take(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
+        """The frame around each message: whatever it does, the next one is read."""
+        try:
+            await self._dispatch(message, tasks)
+        except Exception as error:  # noqa: BLE001 - the outermost frame of the reading
+            self._on_failure("reading a message", error)
+            if isinstance(message, Request):
+                failed = RpcError(INTERNAL_ERROR, f"{message.method} failed inside North; see the log")
+                await self._reply_aside(error_reply(message.id, failed), tasks)
 
     async def _dispatch(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
         """Handlers start in the order of their messages; each runs in a task of its own."""

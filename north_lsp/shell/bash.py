@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.shell.channels import Channels
 from north_lsp.shell.cutting import Cutter
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
@@ -60,7 +60,7 @@ class Bash:
         self._channels = Channels(
             spawned.master, spawned.stdin, spawned.control, lambda: self._process.poll() is not None
         )
-        self._background: anyio.abc.TaskGroup | None = None
+        self._background: Background | None = None
         self.path = path
         self._alone = alone
         self.folder = folder
@@ -85,7 +85,7 @@ class Bash:
         cwd: Path,
         folder: Path,
         sandbox: Mapping[str, Any] | None,
-        background: anyio.abc.TaskGroup,
+        background: Background,
         *,
         terminal: bool = True,
         startup: str = "",
@@ -110,7 +110,7 @@ class Bash:
         cwd: Path,
         folder: Path,
         sandbox: Mapping[str, Any] | None,
-        background: anyio.abc.TaskGroup,
+        background: Background,
         command: str,
         *,
         stdin: str = "",
@@ -131,7 +131,7 @@ class Bash:
         return shell
 
     @classmethod
-    async def _made(cls, make: "Callable[[], Bash]", background: anyio.abc.TaskGroup, *, reads: bool = True) -> "Bash":
+    async def _made(cls, make: "Callable[[], Bash]", background: Background, *, reads: bool = True) -> "Bash":
         """Without `reads` the pump waits for `run_once`, so that no output is lost."""
         made: list[Bash] = []
         try:

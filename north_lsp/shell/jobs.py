@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.job_processes import JobProcess, Wanted
 from north_lsp.shell.kept import Kept, KeptProcess
@@ -85,7 +85,7 @@ class _Elsewhere:
 class Jobs:
     """One session's. `start` gives a command a process."""
 
-    def __init__(self, start: Start, background: anyio.abc.TaskGroup) -> None:
+    def __init__(self, start: Start, background: Background) -> None:
         self._start = start
         self._background = background
         self._jobs: dict[str, Job] = {}

@@ -4,7 +4,8 @@ import time
 from typing import Protocol
 
 import anyio
-import anyio.abc
+
+from north_lsp.background import Background
 
 MAX_OPEN = 8
 IDLE_SECONDS = 3600.0
@@ -27,9 +28,7 @@ class Keeps(Protocol):
 class Keeper:
     """Closes the shells of sessions that do not use them; a busy one is never closed. `background` owns the waiting."""
 
-    def __init__(
-        self, background: anyio.abc.TaskGroup, idle: float = IDLE_SECONDS, sweep: float = _SWEEP_SECONDS
-    ) -> None:
+    def __init__(self, background: Background, idle: float = IDLE_SECONDS, sweep: float = _SWEEP_SECONDS) -> None:
         self._background = background
         self._idle = idle
         self._sweep = sweep

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.options import ShellOptions
@@ -32,7 +32,7 @@ class ShellMaker:
     def __init__(
         self,
         environ: Mapping[str, str],
-        background: anyio.abc.TaskGroup,
+        background: Background,
         sandbox: Sandbox | None,
         options: ShellOptions,
     ) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import get_args
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
+from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.environment import UNATTENDED, changes_meaning
@@ -94,7 +94,7 @@ class CommandRunner:
     def __init__(
         self,
         environ: Mapping[str, str],
-        background: anyio.abc.TaskGroup,
+        background: Background,
         start: Path | None = None,
         sandbox: Sandbox | None = None,
         withheld: frozenset[str] = frozenset(),

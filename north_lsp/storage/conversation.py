@@ -25,7 +25,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
-from north_lsp.storage.partial import recover, write_partial
+from north_lsp.storage.partial import PartialFile, Piece, recover
 from north_lsp.storage.records import encode, storable
 
 __all__ = ["Conversation", "ConversationBusy", "UnknownConversation"]
@@ -50,6 +50,7 @@ class Conversation:
         self._reserved: set[str] = set()
         self._lock: FileLock | None = None
         self._refused: OSError | None = None
+        self._growing: PartialFile | None = None
         self._mutex = threading.RLock()
 
     @classmethod
@@ -120,6 +121,11 @@ class Conversation:
     @property
     def archived(self) -> bool:
         return self._state.archived
+
+    @property
+    def queue(self) -> list[dict[str, str]]:
+        """What was sent and has not become part of the conversation: `id`, `kind`, `mode`, `text`."""
+        return self._state.queue
 
     @property
     def warnings(self) -> list[str]:
@@ -203,29 +209,42 @@ class Conversation:
                 self.annotate("entry_updated", targetId=entry["id"], patch={"status": status})
             return len(pending)
 
-    def save_partial(self, message: Mapping[str, Any], entry_id: str) -> None:
-        """Save the answer so far, which will be appended under that id. Best effort: an OSError is swallowed."""
+    def begin_partial(self, message: Mapping[str, Any], entry_id: str) -> None:
+        """An answer begins, which will be appended under that id; `message` is what is known of it besides content."""
         with self._mutex:
-            if not self._wrote or entry_id in self._state.ids:
-                return
-            parent = self._state.leaf
-        with suppress(OSError):
-            write_partial(self._partial, message, entry_id, parent)
-        with self._mutex:
-            if entry_id in self._state.ids:
-                self.clear_partial()
+            self.clear_partial()
+            if self._wrote and entry_id not in self._state.ids:
+                self._growing = PartialFile(self._partial, entry_id, self._state.leaf, message)
+
+    def grow_partial(self, kind: Piece, index: int, value: object) -> None:
+        """More of the answer: text, thinking, the beginning of a call, its arguments, or a whole block."""
+        if (growing := self._growing) is not None:
+            growing.add(kind, index, value)
+
+    def flush_partial(self) -> None:
+        """Write what has arrived of the answer; before it is shown. Best effort: an OSError is swallowed."""
+        if self._growing is not None:
+            with self._mutex:
+                if (growing := self._growing) is not None:
+                    growing.flush()
 
     def clear_partial(self) -> None:
-        """The answer is in the log."""
-        with suppress(OSError):
-            self._partial.unlink(missing_ok=True)
+        """The answer is in the log, or there is none."""
+        with self._mutex:
+            if self._growing is not None:
+                self._growing.close()
+                self._growing = None
+                with suppress(OSError):
+                    self._partial.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """Wait until everything written so far is on the disk. For a thread: it can take long."""
         with self._mutex:
-            handle = self._log.sync_handle() if self._wrote else None
-        if handle is not None:
-            self._log.sync_to_disk(handle)
+            sync = self._log.begin_sync() if self._wrote else None
+        if sync is not None:
+            error = sync.wait()
+            with self._mutex:
+                self._log.end_sync(sync, error)
 
     def end(self, reason: str) -> None:
         """Mark the end, if anything was written here."""
@@ -239,6 +258,9 @@ class Conversation:
             if self._wrote:
                 self._log.flush()
             self._log.close()
+            if self._growing is not None:
+                self._growing.close()
+                self._growing = None
             self._wrote = False
             if self._lock is not None:
                 self._lock.release(remove=True)
@@ -263,7 +285,7 @@ class Conversation:
 
     @property
     def _partial(self) -> Path:
-        return self.path.with_suffix(".partial.json")
+        return self.path.with_suffix(".partial.jsonl")
 
     def _claim(self, *, starts: bool) -> None:
         """Hold the lock if the next line goes to disk; before anything changes in memory."""
@@ -296,15 +318,19 @@ class Conversation:
             self._log.reread(data)
 
     def _recover_partial(self) -> None:
-        if self.read_only_reason is not None or not self._partial.exists():
+        """Also one that an older North left, which wrote it whole, under another name."""
+        found = [path for path in (self._partial, self.path.with_suffix(".partial.json")) if path.exists()]
+        if self.read_only_reason is not None or not found:
             return
         if self.lock() is not None:
             return  # its writer is alive and still at it
         try:
-            if (entry := recover(self._partial, self._state)) is not None:
-                self._store(entry)
-                self._state.warn("an interrupted answer was recovered")
-            if self.write_error is None:
-                self.clear_partial()
+            for path in found:
+                if (entry := recover(path, self._state)) is not None:
+                    self._store(entry)
+                    self._state.warn("an interrupted answer was recovered")
+                if self.write_error is None:
+                    with suppress(OSError):
+                        path.unlink(missing_ok=True)
         finally:
             self.close()

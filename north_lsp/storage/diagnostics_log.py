@@ -35,6 +35,7 @@ class DiagnosticsLog:
         self, locations: Locations, level: str = "info", *, max_bytes: int = MAX_BYTES, files: int = MAX_FILES
     ) -> None:
         self._threshold = _LEVELS.get(level, _LEVELS["info"])
+        self.path = locations.log_file
         self._writer = _Writer(locations, max_bytes, files)
         self._home = _home_pattern()
         self._queue: deque[tuple[bool, bytes]] = deque()

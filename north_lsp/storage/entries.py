@@ -36,6 +36,7 @@ ANNOTATION_TYPES = frozenset(
         "entry_updated",
         "label",
         "leaf_moved",
+        "queue_changed",
         "title_changed",
         "usage_recorded",
         "session_moved",

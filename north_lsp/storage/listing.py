@@ -42,7 +42,7 @@ def delete_conversation(store: Locations, id: str) -> bool:
         raise ValueError(f"not the id of a conversation: {id!r}")
     folder = store.conversations
     # The log first: whatever happens then, the conversation is either listed and whole or not listed.
-    names = [f"{id}.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
+    names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
     lock = try_lock(folder / f"{id}.lock")

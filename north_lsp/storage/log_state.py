@@ -8,6 +8,7 @@ from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERS
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
+_OF_THE_QUEUE = ("id", "kind", "mode", "text")
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
 
 
@@ -23,6 +24,7 @@ class LogState:
         self.leaf: str | None = None
         self.title: str | None = None
         self.archived = False
+        self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
         self.revision = 0  # counts what else happens to the active path than that it grows
@@ -45,6 +47,8 @@ class LogState:
             self.entries.append(record)
             self.by_id[id] = record
             self.leaf = id
+            if isinstance(delivered := record.get("fromQueue"), list):
+                self.queue = [row for row in self.queue if row["id"] not in delivered]
         else:
             self.annotations.append(record)
             self._annotate(record)
@@ -114,6 +118,10 @@ class LogState:
                 title, rank = record.get("title"), _TITLE_RANK.get(str(record.get("titleSource")), 0)
                 if isinstance(title, str) and rank >= self._title_rank:
                     self.title, self._title_rank = title, rank
+            case "queue_changed":
+                words = record.get("words")
+                rows = [row for row in words if isinstance(row, dict)] if isinstance(words, list) else []
+                self.queue = [row for row in rows if all(isinstance(row.get(key), str) for key in _OF_THE_QUEUE)]
             case "archived":
                 self.archived = record.get("archived") is True
             case "session_moved":

@@ -1,34 +1,93 @@
-"""The answer that is being streamed, saved beside the log now and then so that a crash loses little of it."""
+"""The answer that is being streamed, written beside the log before it is shown: who is killed loses nothing of it.
+
+A line for where it belongs and what is known of it, then one for each piece: its kind, the number of its block, itself.
+"""
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from north_lsp.storage.entries import Record, timestamp
-from north_lsp.storage.files import read_json, write_atomic
 from north_lsp.storage.log_state import LogState
-from north_lsp.storage.records import storable
+from north_lsp.storage.records import encode, storable
+
+NOT_COMPLETE = "the answer was cut off before the arguments were complete"
+
+Piece = Literal["text", "thinking", "call", "arguments", "block"]
+_JOINED = ("text", "thinking", "arguments")
+_BESIDE_AN_ANSWER = ("bashExecution", "pythonExecution")
 
 
-def write_partial(path: Path, message: Mapping[str, Any], entry_id: str, parent: str | None) -> None:
-    """Raises OSError."""
-    partial = {"version": 1, "id": entry_id, "parentId": parent, "timestamp": timestamp(), "message": message}
-    write_atomic(path, json.dumps(storable(partial), ensure_ascii=False).encode())
+class PartialFile:
+    """What has arrived of one answer. `add` is cheap, `flush` is one write; neither raises."""
+
+    def __init__(self, path: Path, entry_id: str, parent: str | None, message: Mapping[str, Any]) -> None:
+        self.entry_id = entry_id
+        self._path = path
+        first = {"version": 2, "id": entry_id, "parentId": parent, "timestamp": timestamp(), "message": message}
+        self._written = b""
+        self._unsent = encode(storable(first))
+        self._pieces: list[tuple[Piece, int, Any]] = []
+        self._fd: int | None = None
+
+    def add(self, kind: Piece, index: int, value: object) -> None:
+        self._pieces.append((kind, index, value))
+
+    def flush(self) -> None:
+        """What cannot be written is tried again, with all before it, when more is there."""
+        if not self._pieces:
+            return
+        self._unsent += b"".join(encode_piece(*piece) for piece in _joined(self._pieces))
+        self._pieces.clear()
+        try:
+            if self._fd is None:
+                self._unsent, self._written = self._written + self._unsent, b""
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+                self._fd = os.open(self._path, flags, 0o600)
+            while self._unsent:
+                count = os.write(self._fd, self._unsent)
+                self._written, self._unsent = self._written + self._unsent[:count], self._unsent[count:]
+        except OSError:
+            self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            with suppress(OSError):
+                os.close(self._fd)
+            self._fd = None
+
+
+def encode_piece(kind: Piece, index: int, value: object) -> bytes:
+    return encode(storable({"piece": [kind, index, value]}))
+
+
+def _joined(pieces: list[tuple[Piece, int, Any]]) -> list[tuple[Piece, int, Any]]:
+    """Neighbours that continue each other as one."""
+    joined: list[tuple[Piece, int, list[Any]]] = []
+    for kind, index, value in pieces:
+        if joined and kind in _JOINED and joined[-1][:2] == (kind, index):
+            joined[-1][2].append(value)
+        else:
+            joined.append((kind, index, [value]))
+    return [(kind, index, "".join(values) if kind in _JOINED else values[0]) for kind, index, values in joined]
 
 
 def recover(path: Path, state: LogState) -> Record | None:
     """The partial answer as an entry that ends the conversation, or None if there is none that is still new."""
     try:
-        partial = read_json(path)
-    except (OSError, ValueError):
+        lines = path.read_bytes().split(b"\n")
+    except OSError:
         return None
-    if not isinstance(partial, dict):
-        return None
+    partial = _object(lines[0])
     id, message = partial.get("id"), partial.get("message")
-    if not isinstance(id, str) or id in state.ids or not isinstance(message, dict) or not message.get("content"):
+    if not isinstance(id, str) or id in state.ids or not isinstance(message, dict):
         return None
-    if not _still_new(partial, state):
+    known = message.get("content")
+    content = [*(known if isinstance(known, list) else ()), *_blocks(lines[1:])]
+    if not content or not _still_new(partial, state):
         return None
     written = partial.get("timestamp")
     return storable(
@@ -37,16 +96,47 @@ def recover(path: Path, state: LogState) -> Record | None:
             "id": id,
             "parentId": state.leaf,
             "timestamp": written if isinstance(written, str) else timestamp(),
-            "message": {**message, "role": "assistant", "stopReason": "aborted"},
+            "message": {**message, "role": "assistant", "content": content, "stopReason": "aborted"},
         }
     )
+
+
+def _blocks(lines: list[bytes]) -> list[Record]:
+    """The blocks that the pieces come to. A line that was cut off is left out."""
+    blocks: dict[int, Record] = {}
+    for line in lines:
+        match _object(line).get("piece"):
+            case ["text" | "thinking" as kind, int(index), str(text)]:
+                block = blocks.setdefault(index, {"type": kind, kind: ""})
+                block[kind] = f"{block.get(kind, '')}{text}"
+            case ["call", int(index), {"id": str(id), "name": str(name)}]:
+                call = {"type": "tool_call", "id": id, "name": name, "arguments": {}}
+                blocks[index] = call | {"problem": NOT_COMPLETE, "cut": ""}
+            case ["arguments", int(index), str(text)] if "cut" in blocks.get(index, {}):
+                blocks[index]["cut"] += text
+            case ["block", int(index), dict(block)] if isinstance(block.get("type"), str):
+                blocks[index] = block
+    found = [blocks[index] for index in sorted(blocks)]
+    return [block for block in found if block["type"] not in ("text", "thinking") or block.get(block["type"])]
+
+
+def _object(line: bytes) -> Record:
+    try:
+        value = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _still_new(partial: Record, state: LogState) -> bool:
     path = state.active_path()
     places = [entry["id"] for entry in path]
     if (parent := partial.get("parentId")) in places:
-        # Clocks go backwards, and a change of mode may come in while an answer streams; another message may not.
-        return all(entry["type"] != "message" for entry in path[places.index(parent) + 1 :])
+        # Clocks go backwards, and a change of mode or a command of the user's own may come in while an answer streams;
+        # another message may not.
+        return all(
+            entry["type"] != "message" or entry["message"].get("role") in _BESIDE_AN_ANSWER
+            for entry in path[places.index(parent) + 1 :]
+        )
     last = state.entries[-1].get("timestamp") if state.entries else None
     return str(partial.get("timestamp") or "") > str(last or "")

@@ -1,4 +1,4 @@
-"""What may stand in a line of the log: plain JSON data in valid UTF-8, with a cap on every string."""
+"""What may stand in a line of the log: plain JSON data in valid UTF-8, whole: what is stored is what models get."""
 
 import json
 import math
@@ -8,8 +8,6 @@ from typing import Any
 
 from north_lsp.storage.entries import Record
 
-MAX_STRING = 500_000
-CUT_MARK = "[cut when saved: longer than 500,000 characters]"
 DEEP_MARK = "[cut when saved: nested too deeply]"
 _MAX_DEPTH = 100
 _TRANSIENT = frozenset({"partialJson", "jsonlEvents"})
@@ -19,8 +17,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def storable(record: Mapping[str, Any]) -> Record:
     """A copy in the form that the log keeps: what is in memory is what a reader will find.
 
-    Long strings are cut with a mark, transient keys dropped, lone surrogates replaced by U+FFFD; what JSON has no form
-    for becomes its text.
+    Transient keys are dropped, lone surrogates replaced by U+FFFD; what JSON has no form for becomes its text.
     """
     return _storable_mapping(record, 0)
 
@@ -31,11 +28,7 @@ def encode(record: Record) -> bytes:
 
 
 def _storable_mapping(value: Mapping[Any, Any], depth: int) -> Record:
-    kept: Record = {_text(str(key)): _storable(item, depth + 1) for key, item in value.items() if key not in _TRANSIENT}
-    content = kept.get("content")
-    if "lineCount" in kept and isinstance(content, str) and content != value["content"]:
-        kept["lineCount"] = content.count("\n") + 1
-    return kept
+    return {_text(str(key)): _storable(item, depth + 1) for key, item in value.items() if key not in _TRANSIENT}
 
 
 def _storable(value: object, depth: int) -> object:
@@ -55,6 +48,4 @@ def _storable(value: object, depth: int) -> object:
 
 
 def _text(text: str) -> str:
-    if len(text) > MAX_STRING:
-        text = text[: MAX_STRING - len(CUT_MARK)] + CUT_MARK
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -1,5 +1,6 @@
 """Undo, redo, named points and differences, as the user is told of them."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ class Talk:
     def __init__(self, world: World) -> None:
         self.undoing: Undoing = world.undoing
 
-    async def take_back(self, plan: Plan, title: str) -> Plan:
-        return await self.undoing.apply(plan, title)
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        return await self.undoing.apply(*await prepare())
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The commands about changes, in a session with real files."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,7 +10,7 @@ import pytest
 from north_lsp.agent.slash import SessionHost
 from north_lsp.agent.undoing import Plan
 from north_lsp.commands.base import CommandError
-from north_lsp.commands.parsing import find_commands
+from north_lsp.commands.parsing import find_command
 from north_lsp.commands.registry import Commands
 from tests.support.edits import World, commit
 
@@ -28,14 +29,15 @@ class Talk:
         for name in ("a.txt", "b.txt"):
             self.world.write(name, TEXT)
 
-    async def _take_back(self, plan: Plan, title: str) -> Plan:
-        return await self.world.undoing.apply(plan, title)
+    async def _take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        return await self.world.undoing.apply(*await prepare())
 
     async def edit(self, name: str, line: int) -> None:
         await self.world.edit("edit_replace_exact", path=name, old=f"line {line}\n", new=f"new {line}\n")
 
     async def type(self, text: str) -> str:
-        (invocation,) = find_commands(text, self.commands).invocations
+        invocation = find_command(text, self.commands).command
+        assert invocation is not None
         return (await self.commands.run(invocation, self.host)).text
 
     def has(self, name: str, *lines: int) -> bool:

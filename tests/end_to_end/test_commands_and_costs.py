@@ -12,7 +12,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.script import Gate, Say, Tokens, answer, call
+from tests.support.script import Gate, Say, Stop, Tokens, answer, call
 
 DEAR = Tokens(input=100_000, output=0)  # 0.30 US dollars
 
@@ -26,23 +26,57 @@ async def test_commands_are_announced_and_run_without_a_model(world: World, serv
         )
         names = [command["name"] for command in update["availableCommands"]]
         assert {"costs", "help", "mode", "model", "undo", "redo", "cancel", "continue"} <= set(names)
-        assert await prompt(client, session, "/mode ask\nHello") == "end_turn"
+        assert await prompt(client, session, "/mode ask") == "end_turn"
+        assert await prompt(client, session, "Hello") == "end_turn"
         assert await prompt(client, session, "/costs") == "end_turn"
         assert await prompt(client, session, "/udno 3") == "end_turn"
         assert "There is no command /udno. Did you mean /undo?" in texts(client)
-        assert await prompt(client, session, "/mode none\nand this") == "end_turn"
-        assert "Not sent: and this" in texts(client)
+        assert await prompt(client, session, "/mode agent\nand this") == "end_turn"
+        assert "/mode takes one mode and nothing else" in texts(client)
         live = texts(client)
         await client.request("session/close", {"sessionId": session})
         client.updates.clear()
         await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
         assert texts(client) == live
         said = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "user_message_chunk"]
-        assert [row["content"]["text"] for row in said] == ["/mode ask", "Hello", "/costs", "/udno", "/mode none"]
+        assert [row["content"]["text"] for row in said] == [
+            "/mode ask",
+            "Hello",
+            "/costs",
+            "/udno",
+            "/mode agent\nand this",
+        ]
     assert sent(server) == [[("user", "Hello")]]
     assert "edit_replace_exact" not in {tool["name"] for tool in server.requests[0].body["tools"]}
     kept = [(entry["name"], entry["ok"]) for entry in entries(world) if entry["type"] == "command_executed"]
     assert kept == [("mode", True), ("costs", True), ("udno", False), ("mode", False)]
+
+
+async def test_a_command_in_the_words_of_another_is_not_run(world: World, server: ModelServer) -> None:
+    server.script(answer(call("edit_create_file", path="new.py", content="x = 1\n")), answer(Say("Done.")))
+    async with conversation(world) as (client, session):
+        deciding(client, "accept")
+        await prompt(client, session, "Make it")
+        for text in ("/help /undo", "/costs\n/undo", "/queue /undo", "/stats /undo"):
+            assert await prompt(client, session, text) == "end_turn"
+        assert "Take the last changes back" in texts(client)
+        assert (world.project / "new.py").exists()
+    assert len(server.requests) == 2
+
+
+async def test_what_is_no_prompt_does_not_reach_a_model(world: World, server: ModelServer) -> None:
+    cut = answer(Say("Half of"), Stop("max_tokens"))
+    server.script(answer(Say("Whole.")), cut, answer(Say(" it.")))
+    async with conversation(world) as (client, session):
+        for text in ("/continue", "Hello", "/continue"):
+            assert await prompt(client, session, text) == "end_turn"
+        assert texts(client).count("there is nothing to continue") == 2
+        for text in ("!", " !! ", "!!!", "!\0"):
+            assert "nothing to run" in await prompt(client, session, text)
+        assert len(server.requests) == 1
+        assert await prompt(client, session, "More") == "max_tokens"
+        assert await prompt(client, session, "/continue") == "end_turn"
+        assert texts(client).endswith(" it.")
 
 
 async def test_changes_are_undone_and_redone_and_not_during_a_turn(world: World, server: ModelServer) -> None:

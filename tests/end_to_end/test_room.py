@@ -76,7 +76,8 @@ async def test_where_no_other_model_can_go_on_nothing_is_sent(
         assert "of 24,000 tokens. Start a new one, or choose a model with a larger window" in texts(client)
         assert not server.requests
         serve(world, server.url, model("small", 24_000), model("large", 200_000))
-        assert await prompt(client, session, "/model there/large\nAnd now?") == "end_turn"
+        assert await prompt(client, session, "/model there/large") == "end_turn"
+        assert await prompt(client, session, "And now?") == "end_turn"
         assert texts(client).endswith("Better.")
     assert asked(server) == ["large"]
     assert LONG.strip() in json.dumps(server.requests[0].body)
@@ -91,5 +92,6 @@ async def test_an_answer_is_asked_to_fit_into_what_is_left(world: World, server:
         left = server.requests[0].body["max_tokens"]
         assert 1_024 < left < 8_000
         # Where nobody has told how large the window is, the vendor decides.
-        await prompt(client, session, "/model there/unsaid\n" + LONG * 8)
+        await prompt(client, session, "/model there/unsaid")
+        await prompt(client, session, LONG * 8)
     assert (asked(server), server.requests[1].body["max_tokens"]) == (["small", "unsaid"], 8_000)

@@ -75,7 +75,10 @@ class Raw:
         self._frames: list[Any] = []
 
     async def send(self, **message: Any) -> None:
-        self._writer.write(self._framing.encode({"jsonrpc": "2.0", **message}))
+        await self.send_bytes(self._framing.encode({"jsonrpc": "2.0", **message}))
+
+    async def send_bytes(self, data: bytes) -> None:
+        self._writer.write(data)
         await self._writer.drain()
 
     async def answer(self, id: int) -> Any:
@@ -157,7 +160,9 @@ async def test_the_life_of_a_connection(offline: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["interrupt", "terminate"]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["interrupt", "terminate", "hang up"],
 )
 async def test_a_signal_ends_it_at_once(offline: World, number: signal.Signals, code: int) -> None:
     process = await start(offline)
@@ -367,5 +372,81 @@ async def test_messages_that_make_no_sense_are_answered(offline: World) -> None:
     assert bad["error"]["code"] in (-32601, -32602)
     await client.send(method="textDocument/didChange", params={"textDocument": {"uri": "file:///x", "version": 1}})
     assert (await client.call(3, "shutdown"))["result"] is None
+    await client.send(method="exit")
+    assert await finish(process) == 0
+
+
+def _nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+_OPENED = {"uri": "file:///x.py", "languageId": "python", "version": 1, "text": "a\nb\n"}
+_SENSELESS: list[dict[str, Any]] = [
+    {"jsonrpc": None, "method": "textDocument/didOpen", "params": {"textDocument": _OPENED}},
+    {"jsonrpc": "1.0", "method": "textDocument/didSave", "params": {"textDocument": _OPENED}},
+    {"method": "$/cancelRequest", "params": {"id": [1]}},
+    {"method": "$/cancelRequest", "params": {"id": {"a": 1}}},
+    {"method": "$/cancelRequest", "params": {}},
+    {"method": "$/cancelRequest"},
+    {"method": "$/cancelRequest", "params": [1]},
+    {"method": "$/setTrace", "params": {"value": 5}},
+    {"method": "$/progress", "params": {"token": [1], "value": {}}},
+    {"method": "textDocument/didChange", "params": {"textDocument": {"uri": "file:///x.py", "version": 2}}},
+    {"method": "textDocument/didChange", "params": {"textDocument": {"uri": ["x"], "version": 2}}},
+    {"method": "textDocument/didOpen", "params": _nested(900)},
+    {"method": "textDocument/didOpen", "jsonrpc": 2, "params": {"textDocument": _nested(900)}},
+    {"method": "workspace/didChangeWorkspaceFolders", "params": {"event": {"added": [1], "removed": "x"}}},
+    {"method": "workspace/didChangeWorkspaceFolders", "params": {"event": 7}},
+    {"method": "workspace/didChangeConfiguration", "params": _nested(800)},
+    {"method": "window/workDoneProgress/cancel", "params": {"token": {"a": []}}},
+    {"method": "no/such/notification", "params": _nested(900)},
+    {"method": "initialized", "params": _nested(10)},
+    {"id": "x1", "result": _nested(900)},
+    {"id": 10**30, "result": 1},
+    {"id": None, "error": {"code": "x", "message": ["y"]}},
+    {"id": "n1", "error": 5},
+    {"result": 5},
+    {},
+]
+_ODD_CHANGES = [
+    {"range": {"start": {"line": line, "character": character}, "end": {"line": 0, "character": 0}}, "text": "z"}
+    for line, character in [(10**30, 0), (-1, 0), (0, -5), ("0", "x"), (None, 0), ([], {}), (1.5, 2.5)]
+]
+
+
+async def test_no_message_ends_the_server(offline: World) -> None:
+    """Notifications and answers that make no sense, in every form that a request can be told from; then a request of
+    each kind is answered."""
+    process = await start(offline)
+    client = raw(process)
+    await client.call(1, "initialize", capabilities={}, processId=None)
+    await client.send(method="textDocument/didOpen", params={"textDocument": _OPENED})
+    changed = {"uri": "file:///x.py", "version": 2}
+    for message in _SENSELESS:
+        await client.send(**message)
+    for change in _ODD_CHANGES:
+        await client.send(method="textDocument/didChange", params={"textDocument": changed, "contentChanges": [change]})
+    for body in (b'{"line": 1e999}', b"[1, 2", b"\xff", b"", b"[" * 100_000, b'{"method":"x","params":NaN}', b"null"):
+        await client.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    await client.send_bytes(b"Content-Length: none\r\n\r\n")
+    for number, (method, params) in enumerate(
+        [
+            ("textDocument/completion", {"textDocument": _nested(900)}),
+            ("textDocument/codeLens", {"textDocument": {"uri": 5}}),
+            ("textDocument/codeAction", {"range": 5}),
+            ("workspace/executeCommand", {"command": ["x"], "arguments": 5}),
+            ("workspace/executeCommand", {"command": "north.ask", "arguments": [_nested(500)]}),
+            ("no/such/request", {"x": _nested(900)}),
+        ]
+    ):
+        answered = await client.call(100 + number, method, **params)
+        assert "error" in answered or answered["result"] is None or answered["result"] == []
+    await client.send(jsonrpc="1.0", id=200, method="no/such/request")
+    assert (await client.answer(200))["error"]["code"] == -32601
+    assert (await client.call(201, "workspace/executeCommand", command="north.cancel"))["result"] is None
+    assert (await client.call(202, "shutdown"))["result"] is None
     await client.send(method="exit")
     assert await finish(process) == 0

@@ -1,11 +1,12 @@
 """Which commands ask every time, and that no text hangs the question."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from north_lsp.review.commands import judge
-from north_lsp.review.rules import Place
+from north_lsp.review.places import Place
 from north_lsp.workspace.paths import Roots
 
 
@@ -25,9 +26,7 @@ class Everything:
         return True
 
 
-HERE = Place(
-    Path("/nonexistent"), Roots((Path("/nonexistent"),)), False, {"PATH": "/usr/bin"}, lambda cwd, writes: None
-)
+HERE = Place(Path("/nonexistent"), Roots((Path("/nonexistent"),)), True, {"PATH": "/usr/bin"}, lambda cwd, writes: None)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +163,18 @@ def test_words_that_another_program_may_get_are(command: str) -> None:
     assert judge(command, place=HERE, approvals=Everything()).warnings
 
 
+class OnlySwitched(Everything):
+    def command_allowed(self, command: str) -> bool:
+        return False
+
+
+def test_auto_approve_holds_inside_a_sandbox_only() -> None:
+    assert judge("make x", place=HERE, approvals=OnlySwitched()).status == "auto"
+    verdict = judge("make x", place=replace(HERE, contained=False), approvals=OnlySwitched())
+    assert verdict.status is None
+    assert "no sandbox here" in verdict.reasons[0]
+
+
 class Sources(Everything):
     def command_allowed(self, command: str) -> bool:
         return command == "source env.sh"
@@ -175,12 +186,13 @@ class Sources(Everything):
         return False
 
 
-def test_rules_for_folders_hold_in_the_clean_shell_only(tmp_path: Path) -> None:
+def test_what_changes_the_shell_is_covered_only_as_a_whole_line(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    place = Place(tmp_path, Roots.of(tmp_path), False, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
+    place = Place(tmp_path, Roots.of(tmp_path), True, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
     for command, status in (
         ("cd sub && ls", "always"),
-        ("source env.sh; ls", "always"),
+        ("source env.sh", "always"),
+        ("source env.sh; ls", None),
         ("source env.sh; cd sub; ls", None),
     ):
         assert judge(command, place=place, approvals=Sources()).status == status

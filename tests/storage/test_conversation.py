@@ -11,6 +11,7 @@ import pytest
 
 from north_lsp.storage.conversation import Conversation, UnknownConversation
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.partial import NOT_COMPLETE
 
 New = Callable[..., Conversation]
 
@@ -392,20 +393,37 @@ def test_a_byte_order_mark_is_no_damage(store: Locations) -> None:
 # -- the partial answer -----------------------------------------------------------------------------------------------
 
 ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "half an ans"}]}
+BASE = {"role": "assistant", "model": "m", "content": []}
+
+
+def stream(conversation: Conversation, id: str, *pieces: tuple[Any, int, Any]) -> None:
+    """Bring the pieces of an answer up to the moment before they are shown."""
+    conversation.begin_partial(BASE, id)
+    for kind, index, value in pieces:
+        conversation.grow_partial(kind, index, value)
+        conversation.flush_partial()
+
+
+def partial_of(conversation: Conversation) -> Path:
+    return conversation.path.with_suffix(".partial.jsonl")
+
+
+HALF = ("text", 0, "half an ans")
 
 
 def test_an_interrupted_answer_is_recovered_under_its_id(store: Locations, new: New) -> None:
     conversation = new()
     conversation.append("message", message=user())
     id = conversation.reserve_id()
-    conversation.save_partial(ANSWER, id)
+    stream(conversation, id, HALF)
     conversation.append("mode_change", mode="ask")  # while the answer streams
+    conversation.append("message", message={"role": "bashExecution", "command": "ls", "output": ""})
     conversation.close()
     for _ in range(2):
         again = Conversation.open(store, conversation.id)
         assert again.entries[-1]["id"] == again.leaf == id
-        assert again.entries[-1]["message"] == {**ANSWER, "stopReason": "aborted"}
-        assert len(again.active_path()) == 3
+        assert again.entries[-1]["message"] == {**BASE, **ANSWER, "stopReason": "aborted"}
+        assert len(again.active_path()) == 4
     assert os.listdir(store.conversations) == [conversation.path.name]
 
 
@@ -413,20 +431,67 @@ def test_a_stored_answer_leaves_no_partial_and_a_stale_one_is_ignored(store: Loc
     conversation = new()
     conversation.append("message", message=user())
     id = conversation.reserve_id()
-    conversation.save_partial(ANSWER, id)
-    partial = store.conversations / f"{conversation.id}.partial.json"
+    stream(conversation, id, HALF)
+    partial = partial_of(conversation)
     stale = partial.read_bytes()
     conversation.append("message", entry_id=id, message=ANSWER)
     conversation.clear_partial()
-    conversation.save_partial(ANSWER, id)
+    stream(conversation, id, HALF)
     assert not partial.exists()
     conversation.append("message", message=user("next"))
     conversation.close()
-    for content in (stale, stale.replace(id.encode(), b"other"), b"{torn", b"[]", b'{"id":1}'):
+    for content in (stale, stale.replace(id.encode(), b"other"), b"{torn", b"[]", b'{"id":1}', b"", b"\xff\n[1]\n"):
         partial.write_bytes(content)
         again = Conversation.open(store, conversation.id)
         assert len(again.entries) == 3
         assert not partial.exists()
+
+
+def test_every_kind_of_piece_is_put_together_again(store: Locations, new: New) -> None:
+    conversation = new()
+    conversation.append("message", message=user())
+    signed = {"type": "thinking", "thinking": "Hmm, so.", "signature": "s"}
+    done = {"type": "tool_call", "id": "c1", "name": "read_file", "arguments": {"path": "a"}}
+    stream(
+        conversation,
+        "p1",
+        ("thinking", 0, "Hmm"),
+        ("thinking", 0, ", so."),
+        ("block", 0, signed),
+        ("text", 1, "I will"),
+        ("text", 1, " look é\u2028"),
+        ("call", 2, {"id": "c1", "name": "read_file"}),
+        ("arguments", 2, '{"path": '),
+        ("block", 2, done),
+        ("text", 3, ""),
+        ("call", 4, {"id": "c2", "name": "list_root"}),
+        ("arguments", 4, '{"path": "b", "depth'),
+    )
+    conversation.close()
+    with partial_of(conversation).open("ab") as file:
+        file.write(b'{"piece":["text",5,"torn')
+    again = Conversation.open(store, conversation.id)
+    cut = {"type": "tool_call", "id": "c2", "name": "list_root", "arguments": {}, "problem": NOT_COMPLETE}
+    assert again.entries[-1]["message"]["content"] == [
+        signed,
+        {"type": "text", "text": "I will look é\u2028"},
+        done,
+        {**cut, "cut": '{"path": "b", "depth'},
+    ]
+
+
+def test_what_could_not_be_written_of_an_answer_is_written_with_what_comes_next(store: Locations, new: New) -> None:
+    conversation = new()
+    conversation.append("message", message=user())
+    partial = partial_of(conversation)
+    partial.mkdir()
+    stream(conversation, "p1", HALF)
+    partial.rmdir()
+    conversation.grow_partial("text", 0, "wer")
+    conversation.flush_partial()
+    conversation.close()
+    again = Conversation.open(store, conversation.id)
+    assert again.entries[-1]["message"]["content"] == [{"type": "text", "text": "half an answer"}]
 
 
 @pytest.mark.parametrize(("written", "recovered"), [("2999-01-01T00:00:00.000Z", True), ("1999", False)])
@@ -436,7 +501,7 @@ def test_a_partial_without_a_place_counts_if_it_is_newer(
     conversation = new()
     conversation.append("message", message=user())
     conversation.close()
-    partial = store.conversations / f"{conversation.id}.partial.json"
+    partial = store.conversations / f"{conversation.id}.partial.json"  # as an older North named and wrote it
     partial.write_text(json.dumps({"id": "p1", "timestamp": written, "message": ANSWER}))
     again = Conversation.open(store, conversation.id)
     assert (again.leaf == "p1") is recovered
@@ -446,8 +511,8 @@ def test_a_partial_without_a_place_counts_if_it_is_newer(
 def test_the_partial_of_a_living_writer_is_left_alone(store: Locations, new: New) -> None:
     conversation = new()
     conversation.append("message", message=user())
-    conversation.save_partial(ANSWER, "p1")
+    stream(conversation, "p1", HALF)
     reader = Conversation.open(store, conversation.id)
     assert len(reader.entries) == 1
-    assert (store.conversations / f"{conversation.id}.partial.json").exists()
+    assert partial_of(conversation).exists()
     conversation.close()

@@ -173,7 +173,7 @@ def test_a_deleted_conversation_is_in_the_trash_with_all_its_files(store: Locati
     conversation.close()
     id = conversation.id
     (store.conversations / f"{id}.snapshot.json").write_text("{}")
-    (store.conversations / f"{id}.partial.json").write_text("{}")
+    (store.conversations / f"{id}.partial.jsonl").write_text("{}")
     (store.conversations / id).mkdir()
     (store.conversations / id / "1.shell.log").write_text("output")
     list_conversations(store)
@@ -182,7 +182,7 @@ def test_a_deleted_conversation_is_in_the_trash_with_all_its_files(store: Locati
     assert sorted(os.listdir(store.conversations)) == ["index.json", "trash"]
     (trash,) = (store.conversations / "trash").iterdir()
     assert trash.name.startswith(f"{id}-")
-    assert {f"{id}.jsonl", f"{id}.snapshot.json", f"{id}.partial.json", id} <= set(os.listdir(trash))
+    assert {f"{id}.jsonl", f"{id}.snapshot.json", f"{id}.partial.jsonl", id} <= set(os.listdir(trash))
     assert (trash / id / "1.shell.log").read_text() == "output"
     with pytest.raises(UnknownConversation):
         Conversation.open(store, id)

@@ -3,9 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.storage import conversation as conversations
-from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 
 
@@ -51,21 +48,3 @@ def test_an_owner_that_cannot_be_read_is_still_an_owner(tmp_path: Path, content:
     assert str(held) == "process (unknown)"
     assert isinstance(lock, FileLock)
     lock.release(remove=True)
-
-
-def test_a_partial_that_is_saved_too_late_does_not_stay(store: Locations, monkeypatch: pytest.MonkeyPatch) -> None:
-    conversation = Conversation.create(
-        store, repo_root=Path("/p"), repo_hash="0", cwd=Path("/p"), model="m", client=None, north_version="0"
-    )
-    conversation.append("message", message={"role": "user"})
-    real = conversations.__dict__["write_partial"]
-
-    def slow(*arguments: object) -> None:
-        conversation.append("message", entry_id="a1", message={"role": "assistant"})
-        conversation.clear_partial()
-        real(*arguments)
-
-    monkeypatch.setattr(conversations, "write_partial", slow)
-    conversation.save_partial({"role": "assistant", "content": []}, "a1")
-    conversation.close()
-    assert [path.name for path in store.conversations.iterdir()] == [conversation.path.name]

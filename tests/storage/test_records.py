@@ -12,7 +12,7 @@ from north_lsp.storage.entries import (
     timestamp,
     valid_conversation_id,
 )
-from north_lsp.storage.records import CUT_MARK, DEEP_MARK, MAX_STRING, encode, storable
+from north_lsp.storage.records import DEEP_MARK, encode, storable
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 ANYTHING = st.recursive(
@@ -32,13 +32,9 @@ def test_every_record_is_one_line_that_reads_back_as_kept_in_memory(record: dict
     assert storable(kept) == kept
 
 
-def test_long_strings_are_cut_with_a_mark_and_counts_follow() -> None:
-    kept = storable({"a": [{"content": "x\n" * MAX_STRING, "lineCount": MAX_STRING}], "b": "y" * MAX_STRING})
-    cut = kept["a"][0]
-    assert len(cut["content"]) == MAX_STRING
-    assert cut["content"].endswith(CUT_MARK)
-    assert cut["lineCount"] == cut["content"].count("\n") + 1
-    assert kept["b"] == "y" * MAX_STRING
+def test_long_strings_stay_whole() -> None:
+    record = {"a": [{"content": "x\n" * 400_000, "lineCount": 400_000}], "b": "é" * 700_000}
+    assert storable(record) == record
 
 
 def test_transient_keys_are_dropped_everywhere() -> None:

@@ -16,7 +16,20 @@ function M.root()
   return vim.fs.normalize(found or vim.fn.getcwd())
 end
 
----The server: what was set up, the project's own virtual environment, then PATH.
+---A program of the folders on PATH that are named whole: a relative one would be the opened project's.
+---@param name string
+---@return string? path
+local function on_path(name)
+  for folder in vim.gsplit(vim.env.PATH or "", vim.fn.has("win32") == 1 and ";" or ":", { plain = true }) do
+    local is_whole = vim.startswith(folder, "/") or folder:find("^%a:[/\\]") ~= nil
+    local found = is_whole and vim.fn.exepath(vim.fs.joinpath(folder, name)) or ""
+    if found ~= "" then
+      return found
+    end
+  end
+end
+
+---The server: what was set up, else the one on PATH; never one that lies in the opened project, unless it was set up.
 ---@param root string
 ---@return north.Server?
 ---@return string? problem what to do about it
@@ -24,22 +37,25 @@ function M.find(root)
   vim.validate("root", root, "string")
   local cmd = config.current.cmd
   if cmd then
-    if vim.fn.executable(cmd[1]) == 1 then
-      return { cmd = cmd, source = "setup()" }
+    local program = cmd[1]:find("[/\\]") and cmd[1] or on_path(cmd[1])
+    if program and vim.fn.executable(program) == 1 then
+      return { cmd = vim.list_extend({ program }, vim.list_slice(cmd, 2)), source = "setup()" }
     end
     return nil, ("setup({ cmd = … }) names %s, which cannot be run; correct it or leave it out"):format(cmd[1])
   end
-  local own = vim.fs.joinpath(root, ".venv", "bin", "north-lsp")
-  if vim.fn.executable(own) == 1 then
-    return { cmd = { own, "lsp" }, source = "the project's .venv" }
-  end
-  local path = vim.fn.exepath("north-lsp")
-  if path ~= "" then
+  local path = on_path("north-lsp")
+  if path then
     return { cmd = { path, "lsp" }, source = "PATH" }
   end
+  local own = vim.fs.joinpath(root, ".venv", "bin", "north-lsp")
+  if vim.fn.executable(own) == 1 then
+    local words = "north-lsp is not on PATH. There is one in the project's .venv, which is not started unless you say "
+      .. "so, since whoever made the project made it, too: require('north').setup({ cmd = { '%s', 'lsp' } })"
+    return nil, words:format(own)
+  end
   return nil,
-    "north-lsp was not found. Install it (`pipx install north-lsp`, or `pip install north-lsp` in the "
-      .. "project's .venv), or name it: require('north').setup({ cmd = { '/path/to/north-lsp', 'lsp' } })"
+    "north-lsp was not found on PATH. Install it (`pipx install /path/to/north`, its checkout), or name it: "
+      .. "require('north').setup({ cmd = { '/path/to/north-lsp', 'lsp' } })"
 end
 
 ---The command that prints the server's version.

@@ -538,7 +538,7 @@ def test_a_server_killed_during_a_review_asks_no_more(bed: Bed) -> None:
 def test_a_server_that_is_missing_is_told_with_what_to_do(bed: Bed) -> None:
     with bed.nvim(PATH="/usr/bin:/bin") as nvim:
         nvim.keys(":North ask list files<CR>")
-        nvim.until("vim.fn.execute('messages'):find('north%-lsp was not found. Install it')")
+        nvim.until("vim.fn.execute('messages'):find('north%-lsp was not found on PATH. Install it')")
         nvim.command("checkhealth north")
         assert any("north-lsp was not found" in line for line in nvim.lines())
 
@@ -567,15 +567,32 @@ def test_a_server_that_is_too_old_is_told_with_what_to_do(bed: Bed) -> None:
         nvim.until(in_chat("Not sent: list files"))
 
 
-@pytest.mark.parametrize("source", ["PATH", "the project's .venv", "setup()"])
+@pytest.mark.parametrize("path", ["/usr/bin:/bin", ".venv/bin:/usr/bin:/bin", ".::/usr/bin:/bin"])
+def test_a_server_that_lies_in_the_project_is_not_started_unless_it_was_set_up(bed: Bed, path: str) -> None:
+    folders = [bed.project / ".venv" / "bin", bed.project]
+    planted = "#!/bin/sh\ntouch started\n"
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "north-lsp").write_text(planted)
+        (folder / "north-lsp").chmod(0o755)
+    own = folders[0] / "north-lsp"
+    with bed.nvim(PATH=path) as nvim:
+        nvim.keys(":North ask list files<CR>")
+        nvim.until("vim.fn.execute('messages'):find('which is not started unless you say so', 1, true)")
+        nvim.command("checkhealth north")
+        assert any("which is not started unless you say so" in line for line in nvim.lines())
+        assert not (bed.project / "started").exists()
+    with bed.nvim(init=with_server(str(own)), PATH=path) as nvim:
+        nvim.keys(":North ask list files<CR>")
+        nvim.until("vim.uv.fs_stat('started') ~= nil")
+
+
+@pytest.mark.parametrize("source", ["PATH", "setup()"])
 def test_health(bed: Bed, source: str) -> None:
     configuration = f"vim.opt.runtimepath:prepend([[{PLUGIN}]])"
     if source == "setup()":
         command = f"{{ [[{sys.executable}]], '-m', 'north_lsp', 'lsp' }}"
         configuration += f"\nrequire('north').setup({{ cmd = {command} }})"
-    elif source != "PATH":
-        (bed.project / ".venv" / "bin").mkdir(parents=True)
-        (bed.project / ".venv" / "bin" / "north-lsp").symlink_to(Path(sys.executable).parent / "north-lsp")
     with bed.nvim(init=configuration) as nvim:
         nvim.command("checkhealth north")
         report = "\n".join(nvim.lines())

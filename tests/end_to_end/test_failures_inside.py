@@ -1,0 +1,179 @@
+"""An exception anywhere in the loop ends neither the turn nor the process: each step fails once in turn, and the calls
+have their results, the user a notice, the log the stack, and the next prompt its answer."""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from north_lsp.acp import v1
+from north_lsp.acp.editor import AcpEditor
+from north_lsp.agent import asking, commands, costs, edits
+from north_lsp.agent.answer_stream import AnswerStream
+from north_lsp.agent.calls import Calls
+from north_lsp.agent.checkpoints import Checkpoints
+from north_lsp.agent.file_blocks import FileBlocks
+from north_lsp.agent.model_choice import ModelChoice
+from north_lsp.agent.previews import Previews
+from north_lsp.agent.queue import PromptQueue
+from north_lsp.agent.repetition import Repetition
+from north_lsp.agent.session import Session
+from north_lsp.agent.turn import Turn
+from north_lsp.storage.partial import PartialFile
+from north_lsp.tools.read_file import ReadFile
+from tests.end_to_end.world import World
+from tests.support.client import RawAcpClient
+from tests.support.inside import inside
+from tests.support.model_server import ModelServer
+from tests.support.script import answer, call, say
+
+_ENDED = "the turn was ended; what was done is kept"
+_SAID = "something failed inside North"
+
+# What may fail without the turn's noticing: the step is left out, or the call fails alone.
+_GOES_ON: list[tuple[object, str]] = [
+    (AcpEditor, "show"),
+    (v1, "updates"),
+    (ReadFile, "title"),
+    (ReadFile, "run"),
+    (Calls, "_places"),
+    (Calls, "_without_leak"),
+    (Calls, "_repaired"),
+    (Calls, "_store"),
+    (Calls, "_output"),
+    (Repetition, "note"),
+    (AnswerStream, "_look_ahead"),
+    (PartialFile, "flush"),
+    (Previews, "note"),
+    (edits, "_judged"),
+    (edits, "_applied"),
+    (commands, "_decide"),
+    (commands, "told"),
+    (Checkpoints, "record"),
+    (Checkpoints, "settle"),
+    (asking, "usage_of"),
+    (costs.CostKeeper, "record"),
+    (costs.CostKeeper, "settle"),
+    (costs.CostKeeper, "look"),
+    (ModelChoice, "look_after"),
+    (Session, "recover"),
+]
+# Where there is nothing to go on with: the turn ends in words.
+_ENDS: list[tuple[object, str]] = [
+    (asking, "build_request"),
+    (Turn, "_is_to_be_reminded"),
+    (FileBlocks, "settle"),
+    (PromptQueue, "take_steering"),
+    (Calls, "run"),
+]
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[str]:
+    """Make a step raise at its first use; the list tells whether it was used."""
+    real: Callable[..., Any] = getattr(owner, name)
+    used: list[str] = []
+
+    def trip() -> bool:
+        used.append(name)
+        return len(used) == 1
+
+    if inspect.iscoroutinefunction(real):
+
+        async def later(*arguments: Any, **named: Any) -> Any:
+            if trip():
+                raise RuntimeError(f"injected into {name}")
+            return await real(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, later)
+    else:
+
+        def now(*arguments: Any, **named: Any) -> Any:
+            if trip():
+                raise RuntimeError(f"injected into {name}")
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, now)
+    return used
+
+
+async def played(
+    world: World, server: ModelServer, fail: Callable[[], list[str]]
+) -> tuple[str, str, list[dict[str, Any]]]:
+    """A turn with a look, an edit and a command, and one after it. Gives what was said in each, and the model's last
+    messages."""
+    (world.project / "a.txt").write_text("one\ntwo\nthree\n")
+    server.script(
+        answer(say("Looking."), call("read_file", path="a.txt")),
+        answer(call("edit_replace_exact", path="a.txt", old="two\n", new="second\n")),
+        answer(call("shell_run", command="echo ran")),
+        answer(say("First done.")),
+        answer(say("Second done.")),
+    )
+
+    async def allow(params: dict[str, Any]) -> dict[str, Any]:
+        kinds = {option["kind"]: option["optionId"] for option in params["options"]}
+        return {"outcome": {"outcome": "selected", "optionId": kinds["allow_once"]}}
+
+    async with inside(world.environ) as client:
+        client.handlers["session/request_permission"] = allow
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        await client.wait_update(lambda update: update["sessionUpdate"] == "available_commands_update")
+        used = fail()
+        shown: list[str] = []
+        while len(shown) < 4 and not any("Second done." in one for one in shown):
+            client.updates.clear()
+            asked = {"sessionId": made["sessionId"], "prompt": [{"type": "text", "text": "Do it."}]}
+            assert (await client.request("session/prompt", asked))["stopReason"] == "end_turn"
+            shown.append(told(client))
+    assert used
+    return shown[0], shown[-1], server.requests[-1].body["messages"]
+
+
+def told(client: RawAcpClient) -> str:
+    chunks = [one["update"] for one in client.updates if one["update"]["sessionUpdate"] == "agent_message_chunk"]
+    return "".join(chunk["content"]["text"] for chunk in chunks)
+
+
+def results(messages: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
+    return (
+        [block["id"] for block in blocks if block["type"] == "tool_use"],
+        [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"],
+    )
+
+
+def logged(world: World) -> str:
+    return next((world.folder / "state").rglob("north.log")).read_text()
+
+
+def ids(rows: list[tuple[object, str]]) -> list[str]:
+    return [f"{str(getattr(owner, '__name__', owner)).rpartition('.')[2]}.{name}" for owner, name in rows]
+
+
+@pytest.mark.parametrize(("owner", "name"), _GOES_ON, ids=ids(_GOES_ON))
+async def test_the_turn_goes_on(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    first, second, messages = await played(world, server, lambda: failing_once(monkeypatch, owner, name))
+    asked, answered = results(messages)
+    assert len(asked) == 3
+    assert asked == answered
+    assert "First done." in first or name in ("show", "updates")
+    assert "Second done." in second
+    assert _ENDED not in first
+    assert _SAID in first or "INTERNAL" in json.dumps(messages)
+    assert f"injected into {name}" in logged(world)
+
+
+@pytest.mark.parametrize(("owner", "name"), _ENDS, ids=ids(_ENDS))
+async def test_the_turn_ends_in_words(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    first, second, messages = await played(world, server, lambda: failing_once(monkeypatch, owner, name))
+    asked, answered = results(messages)
+    assert asked == answered
+    assert _ENDED in first
+    assert "Second done." in second
+    assert f"injected into {name}" in logged(world)
