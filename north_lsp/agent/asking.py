@@ -298,9 +298,11 @@ class Asking:
     # -- keeping what arrived ----------------------------------------------------------------------------------------
 
     async def _keep_cancelled(self, streamed: Streamed) -> None:
-        if streamed.blocks:
-            self.unfinished = list(streamed.message().calls)
-            await self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
+        """Also where nothing had come: the next request is not to look as if nobody had been asked."""
+        message = streamed.message()
+        self.unfinished = list(message.calls)
+        self._state.costs.record(self._model, message.usage)
+        await self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
         self.unfinished = list(end.partial.calls)

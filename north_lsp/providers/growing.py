@@ -42,6 +42,10 @@ class GrowingAnswer:
         self._open: int | None = None
         self._usage = Usage()
 
+    @property
+    def usage(self) -> Usage:
+        return self._usage
+
     def partial(self, reason: Literal["error"]) -> AssistantMessage:
         return AssistantMessage(tuple(self._blocks), reason, self._usage)
 

@@ -344,7 +344,8 @@ class _Answer(GrowingAnswer):
     def _find_call(self, piece: dict[str, Any], name: str) -> _Call:
         """The call that a piece belongs to. Some servers leave out the index, some the id, some both; some give all
         calls the index 0."""
-        index, id = piece.get("index"), as_text(piece.get("id"))
+        given, id = piece.get("index"), as_text(piece.get("id"))
+        index = given if isinstance(given, int | str) else None
         known = self._calls.get(("index", index)) if index is not None else None
         if known is not None and id and known.id and id != known.id:
             known = None

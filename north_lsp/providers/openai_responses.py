@@ -40,7 +40,7 @@ from north_lsp.providers.base import (
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.json_text import arguments_text, parse_call
 from north_lsp.providers.openai_client import OpenAiClient
-from north_lsp.providers.values import as_count, as_object, as_text
+from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
 _MAX_ID = 64
@@ -199,6 +199,10 @@ class _Answer:
     _final: dict[str, Any] | None = None
     _usage: Usage = field(default_factory=Usage)
 
+    @property
+    def usage(self) -> Usage:
+        return self._usage
+
     def partial(self, reason: Literal["error"]) -> AssistantMessage:
         return self._message(reason)
 
@@ -209,7 +213,7 @@ class _Answer:
         if self._final is None:
             return [], None
         events: list[StreamEvent] = []
-        for position, item in enumerate(self._final.get("output") or []):
+        for position, item in enumerate(as_list(self._final.get("output"))):
             if isinstance(item, dict) and self._find({"output_index": position, "item_id": item.get("id")}) is None:
                 events += self._added(position, item)
                 events += self._done(position, item)
@@ -258,7 +262,7 @@ class _Answer:
         return []
 
     def _find(self, data: Mapping[str, object]) -> int | None:
-        found = self._known.get(data.get("output_index"))
+        found = self._known.get(_place(data.get("output_index")))
         return self._known.get(as_text(data.get("item_id"))) if found is None else found
 
     def _added(self, position: object, item: dict[str, Any]) -> list[StreamEvent]:
@@ -279,10 +283,9 @@ class _Answer:
                 return []
         self._blocks[index] = block
         self._open.add(index)
-        if position is not None:
-            self._known[position] = index
-        if item.get("id"):
-            self._known[as_text(item["id"])] = index
+        for known in (_place(position), as_text(item.get("id"))):
+            if known not in (None, ""):
+                self._known[known] = index
         return events
 
     def _delta(self, index: int, kind: str, data: dict[str, Any]) -> list[StreamEvent]:
@@ -350,6 +353,11 @@ class _Answer:
         cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("input_tokens"))
         self._usage = Usage(max(total - cached - written, 0), as_count(usage.get("output_tokens")), cached, written)
+
+
+def _place(value: object) -> int | None:
+    """An item's index, where it is one."""
+    return value if isinstance(value, int) else None
 
 
 def _without_type(data: Mapping[str, object]) -> dict[str, object]:
