@@ -15,7 +15,8 @@ from north_lsp.workspace.apply import apply
 from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.journal import EditorStep, editor_steps, recover, unfinished
 from north_lsp.workspace.merge import merge
-from north_lsp.workspace.text import OPEN_FLAGS, encode, to_newlines
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.text import encode, to_newlines
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
@@ -84,19 +85,19 @@ async def _shown_digest(path: Path, workspace: Workspace) -> str | None:
 
 def _is_after(file: FileRecord) -> bool:
     if file.folder:
-        return file.target.is_dir() == (file.action != "delete")
+        return os.path.isdir(file.target) == (file.action != "delete")
     return _digest(file.target) == file.after
 
 
 def _is_before(file: FileRecord) -> bool:
     if file.folder:
-        return file.path.is_dir() == (file.action != "create")
+        return os.path.isdir(file.path) == (file.action != "create")
     return _digest(file.path) == file.before
 
 
 def _digest(path: Path) -> str | None:
     try:
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(path), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None

@@ -13,18 +13,13 @@ from north_lsp.workspace.text import encode, is_mixed
 from north_lsp.workspace.wildmatch import any_matches
 
 
-def guard_named(resolved: Resolved, spelled: str, workspace: Workspace) -> None:
-    """Pass a file that the user's settings do not protect and whose list does not close it: by where the path leads, by
-    how it was spelled, and by the links that lead there, however the names are written. Raises ToolError."""
-    names = ways(spelled, workspace.roots)
-    for root in workspace.roots.roots:
-        closed = next((name for name in sorted(names) if workspace.ignore[root].closed(name)), None)
-        if closed is not None:
-            raise ToolError("IGNORED", f"{closed} is named by .northignore", "the user keeps it closed to tools")
+def guard_named(resolved: Resolved, workspace: Workspace) -> None:
+    """Pass a file that the user's settings do not protect: by where the path leads, by how it was spelled, and by the
+    links that lead there, however the names are written. Raises ToolError DENIED."""
     patterns = {folded(pattern): pattern for pattern in workspace.edits.protected}
     if not patterns:
         return
-    names |= Links(workspace.trees, [resolved.path]).names(resolved.path)
+    names = ways(resolved, workspace.roots) | Links(workspace.trees, [resolved.path]).names(resolved.path)
     found = next(filter(None, (any_matches(patterns, folded(name)) for name in sorted(names))), None)
     if found is not None:
         told = f"{resolved.relative} is protected by the user's settings ({patterns[found]})"

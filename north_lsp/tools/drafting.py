@@ -22,11 +22,11 @@ from north_lsp.tools.pasted import Place, without_pasted
 from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
+from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import (
     MAX_WHOLE_FILE,
-    OPEN_FLAGS,
     decode,
     is_binary,
     is_generated,
@@ -250,7 +250,7 @@ class Draft:
             return None
         if not folder.stands:
             raise ToolError("NOT_FOUND", f"{resolved.relative} was deleted or moved by this batch already")
-        await anyio.to_thread.run_sync(guard_named, resolved, spelled, self.workspace)
+        await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
         meant = f"the folder {resolved.relative}"
         await anyio.to_thread.run_sync(ensure_no_link, spelled, meant, what, self.workspace)
         gone = {path for path, file in self._files.items() if file.text is None}
@@ -263,7 +263,7 @@ class Draft:
 
     async def _move_folder(self, folder: DraftFolder, to: str) -> None:
         target = await resolve_open(to, self.workspace)
-        await anyio.to_thread.run_sync(guard_named, target, to, self.workspace)
+        await anyio.to_thread.run_sync(guard_named, target, self.workspace)
         await anyio.to_thread.run_sync(ensure_outside_files, target, self.workspace)
         if target.path.is_relative_to(folder.path):
             shown = folder.resolved.relative
@@ -284,7 +284,7 @@ class Draft:
         known = self._files.get(resolved.path)
         if known is not None:
             return known
-        await anyio.to_thread.run_sync(guard_named, resolved, spelled, self.workspace)
+        await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
         if not resolved.exists:
             await anyio.to_thread.run_sync(ensure_outside_files, resolved, self.workspace)
         status = await anyio.to_thread.run_sync(_status, resolved.path)
@@ -292,19 +292,18 @@ class Draft:
         if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
             hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
-        unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
-        if resolved.exists or unsaved is not None:
-            try:
-                text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.form)
-                file.tag, file.disk_tag = text.tag, text.on_disk
-            except ToolError as error:
-                if error.code == "TOO_LARGE":
-                    raise _too_large(resolved) from error
-                if error.code != "BINARY_FILE" or not binary:
-                    raise
+        try:
+            text, _ = await text_of(resolved.path, self.workspace)
+            file = DraftFile(resolved, text.text, text.text, text.form, text.form)
+            file.tag, file.disk_tag = text.tag, text.on_disk
+        except ToolError as error:
+            if error.code == "TOO_LARGE":
+                raise _too_large(resolved) from error
+            if error.code == "BINARY_FILE" and binary:
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
+            elif error.code != "NOT_FOUND" or resolved.exists:
+                raise
         if status is not None:
             file.links = status.st_nlink
             file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
@@ -474,7 +473,7 @@ def _same_file(one: DraftFile, other: DraftFile) -> bool:
 def _read_binary(resolved: Resolved) -> DraftFile:
     ensure_regular(resolved.path)
     try:
-        with open(os.open(resolved.path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(resolved.path), "rb") as file:
             data = file.read(MAX_WHOLE_FILE + 1)
     except OSError as error:
         raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error

@@ -12,7 +12,7 @@ from north_lsp.tools.addresses import is_address, read_address
 from north_lsp.tools.base import Digest, Location, Output, Picture, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.tools.texts import resolve_existing, shown_text
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.anchors import LOOSE, find_anchors
 from north_lsp.workspace.conflicts import find_conflicts
@@ -80,7 +80,7 @@ class ReadFile(ReadTool):
         if outer is None and inner:
             notices.append(f"{inner!r} names no part of this file: lines are asked for with startLine and endLine")
         try:
-            text, source = await text_of(resolved.path, workspace)
+            text, source = await shown_text(resolved.path, workspace)
         except ToolError as error:
             if error.code != "TOO_LARGE" or (args.startLine is None and args.endLine is None):
                 raise

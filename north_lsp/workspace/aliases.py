@@ -5,23 +5,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.paths import Resolved, Roots
+from north_lsp.workspace.trees import Trees
 
 _DEEPEST = 3
 
 
-def ways(spelled: str, roots: Roots) -> set[str]:
-    """How a spelled path can be written relative to a root, each link on the way followed or not."""
-    path = roots.as_spelled(spelled)
-    if path is None:
-        return set()
-    found: set[str] = set()
-    for depth in range(len(path.parts) + 1):
-        start = Path(os.path.realpath(Path(*path.parts[:depth]))) if depth else path
-        here = start.joinpath(*path.parts[depth:]) if depth else path
-        found.update(here.relative_to(root).as_posix() for root in roots.roots if here.is_relative_to(root))
-    return found
+def ways(resolved: Resolved, roots: Roots) -> set[str]:
+    """How a path can be written relative to a root, by each of the names by which it was reached."""
+    names = [Path(name) for name in (*resolved.names, str(resolved.path))]
+    return {name.relative_to(root).as_posix() for name in names for root in roots.roots if name.is_relative_to(root)}
 
 
 class Links:

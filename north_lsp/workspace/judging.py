@@ -18,7 +18,7 @@ from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.protected import edit_rule, folded
 from north_lsp.workspace.repositories import Named, looks_like_repository, named_by_git, own_folders
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 _LIFECYCLE = re.compile(r"^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$")
 _HOOK_TABLES = ("simple-git-hooks", "husky", "gitHooks", "lint-staged", "pre-commit", "ghooks")
@@ -76,7 +76,8 @@ def questions(changes: Sequence[FileChange], trees: Trees, spelled: Iterable[str
         names = {place.path: links.names(place.path) for place in places}
         for one in spelled:
             with suppress(ToolError):
-                names.get(trees.roots.resolve(one).path, set()).update(ways(one, trees.roots))
+                resolved = trees.roots.resolve(one)
+                names.get(resolved.path, set()).update(ways(resolved, trees.roots))
         by_git: dict[Path, Named | None] = {}
         nested = _nested(trees)
         for place in places:

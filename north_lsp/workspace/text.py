@@ -1,23 +1,20 @@
 """File contents as text: how bytes are decoded so that encoding them again changes nothing, and where lines end."""
 
 import codecs
-import errno
 import hashlib
-import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.paths import ensure_regular, kind_of
+from north_lsp.workspace.opening import READ, open_regular
 from north_lsp.workspace.proposal import TextForm
 
 MAX_WHOLE_FILE = 20 * 1024 * 1024
 BINARY_PROBE = 8 * 1024
 TAG_DIGITS = 8
-OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_FLAGS = READ
 
 NewlineStyle = Literal["lf", "crlf", "mixed", "none"]
 Newline = Literal["\n", "\r\n"]
@@ -75,15 +72,8 @@ def read_text(path: Path) -> Text:
 
     Raises ToolError: NOT_FOUND, INVALID_INPUT for anything but a regular file, TOO_LARGE, BINARY_FILE, IO_ERROR.
     """
-    ensure_regular(path)
-    try:
-        descriptor = os.open(path, OPEN_FLAGS)
-    except OSError as error:
-        raise _cannot_open(path, error) from error
+    descriptor, status = open_regular(path)
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ToolError("INVALID_INPUT", f"{path} is {kind_of(status.st_mode)}, not a file")
         try:
             data = file.read(MAX_WHOLE_FILE + 1) if status.st_size <= MAX_WHOLE_FILE else None
         except OSError as error:
@@ -239,15 +229,3 @@ def is_generated(head: str, name: str) -> str | None:
     beginning = "\n".join(head[:_GENERATED_CHARACTERS].split("\n")[:_GENERATED_LINES])
     found = _GENERATED.search(beginning)
     return found[0] if found else None
-
-
-def _cannot_open(path: Path, error: OSError) -> ToolError:
-    match error.errno:
-        case errno.ENOENT | errno.ENOTDIR:
-            return ToolError("NOT_FOUND", f"{path} does not exist")
-        case errno.ELOOP:
-            return ToolError("INVALID_INPUT", f"{path} has become a link")
-        case errno.ENXIO:
-            return ToolError("INVALID_INPUT", f"{path} is not a file")
-        case _:
-            return ToolError("IO_ERROR", f"{path} cannot be opened: {error.strerror}")

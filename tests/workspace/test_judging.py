@@ -12,7 +12,7 @@ from north_lsp.workspace.diff import make_change, make_deletion, make_folder_cha
 from north_lsp.workspace.judging import questions, refusal
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 
 @pytest.fixture
