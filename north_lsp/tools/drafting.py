@@ -135,7 +135,7 @@ class Draft:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
         if guards:
             self._guard_generated(file)
-        await self._guard_whole(file, is_lost=True)
+        await self._guard_whole(file, is_lost=not content.startswith(file.text))
         if content and file.text.endswith("\n") and not content.endswith("\n"):
             content += "\n"
         crlf = file.text.count("\r\n")
