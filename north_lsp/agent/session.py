@@ -34,7 +34,7 @@ from north_lsp.agent.history import History
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
-from north_lsp.agent.recovery import interrupted_edits, recover_project
+from north_lsp.agent.recovery import interrupted_edits, recover_project, settle_interrupted
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl
 from north_lsp.agent.session_approvals import SessionApprovals
@@ -521,6 +521,7 @@ class Session:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            await settle_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_kept()
             self._recovered = True
         for text in told:
