@@ -1,4 +1,4 @@
-"""A thousand commands in one session: what North adds to bash, what the sandbox adds to that, and what is left behind."""
+"""A thousand commands in one session: what North adds to bash, the sandbox to that, and what is left behind."""
 
 import os
 import statistics

@@ -18,7 +18,7 @@ from north_lsp.workspace.held import Watched
 from north_lsp.workspace.ignore import ALWAYS_SKIPPED, OWN_IGNORE_FILE, IgnoreRules
 from north_lsp.workspace.paths import extra_roots
 from north_lsp.workspace.protected import write_rule
-from north_lsp.workspace.repositories import named_by_git
+from north_lsp.workspace.repositories import Named, named_by_git
 from north_lsp.workspace.wildmatch import any_matches
 
 _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
@@ -92,13 +92,13 @@ def _named_by_git(root: Path) -> Iterator[Path]:
     if top is not None:
         folder = git_folder(top) or top / ".git"
         places = (folder, common_folder(folder), common_folder(folder) / "hooks", common_folder(folder) / "config")
-        yield from _named(top, tuple(_changed(place) for place in places))
+        named = _named(top, tuple(_changed(place) for place in places))
+        yield from named.below(root) if named is not None else ()
 
 
 @lru_cache(maxsize=64)
-def _named(top: Path, state: tuple[int, ...]) -> tuple[Path, ...]:
-    found = named_by_git(top)
-    return () if found is None else (*found.files, *found.folders)
+def _named(top: Path, state: tuple[int, ...]) -> Named | None:
+    return named_by_git(top)
 
 
 def _changed(path: Path) -> int:

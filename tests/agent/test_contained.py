@@ -310,6 +310,16 @@ async def test_a_list_that_is_long_is_held_or_asks(tmp_path: Path, many: int) ->
             assert "protected or closed names" in str(one.editor.reviews[0])
 
 
+async def test_what_git_would_run_stays_as_it_is(tmp_path: Path) -> None:
+    async with unasked(tmp_path) as one:
+        root = one.world.root
+        (root / "Scripts").mkdir()
+        (root / "Scripts/watch.sh").write_text("echo mine")
+        await anyio.run_process(["git", "-C", str(root), "config", "core.fsmonitor", "Scripts/watch.sh"])
+        await script(one, "echo x > Scripts/watch.sh; mv Scripts other; rm -rf Scripts")
+        assert (root / "Scripts/watch.sh").read_text() == "echo mine"
+
+
 async def test_installed_packages_and_files_of_others_stay_as_they_are(tmp_path: Path) -> None:
     async with unasked(tmp_path) as one:
         root = one.world.root
