@@ -11,13 +11,13 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.edits import review_edit
-from north_lsp.agent.results import Result
 from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.watch import Taken
 from north_lsp.workspace.diff import make_change, make_folder_change
+from north_lsp.workspace.judging import refusal
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import decode, is_binary
 
@@ -27,25 +27,35 @@ _EXECUTABLE = 0o100
 
 
 async def review_taken(state: TurnState, call: ToolCall, taken: Sequence[Taken]) -> list[str]:
-    """Ask about each thing that was taken away, and put back what is accepted. Says in words what became of it. Raises
-    StopTurn."""
+    """Ask about all that was taken away, in one question, and put back what is accepted. Says in words what became of
+    each. Raises StopTurn."""
     notes: list[str] = []
+    offered: list[tuple[Taken, list[FileChange]]] = []
     for one in taken:
-        name = _relative(state, one.path)
         try:
-            changes = await anyio.to_thread.run_sync(partial(_listed_changes, state, one))
-            accepted = await _reviewed(state, call, name, changes)
+            offered.append((one, await anyio.to_thread.run_sync(partial(_listed_changes, state, one))))
         except ToolError as error:
-            notes.append(
-                f"{name} is a protected name: what the command made there was taken away and lies in {one.kept} "
-                f"({error.message})"
-            )
-            continue
-        if accepted and one.kept is not None:
-            await anyio.to_thread.run_sync(_forget, one.kept)
-        words = "the user accepted it, and it stands there now" if accepted else "the user did not accept it"
-        notes.append(f"{name} is a protected name: what the command made there was taken away and shown; {words}")
+            notes.append(_said(state, one, f"lies in {one.kept} ({error.message})"))
+    if not offered:
+        return notes
+    problem = ""
+    try:
+        await _reviewed(state, call, [change for _, changes in offered for change in changes])
+    except ToolError as error:
+        problem = error.message
+    for one, changes in offered:
+        stands = await anyio.to_thread.run_sync(_all_there, changes)
+        if stands:
+            await anyio.to_thread.run_sync(_forget, one)
+        refused = f"it lies in {one.kept} ({problem})" if problem else "the user did not accept it"
+        words = "the user accepted it, and it stands there now" if stands else refused
+        notes.append(_said(state, one, f"shown; {words}"))
     return notes
+
+
+def _said(state: TurnState, taken: Taken, what: str) -> str:
+    name = _relative(state, taken.path)
+    return f"{name} is a protected name: what the command made there was taken away and {what}"
 
 
 async def review_late(state: TurnState, call: ToolCall) -> list[str]:
@@ -54,12 +64,15 @@ async def review_late(state: TurnState, call: ToolCall) -> list[str]:
     return await review_taken(state, call, box.take_late()) if box is not None else []
 
 
-async def _reviewed(state: TurnState, call: ToolCall, name: str, changes: list[FileChange]) -> bool:
-    applied: list[Result] = []
+async def _reviewed(state: TurnState, call: ToolCall, changes: list[FileChange]) -> None:
     why = "it was made by a command in the sandbox, which may not make such names"
+    names = ", ".join(dict.fromkeys(change.relative for change in changes))
     without_words = replace(call, arguments={})
-    await review_edit(state, without_words, one_line(f"Taken away: {name}"), changes, applied.append, (why,))
-    return bool(applied)
+    await review_edit(state, without_words, one_line(f"Taken away: {names}", 200), changes, lambda result: None, (why,))
+
+
+def _all_there(changes: Sequence[FileChange]) -> bool:
+    return all(change.path.exists() for change in changes)
 
 
 def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
@@ -92,7 +105,11 @@ def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
 
 
 def _listed_changes(state: TurnState, taken: Taken) -> list[FileChange]:
-    return list(_changes(state, taken))
+    """Raises ToolError for what cannot be offered."""
+    changes = list(_changes(state, taken))
+    if (why := refusal(changes, state.workspace.roots, state.workspace.private)) is not None:
+        raise ToolError("OUTSIDE_WORKSPACE", why)
+    return changes
 
 
 def _files(kept: Path) -> Iterator[Path]:
@@ -105,8 +122,9 @@ def _files(kept: Path) -> Iterator[Path]:
         yield from (here / name for name in folders if (here / name).is_symlink())
 
 
-def _forget(kept: Path) -> None:
-    shutil.rmtree(kept.parent, ignore_errors=True)
+def _forget(taken: Taken) -> None:
+    if taken.kept is not None:
+        shutil.rmtree(taken.kept.parent, ignore_errors=True)
 
 
 def _relative(state: TurnState, path: Path) -> str:

@@ -254,6 +254,17 @@ async def test_what_is_accepted_is_put_back_and_held_from_then_on(tmp_path: Path
         assert not list(quarantine.rglob("x.yml"))
 
 
+async def test_all_that_appeared_is_one_question(tmp_path: Path) -> None:
+    async with unasked(tmp_path) as one:
+        edits(one).edit = EditDecision("accept")
+        text = await script(one, "for i in 1 2 3; do mkdir p$i; echo $i > p$i/.envrc; done; git init -q nested")
+        (review,) = edits(one).edits
+        assert [change.shown for change in review.proposal.files] == ["p1/.envrc", "p2/.envrc", "p3/.envrc"]
+        assert (one.world.root / "p3/.envrc").read_text() == "3\n"
+        assert text.count("the user accepted it") == 3
+        assert not (one.world.root / "nested/.git").exists()
+
+
 async def test_who_makes_it_again_and_again_is_ended(tmp_path: Path) -> None:
     async with unasked(tmp_path) as one:
         root = one.world.root
