@@ -147,6 +147,11 @@ class Peer:
             raise error
         return box[0].result
 
+    @property
+    def has_ended(self) -> bool:
+        """Nothing is read any more: no answer will come."""
+        return self._ended
+
     def stop(self, exit_code: int = 0) -> None:
         """End the connection; `serve` returns `exit_code`."""
         self._exit_code = exit_code
