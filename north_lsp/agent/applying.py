@@ -37,9 +37,10 @@ async def apply_proposal(
 ) -> Applied:
     """Write all files of a proposal. A text that has changed since is merged where its changes do not touch the
     proposal's. Raises ToolError when that is not possible or something cannot be written; then nothing is written."""
+    by_tool = bool(proposal.tool_call_id)
     with anyio.CancelScope(shield=True):
         for attempt in range(1, _ATTEMPTS + 1):
-            fresh = await _refreshed(proposal.files, workspace)
+            fresh = await _refreshed(proposal.files, workspace, by_tool=by_tool)
             if not fresh.files:
                 return fresh
             entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
@@ -47,7 +48,9 @@ async def apply_proposal(
                 stay = await _write(fresh.files, workspace, documents, checkpoints)
             except ToolError as error:
                 checkpoints.settle(entry, "failed")
-                if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
+                if error.code != "STALE" or attempt == _ATTEMPTS:
+                    raise
+                if not await _is_newer(fresh.files, workspace, by_tool=by_tool):
                     raise
                 continue
             except BaseException:
@@ -76,10 +79,10 @@ def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Wor
                 break
 
 
-async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
+async def _is_newer(files: Sequence[FileChange], workspace: Workspace, *, by_tool: bool) -> bool:
     """Whether a text is another than when it was looked at last, so that looking again may help."""
     try:
-        return (await _refreshed(files, workspace)).files != tuple(files)
+        return (await _refreshed(files, workspace, by_tool=by_tool)).files != tuple(files)
     except ToolError:
         return False
 
@@ -130,9 +133,9 @@ async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
     return True
 
 
-async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
+async def _refreshed(files: Sequence[FileChange], workspace: Workspace, *, by_tool: bool) -> Applied:
     """The changes against the present texts. Raises ToolError STALE."""
-    await anyio.to_thread.run_sync(_check_places, files, workspace)
+    await anyio.to_thread.run_sync(_check_places, files, workspace, by_tool)
     fresh: list[FileChange] = []
     notices: list[str] = []
     for change in files:
@@ -149,11 +152,13 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
     return Applied(tuple(fresh), tuple(notices))
 
 
-def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
-    """The paths must still lead where they did: a command may have swapped a link. Raises ToolError STALE."""
+def _check_places(files: Sequence[FileChange], workspace: Workspace, by_tool: bool) -> None:
+    """The paths must still lead where they did: a command may have swapped a link. What a tool proposed must not have
+    been closed meanwhile. Raises ToolError."""
     for change in files:
         for path in change.paths:
-            if workspace.roots.resolve(str(path)).path != path:
+            resolve = workspace.trees.resolve if by_tool else workspace.roots.resolve
+            if resolve(str(path)).path != path:
                 raise ToolError(
                     "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
                 )

@@ -1,7 +1,7 @@
 """Taking changes back, and making them again: what later changes allow is merged, what they do not is said and left."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, assert_never
@@ -22,6 +22,7 @@ from north_lsp.workspace.diff import make_change, make_deletion, make_folder_cha
 from north_lsp.workspace.journal import digest
 from north_lsp.workspace.merge import merge
 from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
 from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
 
@@ -154,9 +155,15 @@ class Undoing:
     # -- doing it --------------------------------------------------------------------------------------------------
 
     async def prepare(
-        self, checkpoints: Sequence[Checkpoint], conflicts: Conflicts = "skip", paths: Iterable[Path] | None = None
+        self,
+        checkpoints: Sequence[Checkpoint],
+        conflicts: Conflicts = "skip",
+        paths: Iterable[Path] | None = None,
+        resolve: Callable[[str], Resolved] | None = None,
     ) -> Plan:
-        """What taking these back (the newest first) comes to; writes nothing. Raises ToolError."""
+        """What taking these back (the newest first) comes to; writes nothing. `resolve` says what may be touched: for
+        the user, all in the workspace. Raises ToolError."""
+        resolve = resolve or self._workspace.roots.resolve
         wanted = None if paths is None else set(paths)
         holds = live(self._checkpoints.all())
         states: dict[Path, _State] = {}
@@ -169,7 +176,9 @@ class Undoing:
                 for path in dict.fromkeys((file.path, file.target)):
                     if path not in states:
                         shown = file.relative if path == file.path else file.new_relative
-                        states[path] = await self._state_or_conflict(path, shown or file.relative, folder=file.folder)
+                        states[path] = await self._state_or_conflict(
+                            path, shown or file.relative, resolve, folder=file.folder
+                        )
                 await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
                 taken.append(one.id)
         await anyio.to_thread.run_sync(_keep_full_folders, states)
@@ -195,7 +204,8 @@ class Undoing:
         if not found:
             what = f"of {spelled} " if spelled else ""
             raise ToolError("NOT_FOUND", f"no change {what}of this conversation is left to be undone")
-        plan = await self.prepare(found, paths=None if path is None else [path])
+        resolve = self._workspace.trees.resolve  # what was closed since is closed to tools
+        plan = await self.prepare(found, paths=None if path is None else [path], resolve=resolve)
         stuck = [one for one in plan.files if one.outcome in ("conflict", "irrecoverable")]
         if stuck and not plan.changes:
             raise ToolError(
@@ -271,9 +281,9 @@ class Undoing:
 
     # -- one file --------------------------------------------------------------------------------------------------
 
-    async def _state(self, path: Path) -> _State:
+    async def _state(self, path: Path, resolve: Callable[[str], Resolved] | None = None) -> _State:
         """What stands at a path now. Raises ToolError for one that is no file or leads elsewhere."""
-        resolved = await anyio.to_thread.run_sync(self._workspace.roots.resolve, str(path))
+        resolved = await anyio.to_thread.run_sync(resolve or self._workspace.roots.resolve, str(path))
         if resolved.path != path:
             raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
         try:
@@ -289,9 +299,9 @@ class Undoing:
         forms = (text.form, text.text, text.form)
         return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
-    async def _folder_state(self, path: Path) -> _State:
+    async def _folder_state(self, path: Path, resolve: Callable[[str], Resolved]) -> _State:
         """As `_state`, for a folder. Raises ToolError."""
-        resolved = await anyio.to_thread.run_sync(self._workspace.roots.resolve, str(path))
+        resolved = await anyio.to_thread.run_sync(resolve, str(path))
         if resolved.path != path:
             raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
         if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
@@ -300,11 +310,13 @@ class Undoing:
         state.stood = state.stands = resolved.exists
         return state
 
-    async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> _State:
+    async def _state_or_conflict(
+        self, path: Path, relative: str, resolve: Callable[[str], Resolved], *, folder: bool
+    ) -> _State:
         """As `_state`; what is no file (or `folder`) any more, or leads elsewhere, is left as it is and does not keep
         others from being restored."""
         try:
-            return await (self._folder_state(path) if folder else self._state(path))
+            return await (self._folder_state(path, resolve) if folder else self._state(path, resolve))
         except ToolError as error:
             state = _State(relative, None, TextForm(), None, TextForm())
             self._leave(state, "conflict", error.message)

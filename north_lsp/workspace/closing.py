@@ -11,6 +11,7 @@ from pathlib import Path
 from north_lsp.workspace.ignore import Chains, IgnoreRules, join
 
 _MAX_NAMES = 2000
+_MAX_LINKS = 8
 TOO_MANY = "more links lead here than can be followed, so that nobody can tell what .northignore closes"
 
 
@@ -50,6 +51,8 @@ class Links:
         while True:
             for link in self._to.get(around, ()):
                 if link not in used:
+                    if len(used) == _MAX_LINKS:
+                        raise TooManyNames
                     rest = path[len(around) :] if around != "/" else path
                     yield link + rest
                     folder, name = os.path.split(link)
@@ -96,7 +99,7 @@ class Closed:
         for part in os.path.relpath(name, root).split("/"):
             place = join(place, part)
             if self._rules[root].closed(os.path.relpath(place, root)):
-                return place in self._around
+                return _own_place(place) in self._around
         return False
 
     def among(self, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]) -> set[str] | None:
@@ -129,7 +132,7 @@ class Closed:
             known = self._speaking(root, above)
             if not isinstance(known, bool):
                 if known.closes(above, name, True) or (os.path.islink(folder) and known.closes(above, name, False)):
-                    known = folder not in self._around
+                    known = _own_place(folder) not in self._around
                 else:
                     known = self._rules[root].enter(known, folder)
             self._chains[root, folder] = known
@@ -147,6 +150,12 @@ def hard_links(files: Iterable[str]) -> dict[tuple[int, int], str]:
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             found[status.st_dev, status.st_ino] = path
     return found
+
+
+def _own_place(name: str) -> str:
+    """Where a link lies, without links on the way to it."""
+    folder, last = os.path.split(name)
+    return join(os.path.realpath(folder), last)
 
 
 def _is_around(folder: str, path: str) -> bool:

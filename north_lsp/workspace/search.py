@@ -146,7 +146,7 @@ def search(
         if not ended:
             break
     truncated = not ended or found.total > offset + limit
-    notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop)]
+    notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop), *trees.problems()]
     return SearchResult(found.matches, found.total, found.searched, truncated, notices, found.counts)
 
 
