@@ -158,6 +158,15 @@ class Checkpoints:
         """Say what became of it."""
         self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status})
 
+    async def settle_applied(self, entry_id: str, files: Sequence[FileChange] | None) -> None:
+        """It stands; with other texts than were recorded, if `files` are given."""
+        patch: dict[str, Any] = {"status": "applied"}
+        if files is not None:
+            patch["files"], contents = await anyio.to_thread.run_sync(_rows, files)
+            with suppress(OSError):  # they are there already, or only wanted to do it again after an undo
+                await anyio.to_thread.run_sync(self._blobs.keep, contents)
+        self._conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
+
     def content(self, digest: str | None) -> bytes | None:
         return None if digest is None else self._blobs.find(digest)
 

@@ -30,6 +30,7 @@ from north_lsp.workspace.text import (
     encode,
     is_binary,
     is_generated,
+    is_mixed,
     read_text,
     to_newlines,
 )
@@ -267,19 +268,18 @@ class Draft:
         if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
             hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
-        unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
-        if resolved.exists or unsaved is not None:
-            try:
-                text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.form)
-                file.tag, file.disk_tag = text.tag, text.on_disk
-            except ToolError as error:
-                if error.code == "TOO_LARGE":
-                    raise _too_large(resolved) from error
-                if error.code != "BINARY_FILE" or not binary:
-                    raise
+        try:
+            text, _ = await text_of(resolved.path, self.workspace)
+            file = DraftFile(resolved, text.text, text.text, text.form, text.form)
+            file.tag, file.disk_tag = text.tag, text.on_disk
+        except ToolError as error:
+            if error.code == "TOO_LARGE":
+                raise _too_large(resolved) from error
+            if error.code == "BINARY_FILE" and binary:
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
+            elif error.code != "NOT_FOUND" or resolved.exists:
+                raise
         if status is not None:
             file.links = status.st_nlink
             file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
@@ -383,8 +383,18 @@ class EditTool(WriteTool):
 
 def _ensure_writable(change: FileChange) -> None:
     """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
-    if not (change.binary or change.new_text.isascii()):
-        encode(change.new_text, change.form)
+    if change.binary or change.new_text.isascii():
+        return
+    encode(change.new_text, change.form)
+    old = change.old_text
+    if old is not None and change.old_form is None and is_mixed(old, change.form):
+        fresh = next((one for one in change.new_text if one > "\x7f" and one not in old), None)
+        if fresh is not None:
+            raise ToolError(
+                "INVALID_INPUT",
+                f"it is not known in which encoding {change.relative} is, so {fresh!r} cannot be written there",
+                "write it without that character, or have the file's encoding changed first",
+            )
 
 
 def _update(file: DraftFile, old: str, new: str) -> FileChange | None:

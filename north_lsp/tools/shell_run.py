@@ -11,7 +11,6 @@ from north_lsp.tools.base import Command, ShellTool, Workspace
 from north_lsp.tools.registry import Arguments
 
 MAX_COMMAND_BYTES = 32 * 1024
-DEFAULT_SECONDS = 60.0
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 3600.0
 _MAX_LINES = 10_000
 _MAX_DESCRIPTION = 80
@@ -20,7 +19,7 @@ _MAX_DESCRIPTION = 80
 class ShellRunArgs(Arguments):
     command: str = Field(min_length=1)
     cwd: str | None = Field(None, description="For this command only; relative to the workspace root.")
-    timeout: float = Field(DEFAULT_SECONDS, description="Seconds, 1 to 3600.")
+    timeout: float | None = Field(None, description="Seconds, 1 to 3600; as a rule 60.")
     head: int | None = Field(None, description="Only the first lines of the output.")
     tail: int | None = Field(None, description="Only the last lines of the output.")
     background: bool = Field(False, description="Start it as a job and go on; it may read what job input sends.")
@@ -58,7 +57,9 @@ class ShellRun(ShellTool):
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")
             cwd = resolved.path
         notices: list[str] = []
-        seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices)
+        seconds = workspace.command_seconds
+        if args.timeout is not None and not math.isnan(args.timeout):
+            seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices)
         head, tail = (
             None if given is None else round(_within(given, 1, _MAX_LINES, name, notices))
             for name, given in (("head", args.head), ("tail", args.tail))
@@ -92,7 +93,7 @@ def check_command(command: str) -> None:
 
 
 def _within(given: float, least: float, most: float, name: str, notices: list[str]) -> float:
-    used = DEFAULT_SECONDS if math.isnan(given) else min(max(given, least), most)
+    used = min(max(given, least), most)
     if used != given:
         notices.append(f"{name} {given:g} is out of range; {used:g} was used")
     return used

@@ -9,7 +9,7 @@ from pathlib import Path
 from north_lsp.errors import ToolError
 from north_lsp.workspace.opening import open_regular
 from north_lsp.workspace.proposal import TextForm
-from north_lsp.workspace.text import TAG_DIGITS, Text, is_binary
+from north_lsp.workspace.text import TAG_DIGITS, Text, decode_part, is_binary
 
 MAX_LINES = 500
 MAX_BYTES = 100 * 1024
@@ -168,10 +168,8 @@ def stream_part(
         kept = ends[1:][-_TAIL_LINES:] if len(ends) > 1 else ends
         begin = total - len(kept) + 1
     data = b"\n".join(kept)
-    try:
-        decoded, form = data.decode("utf-8"), TextForm()
-    except UnicodeDecodeError:
-        decoded, form = data.decode("latin-1"), TextForm("latin-1")
+    decoded, encoding = decode_part(data)
+    form = TextForm(encoding)
     style = "none" if not newlines else "lf" if not returns else "crlf" if returns == newlines else "mixed"
     text = Text("", form, style, size, digest.hexdigest()[:TAG_DIGITS])  # type: ignore[arg-type]  # one of the literals
     return Streamed(text, total, begin, tuple(line.removesuffix("\r") for line in decoded.split("\n")) if kept else ())
