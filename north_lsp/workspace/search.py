@@ -21,7 +21,7 @@ from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
 from north_lsp.workspace.ripgrep import CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import decode, is_binary
-from north_lsp.workspace.tree import FileTree, Listing
+from north_lsp.workspace.tree import FileTree, Listing, is_older
 from north_lsp.workspace.trees import Trees
 
 MAX_FILE = 4 * 1024 * 1024
@@ -30,6 +30,8 @@ MAX_LINE = 500
 _CUT = "..."
 _LINES_BETWEEN_CHECKS = 512
 _FEW_FILES = 200
+_MAX_COUNTED = 64 * 1024 * 1024
+_COUNTING_SHARE = 0.6
 _MARKED = r"[\x00\r\x80-\xff]"
 
 
@@ -124,6 +126,10 @@ def search(
     def over() -> bool:
         return should_stop() or time.monotonic() > deadline
 
+    def counted() -> bool:
+        """Counting leaves time to look at what it has found."""
+        return should_stop() or time.monotonic() > deadline - allowed * (1 - _COUNTING_SHARE)
+
     place = _place(trees, path) if path is not None else None
     below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
     ended = True
@@ -137,7 +143,7 @@ def search(
         known: Mapping[str, int | None] | None = None
         if ripgrep is not None and lines is None and len(files) > 1:
             whole = listing.whole if files is listing.files else None
-            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, over)
+            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, counted)
         searcher = _Searcher(roots, root, wanted, context_lines, read, found, over)
         if known is None:
             ended = all(searcher.search(relative) for relative in files)
@@ -218,22 +224,26 @@ def _count(
     open_files = {path.relative_to(root).as_posix() for path in texts}
     open_files &= set(files)
     saved = [relative for relative in files if relative not in open_files] if open_files else files
-    options = ["--no-unicode", *(("--multiline",) if wanted.multiline else ())]
+    huge = _huge(root, saved)
+    named = saved if whole is None else whole
+    counting = [name for name in named if name not in huge] if huge else named
+    options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}", *(("--multiline",) if wanted.multiline else ())]
     ended = True
+    begun = time.time_ns()
     try:
-        counts = count_lines(
-            binary, root, saved if whole is None else whole, pattern.source, options=options, over=over
-        )
+        counts = count_lines(binary, root, counting, pattern.source, options=options, over=over)
     except Stopped as stopped:
         counts, ended = stopped.counts, False
     except CannotSearch:
         return None, True
     # In their order, and without those that are to be left out and have come since they were listed.
-    known: dict[str, int | None] = {relative: counts[relative] for relative in saved if relative in counts}
-    looked_at: set[str] = set()
+    known: dict[str, int | None] = {
+        relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
+    }
+    looked_at = _moved(root, known, begun) | huge
     if ended:
         try:
-            looked_at = _to_look_at(binary, tree, list(known), wanted, pattern, over)
+            looked_at |= _to_look_at(binary, tree, [one for one in known if one not in huge], wanted, pattern, over)
         except (Stopped, CannotSearch):
             looked_at = set(known)
     found.searched += len(saved) - len(looked_at)  # the others are counted when they are looked at
@@ -242,6 +252,41 @@ def _count(
         known.update(dict.fromkeys(open_files))
         known = {relative: known[relative] for relative in files if relative in known}
     return known, ended
+
+
+def _huge(root: Path, files: Iterable[str]) -> set[str]:
+    """The files through which no program gets in time; only their beginnings are looked at."""
+    found, prefix, lstat = set[str](), f"{root}/", os.lstat
+    for relative in files:
+        try:
+            if lstat(prefix + relative).st_size > _MAX_COUNTED:
+                found.add(relative)
+        except OSError:
+            continue
+    return found
+
+
+def _moved(root: Path, files: Iterable[str], since: int) -> set[str]:
+    """The files above which a folder has changed since a time, or just before. Another program opens files by name:
+    what it counted there may be of another file, behind a link that stood there for a moment."""
+    quiet: dict[str, bool] = {}
+
+    def is_quiet(folder: str) -> bool:
+        known = quiet.get(folder)
+        if known is None:
+            known = (not folder or is_quiet(folder.rpartition("/")[0])) and _is_quiet(f"{root}/{folder}", since)
+            quiet[folder] = known
+        return known
+
+    return {relative for relative in files if not is_quiet(relative.rpartition("/")[0])}
+
+
+def _is_quiet(folder: str, since: int) -> bool:
+    try:
+        status = os.lstat(folder.removesuffix("/") or "/")
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and is_older(status.st_ctime_ns, since)
 
 
 def _for_ripgrep(wanted: Query) -> BytesPattern | None:

@@ -437,11 +437,14 @@ def _state(path: str) -> Signature | None:
 
 
 def _state_in(status: os.stat_result) -> Signature | None:
-    modified = status.st_mtime_ns
-    tick = _TICK_NS if modified % 1_000_000_000 else _LONG_TICK_NS
-    if time.time_ns() - modified < tick:
+    if not is_older(status.st_mtime_ns, time.time_ns()):
         return None
-    return modified, status.st_ino, status.st_dev
+    return status.st_mtime_ns, status.st_ino, status.st_dev
+
+
+def is_older(stamp: int, moment: int) -> bool:
+    """Whether a time stamp of a file is surely of before a moment."""
+    return moment - stamp >= (_TICK_NS if stamp % 1_000_000_000 else _LONG_TICK_NS)
 
 
 def _file_signature(path: str) -> Signature | None:
@@ -450,8 +453,7 @@ def _file_signature(path: str) -> Signature | None:
         status = os.lstat(path)
     except OSError:
         return None
-    tick = _TICK_NS if status.st_mtime_ns % 1_000_000_000 else _LONG_TICK_NS
-    if time.time_ns() - status.st_mtime_ns < tick:
+    if not is_older(status.st_mtime_ns, time.time_ns()):
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 

@@ -6,6 +6,7 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.workspace import search as searching
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.ripgrep import find_ripgrep
 from north_lsp.workspace.search import Match, search
 
 
@@ -194,3 +195,15 @@ def test_further_roots_are_searched_under_their_name(repo: Path) -> None:
     assert [match.path for match in found.matches] == ["a", "./inner/b", "lib/c"]
     assert all(where.resolve(match.path).exists for match in found.matches)
     assert [match.path for match in search(where, "x", path="lib").matches] == ["lib/c"]
+
+
+@pytest.mark.parametrize("ripgrep", [None, find_ripgrep()], ids=["python", "ripgrep"])
+def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) -> None:
+    where = roots(repo, {"a.txt": "needle\n", "z/b.txt": "needle\n"})
+    with (repo / "huge.log").open("wb") as file:
+        file.write(b"needle\n" + b"nothing\n" * 4000)
+        file.truncate(10 * 1024**3)
+    found = search(where, "needle", ripgrep=ripgrep)
+    assert [match.path for match in found.matches] == ["a.txt", "huge.log", "z/b.txt"]
+    assert not found.truncated
+    assert found.notices == ["only the first 4 MiB were searched of: huge.log"]
