@@ -4,11 +4,12 @@ ripgrep counts where it can be trusted to count as this module does; everything 
 """
 
 import os
+import re
 import stat
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +33,7 @@ _LINES_BETWEEN_CHECKS = 512
 _FEW_FILES = 200
 _MAX_COUNTED = 64 * 1024 * 1024
 _COUNTING_SHARE = 0.6
+_LONG_SECONDS = 0.1
 _MARKED = r"[\x00\r\x80-\xff]"
 
 
@@ -46,6 +48,10 @@ class Match:
     text: str
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+
+
+class NeedsApart(Exception):
+    """The expression may take long in what there is to search: only a process that can be killed may try it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,7 @@ def search(
     private: tuple[Path, ...] = (),
     ripgrep: Path | None = None,
     seconds: float | None = None,
+    patient: bool = False,
 ) -> SearchResult:
     """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
 
@@ -113,10 +120,11 @@ def search(
     the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`, the
     binary that counts). `should_stop` is asked before every file and now and then within one; after `seconds` there is
     what was found till then. Without `trees`, the files outside of `private` folders are listed. Raises ToolError:
-    INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, IGNORED for one that the user
-    closed, and whatever `Roots.resolve_readable` raises.
+    INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
+    `Trees.resolve_readable` raises; and NeedsApart, unless it is `patient`, as only one that can be killed may be.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
+    wanted = replace(wanted, longest=None) if patient else wanted
     meant = compile_glob(below_a_root(roots, glob)) if glob is not None else None
     trees = trees if trees is not None else Trees.of(roots, private)
     allowed = MAX_SECONDS if seconds is None else seconds
@@ -158,13 +166,14 @@ def search(
 
 def search_in_text(shown: str, text: str, query: str, **options: object) -> SearchResult:
     """Search one text that is no file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
-    `offset` as in `search`. Raises ToolError INVALID_INPUT."""
+    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsApart unless it is `patient`."""
     wanted = compile_query(
         query,
         regex=bool(options.get("regex")),
         case_sensitive=bool(options.get("case_sensitive")),
         multiline=bool(options.get("multiline")),
     )
+    wanted = replace(wanted, longest=None) if options.get("patient") else wanted
     lines = options.get("lines")
     offset, limit = int(str(options.get("offset", 0))), int(str(options.get("limit", 50)))
     found = _Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
@@ -445,7 +454,7 @@ def _search_text(text: str, shown: str, wanted: Query, context: int, found: _Fou
         if at % _LINES_BETWEEN_CHECKS == _LINES_BETWEEN_CHECKS - 1 and over():
             found.add(shown, count)
             return False
-        hit = wanted.pattern.search(lines[at].removesuffix("\r"))
+        hit = _hit(wanted, lines[at].removesuffix("\r"))
         if hit is None:
             continue
         if found.wants():
@@ -458,6 +467,8 @@ def _search_text(text: str, shown: str, wanted: Query, context: int, found: _Fou
 
 def _search_whole(text: str, shown: str, wanted: Query, context: int, found: _Found, over: Callable[[], bool]) -> bool:
     """As `_search_text`, with matches that may go over several lines; those that begin in one line are one."""
+    if wanted.longest is not None and len(text) > wanted.longest:
+        raise NeedsApart
     lines = _lines(text)
     starts = [0]
     for line in lines:
@@ -480,6 +491,18 @@ def _search_whole(text: str, shown: str, wanted: Query, context: int, found: _Fo
         count += 1
     found.add(shown, count)
     return True
+
+
+def _hit(wanted: Query, line: str) -> re.Match[str] | None:
+    if wanted.longest is None:
+        return wanted.pattern.search(line)
+    if len(line) > wanted.longest:
+        raise NeedsApart
+    begun = time.perf_counter()
+    hit = wanted.pattern.search(line)
+    if time.perf_counter() - begun > _LONG_SECONDS:  # there may be more such lines
+        raise NeedsApart
+    return hit
 
 
 def _lines(text: str) -> list[str]:

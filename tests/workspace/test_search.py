@@ -7,7 +7,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace import search as searching
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import Match, search
+from north_lsp.workspace.search import Match, NeedsApart, search, search_in_text
 
 
 @pytest.fixture
@@ -207,3 +207,14 @@ def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) 
     assert [match.path for match in found.matches] == ["a.txt", "huge.log", "z/b.txt"]
     assert not found.truncated
     assert found.notices == ["only the first 4 MiB were searched of: huge.log"]
+
+
+@pytest.mark.parametrize(("expression", "multiline"), [("x*x*x*y", False), ("(x+)+y", False), (r"x.*\n.*y", True)])
+def test_what_may_take_long_is_left_to_a_process_that_can_be_killed(
+    repo: Path, expression: str, multiline: bool
+) -> None:
+    where = roots(repo, {"a": "x" * 100_000 + "\n" + "x" * 100_000})
+    with pytest.raises(NeedsApart):
+        search(where, expression, regex=True, multiline=multiline)
+    with pytest.raises(NeedsApart):
+        search_in_text("a", "x" * 100_000, expression, regex=True, multiline=multiline)
