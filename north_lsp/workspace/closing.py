@@ -102,14 +102,16 @@ class Closed:
                 return _own_place(place) in self._around
         return False
 
-    def among(self, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]) -> set[str] | None:
-        """Which entries of a real folder are closed by other names of theirs; None if the folder itself is, or if that
-        cannot be known. `chains` are those of its own name."""
+    def among(
+        self, own: Path, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]
+    ) -> set[str] | None:
+        """Which entries of a real folder are closed by other names of theirs, or by other roots than its `own`; None if
+        the folder itself is, or if that cannot be known. `chains` are what its own root says of it."""
         found = set[str]()
         try:
-            for other in self._links.names_of(folder):
+            for other in (folder, *self._links.names_of(folder)):
                 for root in self._rules:
-                    if not _is_around(str(root), other):
+                    if not _is_around(str(root), other) or (other == folder and root == own):
                         continue
                     speaking = self._speaking(root, other)
                     if speaking is True:

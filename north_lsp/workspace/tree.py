@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
@@ -391,11 +391,13 @@ def without(listing: Listing, left_out: Iterable[str]) -> Listing:
     if "." in gone:
         return Listing((), (), ())
 
-    def stays(path: str) -> bool:
-        return path not in gone and not any(folder in gone for folder in _folders_around(path))
-
     kinds = (listing.files, listing.folders, listing.others)
-    return Listing(*(tuple(path for path in paths if stays(path)) for paths in kinds))
+    return Listing(*(tuple(path for path in paths if not is_among(path, gone)) for paths in kinds))
+
+
+def is_among(path: str, chosen: Container[str]) -> bool:
+    """Whether a path, or a folder around it, is one of these."""
+    return path in chosen or any(folder in chosen for folder in _folders_around(path))
 
 
 def _changed_at(path: str) -> int:

@@ -167,6 +167,8 @@ def test_a_folder_that_is_only_read_has_lists_too(repo: Path) -> None:
 UNKNOWN = {
     "too long": lambda place: place.write_text("# nothing\n" * 200_000),
     "too many": lambda place: place.write_text("\n".join(map(str, range(10_002)))),
+    "UTF-16": lambda place: place.write_text("nothing\n", encoding="utf-16"),
+    "carriage returns": lambda place: place.write_bytes(b"one\rtwo\r"),
     "a long line": lambda place: place.write_text("a" * 9000),
     "a loop": lambda place: place.symlink_to(".northignore"),
     "to nowhere": lambda place: place.symlink_to("missing"),
@@ -205,6 +207,26 @@ def test_a_hard_link_to_a_closed_file_is_closed(repo: Path) -> None:
     for looking in (trees, Trees.of(Roots.of(repo))):
         assert [is_open(looking, name) for name in ("one", "two", "x", "y")] == [False, False, True, True]
         assert listed(looking) == {str(repo / name) for name in (".northignore", "x", "y")}
+
+
+@pytest.mark.parametrize(("name", "link"), [("l", "-> data/in/s"), ("l/", "-> data"), ("l/in", "-> data")])
+def test_a_hard_link_to_what_a_link_closes_is_closed(repo: Path, name: str, link: str) -> None:
+    write(repo, {".northignore": f"{name}\n", "data/in/s": "needle", "l": link})
+    trees = Trees.of(Roots.of(repo))
+    assert not is_open(trees, "data/in/s")
+    os.link(repo / "data/in/s", repo / "h")
+    for looking in (trees, Trees.of(Roots.of(repo))):
+        assert not is_open(looking, "h")
+        assert search(Roots.of(repo), "needle", trees=looking).counts == {}
+
+
+def test_the_list_of_an_outer_root_counts_in_the_inner_one_without_git_too(repo: Path) -> None:
+    write(repo, {".northignore": "in/s\nin/d/\n", "in/s": "needle", "in/d/x": "needle", "in/y": "y"})
+    for roots in (Roots.of(repo / "in", repo), Roots.of(repo, repo / "in")):
+        trees = Trees.of(roots)
+        assert not is_open(trees, str(repo / "in/s"))
+        assert listed(trees) == {str(repo / "in/y"), str(repo / ".northignore")}
+        assert search(roots, "needle", trees=trees).counts == {}
 
 
 def test_links_that_cannot_all_be_followed_close_rather_than_open(repo: Path) -> None:
