@@ -65,6 +65,20 @@ def longest_text(expression: str, flags: int = 0) -> int | None:
         return 0
 
 
+@lru_cache(maxsize=256)
+def needed_text(expression: str, flags: int = 0) -> str:
+    """A text, in lower case if case does not count, that stands in whatever the expression matches; maybe an empty one.
+    Without case it holds for ASCII only."""
+    try:
+        parsed = _parser.parse(expression, flags)
+    except (re.error, OverflowError, RecursionError):
+        return ""
+    runs = [""]
+    for operation, argument in parsed:
+        runs = [*runs[:-1], runs[-1] + chr(argument)] if str(operation) == "LITERAL" else [*runs, ""]
+    return max((run.lower() if parsed.state.flags & re.IGNORECASE else run for run in runs), key=len)
+
+
 def _without_end(items: list[Any]) -> list[Any]:
     """What stands before a last repetition of single characters: where it may begin, the search has ended."""
     if not items:

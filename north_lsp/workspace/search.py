@@ -497,6 +497,9 @@ def _hit(wanted: Query, line: str) -> re.Match[str] | None:
     if wanted.longest is None:
         return wanted.pattern.search(line)
     if len(line) > wanted.longest:
+        folded = bool(wanted.pattern.flags & re.IGNORECASE)
+        if line.isascii() and wanted.needed not in (line.lower() if folded else line):
+            return None
         raise NeedsApart
     begun = time.perf_counter()
     hit = wanted.pattern.search(line)

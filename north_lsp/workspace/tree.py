@@ -19,6 +19,7 @@ from north_lsp.workspace.opening import open_folder
 _TICK_NS = 50_000_000
 _LONG_TICK_NS = 2_000_000_000
 _RECENT_SECONDS = 1.0
+_MANY_FOLDERS = 5000
 
 _NONE = frozenset[str]()
 
@@ -104,7 +105,7 @@ class FileTree:
         self._listing: Listing | None = None
         self._closing = Closing(False, (), (), ())
         self._shown: tuple[Listing, frozenset[str], Listing] | None = None
-        self._looked_at = 0.0
+        self._looked_at = self._refreshed_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
 
@@ -173,6 +174,13 @@ class FileTree:
                 self._shown = (found, left_out, without(found, relative))
             return self._shown[2]
 
+    def lately(self) -> tuple[Listing, Closing]:
+        """As `named`; where there are very many folders, as of the last second."""
+        many = self._listing is not None and len(self._folders) > _MANY_FOLDERS
+        if many and time.monotonic() - self._refreshed_at < _RECENT_SECONDS and not self._rules_changed():
+            return self.last()
+        return self.named()
+
     def last(self) -> tuple[Listing, Closing]:
         """What `named` said last."""
         listing = self._listing
@@ -195,6 +203,7 @@ class FileTree:
         else:
             self._refresh()
         assert self._listing is not None
+        self._refreshed_at = time.monotonic()
         return self._listing
 
     def _build(self) -> None:

@@ -66,7 +66,7 @@ class Trees:
         that has another name, which is closed. None for an open one."""
         if (reason := self._by_name(path)) is not None:
             return reason
-        closings = [tree.named()[1] for tree in self._every()]
+        closings = [tree.lately()[1] for tree in self._every()]
         if not any(closing.listed for closing in closings):
             return None
         reason = Closed(self.rules, _links(closings)).why(path)

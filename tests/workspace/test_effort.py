@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from north_lsp.workspace.effort import longest_text
+from north_lsp.workspace.effort import longest_text, needed_text
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,22 @@ def test_what_may_take_for_ever_is_matched_in_short_texts_only(expression: str) 
     longest = longest_text(expression)
     assert longest is not None
     assert longest < 100
+
+
+@pytest.mark.parametrize(
+    ("expression", "needed"),
+    [
+        (r"def \w+\(Self", "def "),
+        (r"x*Abc", "abc"),
+        (r"(abc)d?", ""),
+        (r"a|b", ""),
+        (r"", ""),
+        (r"a{3}bc", "bc"),
+        ("(", ""),
+    ],
+)
+def test_what_stands_in_every_match(expression: str, needed: str) -> None:
+    assert needed_text(expression, re.IGNORECASE) == needed
 
 
 _ATOMS = st.sampled_from(["a", "b", ".", r"\w", r"\s", "[ab]", "[^b]", "x"])

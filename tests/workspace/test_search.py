@@ -209,12 +209,18 @@ def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) 
     assert found.notices == ["only the first 4 MiB were searched of: huge.log"]
 
 
+def test_a_long_line_without_what_every_match_holds_is_passed_over(repo: Path) -> None:
+    where = roots(repo, {"a": "x" * 100_000 + "\nFoo1bar\n"})
+    found = search(where, r"foo\d+bar", regex=True)
+    assert places(found.matches) == [("a", 2, 1)]
+
+
 @pytest.mark.parametrize(("expression", "multiline"), [("x*x*x*y", False), ("(x+)+y", False), (r"x.*\n.*y", True)])
 def test_what_may_take_long_is_left_to_a_process_that_can_be_killed(
     repo: Path, expression: str, multiline: bool
 ) -> None:
-    where = roots(repo, {"a": "x" * 100_000 + "\n" + "x" * 100_000})
+    where = roots(repo, {"a": "y" + "x" * 100_000 + "\n" + "x" * 100_000})
     with pytest.raises(NeedsApart):
         search(where, expression, regex=True, multiline=multiline)
     with pytest.raises(NeedsApart):
-        search_in_text("a", "x" * 100_000, expression, regex=True, multiline=multiline)
+        search_in_text("a", "y" + "x" * 100_000, expression, regex=True, multiline=multiline)
