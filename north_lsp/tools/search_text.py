@@ -17,8 +17,9 @@ from north_lsp.tools.sightings import Shown, shown_of
 from north_lsp.tools.texts import resolve_existing
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
+from north_lsp.workspace.matching import NeedsApart
 from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import NeedsApart, SearchResult, search, search_in_text
+from north_lsp.workspace.search import SearchResult, search, search_in_text
 from north_lsp.workspace.search_child import COMMAND, request, result, text_request
 
 _DIGEST = 10

@@ -4,12 +4,10 @@ ripgrep counts where it can be trusted to count as this module does; everything 
 """
 
 import os
-import re
 import stat
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.bytes_pattern import BytesPattern, translate
 from north_lsp.workspace.finding import below_a_root
 from north_lsp.workspace.listing import readable
+from north_lsp.workspace.matching import Found, Match, find_in
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
@@ -27,31 +26,10 @@ from north_lsp.workspace.trees import Trees
 
 MAX_FILE = 4 * 1024 * 1024
 MAX_SECONDS = 20.0
-MAX_LINE = 500
-_CUT = "..."
-_LINES_BETWEEN_CHECKS = 512
 _FEW_FILES = 200
 _MAX_COUNTED = 64 * 1024 * 1024
 _COUNTING_SHARE = 0.6
-_LONG_SECONDS = 0.1
 _MARKED = r"[\x00\r\x80-\xff]"
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A line with a match. `line` and `column` (of the first match in it) are 1-based, the column in characters; `text`
-    is the line, cut around the match if it is long; `before` and `after` are the lines around it."""
-
-    path: str
-    line: int
-    column: int
-    text: str
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-
-
-class NeedsApart(Exception):
-    """The expression may take long in what there is to search: only a process that can be killed may try it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +44,6 @@ class SearchResult:
     truncated: bool
     notices: list[str]
     counts: dict[str, int]
-
-
-@dataclass
-class _Found:
-    offset: int
-    limit: int
-    lines: tuple[int, int] | None = None
-    matches: list[Match] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    total: int = 0
-    searched: int = 0
-    unreadable: int = 0
-    shortened: list[str] = field(default_factory=list)
-
-    def wants(self) -> bool:
-        return self.offset <= self.total < self.offset + self.limit
-
-    def wants_any_of(self, count: int) -> bool:
-        return self.total < self.offset + self.limit and self.total + count > self.offset
-
-    def add(self, shown: str, count: int) -> None:
-        if count:
-            self.counts[shown] = count
 
 
 def search(
@@ -129,7 +84,7 @@ def search(
     trees = trees if trees is not None else Trees.of(roots, private)
     allowed = MAX_SECONDS if seconds is None else seconds
     deadline = time.monotonic() + allowed
-    found = _Found(offset, limit, lines)
+    found = Found(offset, limit, lines)
 
     def over() -> bool:
         return should_stop() or time.monotonic() > deadline
@@ -176,14 +131,14 @@ def search_in_text(shown: str, text: str, query: str, **options: object) -> Sear
     wanted = replace(wanted, longest=None) if options.get("patient") else wanted
     lines = options.get("lines")
     offset, limit = int(str(options.get("offset", 0))), int(str(options.get("limit", 50)))
-    found = _Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
+    found = Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
     context = int(str(options.get("context_lines", 0)))
-    _search_text(text, shown, wanted, context, found, lambda: False)
+    find_in(text, shown, wanted, context, found, lambda: False)
     truncated = found.total > offset + limit
     return SearchResult(found.matches, found.total, 1, truncated, list(wanted.notices), found.counts)
 
 
-def _notices(found: _Found, ended: bool, allowed: float, should_stop: Callable[[], bool]) -> list[str]:
+def _notices(found: Found, ended: bool, allowed: float, should_stop: Callable[[], bool]) -> list[str]:
     notices: list[str] = []
     if found.shortened:
         names = ", ".join(found.shortened[:10])
@@ -221,7 +176,7 @@ def _count(
     whole: Sequence[str] | None,
     wanted: Query,
     texts: set[Path],
-    found: _Found,
+    found: Found,
     over: Callable[[], bool],
 ) -> tuple[Mapping[str, int | None] | None, bool]:
     """Which files have matches, and how many, or None where only looking tells. None for all if ripgrep is of no use
@@ -348,7 +303,7 @@ class _Searcher:
     wanted: Query
     context: int
     read: Callable[[Path], str | None] | None
-    found: _Found
+    found: Found
     over: Callable[[], bool]
 
     def shown(self, relative: str) -> str:
@@ -383,7 +338,7 @@ class _Searcher:
         text = self._text_of(f"{self.root}/{relative}", shown)
         if text is None:
             return True
-        return _search_text(text, shown, self.wanted, self.context, self.found, self.over)
+        return find_in(text, shown, self.wanted, self.context, self.found, self.over)
 
     def _text_of(self, file: str, shown: str) -> str | None:
         """The text to search, None if there is nothing in it to find."""
@@ -439,96 +394,3 @@ def _beginning(data: bytes) -> bytes:
     except UnicodeDecodeError as error:
         return part[: error.start] if error.start >= len(part) - 3 else part
     return part
-
-
-def _search_text(text: str, shown: str, wanted: Query, context: int, found: _Found, over: Callable[[], bool]) -> bool:
-    """Add a text's matches to what was found. False if the search has to end before the text does."""
-    if wanted.multiline:
-        return _search_whole(text.replace("\r\n", "\n"), shown, wanted, context, found, over)
-    if wanted.literal is not None and not wanted.pattern.search(text):
-        return True
-    lines = _lines(text)
-    first, last = found.lines or (1, len(lines))
-    count = 0
-    for at in range(first - 1, min(last, len(lines))):
-        if at % _LINES_BETWEEN_CHECKS == _LINES_BETWEEN_CHECKS - 1 and over():
-            found.add(shown, count)
-            return False
-        hit = _hit(wanted, lines[at].removesuffix("\r"))
-        if hit is None:
-            continue
-        if found.wants():
-            found.matches.append(_match(shown, lines, at, at, hit.start(), hit.end(), context))
-        found.total += 1
-        count += 1
-    found.add(shown, count)
-    return True
-
-
-def _search_whole(text: str, shown: str, wanted: Query, context: int, found: _Found, over: Callable[[], bool]) -> bool:
-    """As `_search_text`, with matches that may go over several lines; those that begin in one line are one."""
-    if wanted.longest is not None and len(text) > wanted.longest:
-        raise NeedsApart
-    lines = _lines(text)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    first, last = found.lines or (1, len(lines))
-    count, previous = 0, -1
-    for number, hit in enumerate(wanted.pattern.finditer(text)):
-        if number % _LINES_BETWEEN_CHECKS == _LINES_BETWEEN_CHECKS - 1 and over():
-            found.add(shown, count)
-            return False
-        at = bisect_right(starts, hit.start()) - 1
-        if at == previous or not first <= at + 1 <= last or at >= len(lines):
-            continue
-        previous = at
-        if found.wants():
-            end = max(at, min(bisect_right(starts, max(hit.end() - 1, hit.start())) - 1, len(lines) - 1))
-            begin = starts[at]
-            found.matches.append(_match(shown, lines, at, end, hit.start() - begin, hit.end() - begin, context))
-        found.total += 1
-        count += 1
-    found.add(shown, count)
-    return True
-
-
-def _hit(wanted: Query, line: str) -> re.Match[str] | None:
-    if wanted.longest is None:
-        return wanted.pattern.search(line)
-    if len(line) > wanted.longest:
-        folded = bool(wanted.pattern.flags & re.IGNORECASE)
-        if line.isascii() and wanted.needed not in (line.lower() if folded else line):
-            return None
-        raise NeedsApart
-    begun = time.perf_counter()
-    hit = wanted.pattern.search(line)
-    if time.perf_counter() - begun > _LONG_SECONDS:  # there may be more such lines
-        raise NeedsApart
-    return hit
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def _match(shown: str, lines: list[str], at: int, end: int, start: int, stop: int, context: int) -> Match:
-    """The match in the lines `at` to `end`, which stands at `start` to `stop` of them."""
-    whole = "\n".join(line.removesuffix("\r") for line in lines[at : end + 1])
-    before = tuple(_short(other) for other in lines[max(at - context, 0) : at])
-    after = tuple(_short(other) for other in lines[end + 1 : end + 1 + context])
-    return Match(shown, at + 1, start + 1, _short(whole, (start, stop)), before, after)
-
-
-def _short(line: str, around: Sequence[int] = (0, 0)) -> str:
-    """A line of at most `MAX_LINE` characters besides the marks, with as much of the match in it as fits."""
-    line = line.removesuffix("\r")
-    if len(line) <= MAX_LINE:
-        return line
-    spare = max(MAX_LINE - (around[1] - around[0]), 0)
-    start = min(max(around[0] - spare // 2, 0), len(line) - MAX_LINE)
-    end = start + MAX_LINE
-    return f"{_CUT if start else ''}{line[start:end]}{_CUT if end < len(line) else ''}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.closing import Closed, Links, hard_links
-from north_lsp.workspace.ignore import IgnoreRules, walk
+from north_lsp.workspace.ignore import OWN_IGNORE_FILE, IgnoreRules, walk
 from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
 from north_lsp.workspace.tree import Closing, FileTree, Listing, in_path_order, is_among, without
 
@@ -120,7 +120,10 @@ class Trees:
         return list(dict.fromkeys(found))
 
     def _every(self) -> list[FileTree]:
-        return [self.tree(root) for root in self.rules]
+        """The trees whose links may close something. A folder that is only read may be very large: it is looked through
+        if it has a list at its top, or was searched."""
+        extra = (root for root in self.roots.extra if root in self._trees or os.path.lexists(root / OWN_IGNORE_FILE))
+        return [self.tree(root) for root in dict.fromkeys((*self.roots.roots, *extra))]
 
     def _left_out(self, fresh: FileTree | None) -> frozenset[str]:
         """See `left_out`; one tree has been looked at just now."""

@@ -5,9 +5,10 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import search as searching
+from north_lsp.workspace.matching import Match, NeedsApart
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import Match, NeedsApart, search, search_in_text
+from north_lsp.workspace.search import search, search_in_text
 
 
 @pytest.fixture
