@@ -39,10 +39,9 @@ async def apply_proposal(
 ) -> Applied:
     """Write all files of a proposal. A text that has changed since is merged where its changes do not touch the
     proposal's. Raises ToolError when that is not possible or something cannot be written; then nothing is written."""
-    by_tool = bool(proposal.tool_call_id)
     with anyio.CancelScope(shield=True):
         for attempt in range(1, _ATTEMPTS + 1):
-            fresh = await _refreshed(proposal.files, workspace, by_tool=by_tool)
+            fresh = await _refreshed(proposal.files, workspace)
             if not fresh.files:
                 return fresh
             entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
@@ -50,9 +49,7 @@ async def apply_proposal(
                 stay, files = await _write(fresh.files, workspace, documents, checkpoints)
             except ToolError as error:
                 checkpoints.settle(entry, "failed")
-                if error.code != "STALE" or attempt == _ATTEMPTS:
-                    raise
-                if not await _is_newer(fresh.files, workspace, by_tool=by_tool):
+                if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
                     raise
                 continue
             except BaseException:
@@ -83,10 +80,10 @@ def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Wor
                 break
 
 
-async def _is_newer(files: Sequence[FileChange], workspace: Workspace, *, by_tool: bool) -> bool:
+async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
     """Whether a text is another than when it was looked at last, so that looking again may help."""
     try:
-        return (await _refreshed(files, workspace, by_tool=by_tool)).files != tuple(files)
+        return (await _refreshed(files, workspace)).files != tuple(files)
     except ToolError:
         return False
 
@@ -117,9 +114,14 @@ async def _write(
     try:
         stay = await anyio.to_thread.run_sync(written.keep)
         return stay, tuple(made.get(id(change), change) for change in files)
-    except ToolError:
-        if mine:
-            await documents.apply([_reversed(change) for change in mine])
+    except ToolError as error:
+        try:
+            if mine:
+                await documents.apply([_reversed(change) for change in mine])
+        except ToolError as again:
+            names = ", ".join(change.relative for change in mine)
+            told = f"{error.message}; in the editor, it could not be taken back ({again.message}): {names}"
+            raise ToolError("IO_ERROR", told, "tell the user, and read these files again") from error
         raise
 
 
@@ -147,7 +149,7 @@ def _has_other_names(path: Path) -> bool:
 
 
 def _reversed(change: FileChange) -> FileChange:
-    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update")
+    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update", disk_tag=None)
 
 
 async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
@@ -163,9 +165,9 @@ async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
     return True
 
 
-async def _refreshed(files: Sequence[FileChange], workspace: Workspace, *, by_tool: bool) -> Applied:
+async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
     """The changes against the present texts. Raises ToolError STALE."""
-    await anyio.to_thread.run_sync(_check_places, files, workspace, by_tool)
+    await anyio.to_thread.run_sync(_check_places, files, workspace)
     fresh: list[FileChange] = []
     notices: list[str] = []
     for change in files:
@@ -182,13 +184,12 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace, *, by_to
     return Applied(tuple(fresh), tuple(notices))
 
 
-def _check_places(files: Sequence[FileChange], workspace: Workspace, by_tool: bool) -> None:
-    """The paths must still lead where they did: a command may have swapped a link. What a tool proposed must not have
-    been closed meanwhile. Raises ToolError."""
+def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
+    """The paths must still lead where they did: a command may have swapped a link. And none may have been closed
+    meanwhile. Raises ToolError."""
     for change in files:
         for path in change.paths:
-            resolve = workspace.trees.resolve if by_tool else workspace.roots.resolve
-            if resolve(str(path)).path != path:
+            if workspace.trees.resolve(str(path)).path != path:
                 raise ToolError(
                     "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
                 )

@@ -281,7 +281,7 @@ async def test_two_files_that_changed_places_change_back(world: World) -> None:
     assert world.files() == swapped
 
 
-async def test_a_file_that_was_closed_since_is_not_taken_back_by_the_model_but_by_the_user(tmp_path: Path) -> None:
+async def test_a_file_that_was_closed_since_by_a_link_is_not_taken_back(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.write("a.txt", "one\n")
     world.write("open.txt", "one\n")
@@ -299,7 +299,7 @@ async def test_a_file_that_was_closed_since_is_not_taken_back_by_the_model_but_b
     assert [change.relative for change in changes] == ["open.txt"]
     assert "closed" in " ".join(changes[0].notices)
     await world.undo(2)
-    assert (world.read("a.txt"), world.read("open.txt")) == (b"one\n", b"one\n")
+    assert (world.read("a.txt"), world.read("open.txt")) == (b"a secret line\n", b"one\n")
 
 
 async def test_what_is_closed_while_the_user_decides_is_not_written(tmp_path: Path) -> None:
