@@ -216,7 +216,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve LSP, and ACP's methods beside it for a client that opted in; returns the exit code."""
     client = lsp_initialize.read_client(opening.params)
-    acp_client = acp_initialize.read_client(client.acp or {})
+    acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     async with _core(options, "lsp", _label(acp_client)) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
