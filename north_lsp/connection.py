@@ -201,7 +201,9 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
     async with _core(options, "acp", _label(client)) as core:
-        peer = Peer(pipe, opening.framing, "$/cancel_request", core.diagnostics.failure)
+        # ACP has no way to announce that requests can be withdrawn, and some clients complain of it.
+        failure, tells = core.diagnostics.failure, client.knows_north
+        peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
         agent = AcpAgent(
             peer,
             core.environment,

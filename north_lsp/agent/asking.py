@@ -300,7 +300,7 @@ class Asking:
     async def _keep_cancelled(self, streamed: Streamed) -> None:
         if streamed.blocks:
             self.unfinished = list(streamed.message().calls)
-            await self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
+            self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
         self.unfinished = list(end.partial.calls)

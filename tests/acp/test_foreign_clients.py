@@ -192,7 +192,7 @@ async def test_a_choice_among_many_is_confirmed_by_a_client_with_one_key_for_a_k
 @pytest.mark.parametrize("knows", [False, True])
 async def test_the_first_title_says_what_is_run_or_read(world: World, server: ModelServer, knows: bool) -> None:
     """For clients that show that one only; one that knows North sees a call as soon as it is named."""
-    capabilities = {"_meta": {"north": {}}} if knows else {}
+    capabilities: dict[str, Any] = {"_meta": {"north": {}}} if knows else {}
     (world.project / "a.py").write_text("x=1\n")
     async with foreign(world, Habits(capabilities=capabilities)) as client:
         server.script(
