@@ -93,7 +93,7 @@ async def _write(
 ) -> tuple[tuple[str, ...], tuple[FileChange, ...]]:
     """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
     that were to go and could not, and the changes as the editor made them."""
-    mine = await documents.claims(files)
+    mine = await _claimed(files, workspace, documents)
     rest = [change for change in files if change not in mine]
     made: dict[int, FileChange] = {}
     work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
@@ -118,6 +118,29 @@ async def _write(
         if mine:
             await documents.apply([_reversed(change) for change in mine])
         raise
+
+
+async def _claimed(files: Sequence[FileChange], workspace: Workspace, documents: Documents) -> Sequence[FileChange]:
+    """What the editor is to write. A file that has other names is written to the disk, which leaves those as they are:
+    an editor would write through them, wherever they lead. Raises ToolError CONFLICT if it has unsaved changes."""
+    mine = await documents.claims(files)
+    linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
+    for change in linked:
+        if not await _are_saved([change], workspace):
+            raise ToolError(
+                "CONFLICT",
+                f"{change.relative} has unsaved changes in the editor, and other names (hard links) that the editor "
+                "would write as well; nothing was written",
+                "ask the user to save it",
+            )
+    return [change for change in mine if change not in linked]
+
+
+def _has_other_names(path: Path) -> bool:
+    try:
+        return os.lstat(path).st_nlink > 1
+    except OSError:
+        return False
 
 
 def _reversed(change: FileChange) -> FileChange:
@@ -210,14 +233,14 @@ def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange
     if change.action == "create":
         if not stands:
             return change
-        if change.path.is_dir() and not change.path.is_symlink():
+        if os.path.isdir(change.path) and not os.path.islink(change.path):
             return None
         raise _stale(change, "was created")
     if not stands:
         if change.action == "delete":
             return None
         raise _stale(change, "was deleted")
-    if change.path.is_symlink() or not change.path.is_dir():
+    if os.path.islink(change.path) or not os.path.isdir(change.path):
         raise _stale(change, "has become something else than a folder")
     if change.action == "rename" and os.path.lexists(change.target):
         raise _stale(change, f"cannot be moved: {change.shown} was created")

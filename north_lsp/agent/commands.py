@@ -27,7 +27,7 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
 from north_lsp.review.interceptor import Better, Pattern, better_tool
-from north_lsp.review.rules import Place
+from north_lsp.review.places import Place
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, probe
@@ -208,13 +208,20 @@ def _decide(
         each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
     if each_time:
         return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=changes)
-    place = Place(command.cwd or roots.main, roots, isinstance(held, InForce) and held.namespaces, state.runner.environ)
+    place = Place(
+        command.cwd or roots.main,
+        roots,
+        isinstance(held, InForce) and held.namespaces,
+        state.runner.environ,
+        closed=lambda path: state.workspace.trees.closed(path) is not None,
+    )
     return judge(
         command.command,
         place=place,
         approvals=state.approvals,
         changes=changes,
         always_ask=settings.shell_always_ask,
+        background=command.background,
     )
 
 

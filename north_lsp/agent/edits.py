@@ -1,8 +1,6 @@
 """Reviewing and applying an edit proposal, and what the model is told became of it."""
 
 import dataclasses
-import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,14 +22,13 @@ from north_lsp.tools.base import Location
 from north_lsp.tools.spelled import spellings
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.diff import apply_hunks, hunks_between, with_texts
+from north_lsp.workspace.judging import questions, refuse
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
-from north_lsp.workspace.protected import write_rule, write_rule_on_disk
 from north_lsp.workspace.written import is_same
 
 _REGION_LINES = 40
 _REGION_CHARACTERS = 8_000
 _TOLD_CHARACTERS = 16_000
-_WRITE_BITS = 0o222
 _MAX_EDIT_CHARACTERS = 12_000_000
 _STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "reject": "rejected", "stop": "cancelled"}
 
@@ -73,6 +70,15 @@ async def review_edit(
         decision = await state.editor.review_edit(EditReview(proposal, shown, may_remember, warnings))
         status = _STATUSES[decision.kind]
     accepted = accepted_part(proposal, decision)
+    if status not in ("applied_auto", "rejected", "cancelled") and not decision.texts:
+        fresh = set(await _warnings(state, call, accepted.files)) - set(warnings)
+        if fresh:
+            record(state, review["id"], "failed", decision.comment)
+            raise ToolError(
+                "STALE",
+                f"{'; '.join(sorted(fresh))}. That was not so when the edit was prepared; nothing was written",
+                "propose it again",
+            )
     if status in ("accepted", "always") and not accepted.files:
         status = "rejected"
     if status == "always":
@@ -238,36 +244,9 @@ async def _warnings(state: TurnState, call: ToolCall, files: Sequence[FileChange
 
 
 def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
-    """Every path is judged as it resolved and as it was spelled, at both ends of a rename."""
-    warnings: list[str] = []
-    for change in files:
-        for path in change.paths:
-            shown = change.shown if path == change.new_path else change.relative
-            root = next(root for root in state.workspace.roots.roots if path.is_relative_to(root))
-            rule = write_rule_on_disk(path, root, state.workspace.private)
-            if rule == "never":
-                raise ToolError("OUTSIDE_WORKSPACE", f"{shown} is protected and never written by tools")
-            if rule == "ask":
-                warnings.append(f"{shown} is a protected file: it asks every time")
-            elif _is_read_only(path):
-                warnings.append(f"{shown} is marked as read-only: it asks every time")
-    for name in spelled:
-        path = Path(name)
-        inside = next((root for root in state.workspace.roots.roots if path.is_relative_to(root)), None)
-        rule = write_rule("x", name if inside is None else path.relative_to(inside).as_posix())
-        if rule == "never":
-            raise ToolError("OUTSIDE_WORKSPACE", f"{name} is protected and never written by tools")
-        if rule == "ask" and not warnings:
-            warnings.append(f"{name} is a protected name: it asks every time")
-    return tuple(dict.fromkeys(warnings))
-
-
-def _is_read_only(path: Path) -> bool:
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return False
-    return stat.S_ISREG(mode) and not mode & _WRITE_BITS
+    """Every path is judged as it resolved and as it was spelled, at both ends of a rename, and all files together."""
+    refuse(files, state.workspace.roots, state.workspace.private)
+    return tuple(questions(files, state.workspace.trees, spelled))
 
 
 def _counted(title: str, files: Sequence[FileChange]) -> str:

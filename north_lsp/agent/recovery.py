@@ -14,7 +14,9 @@ from north_lsp.tools.texts import text_of
 from north_lsp.workspace.apply import apply
 from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.journal import EditorStep, editor_steps, recover, unfinished
-from north_lsp.workspace.text import OPEN_FLAGS
+from north_lsp.workspace.merge import merge
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.text import to_newlines
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
@@ -56,19 +58,19 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
 
 def _is_after(file: FileRecord) -> bool:
     if file.folder:
-        return file.target.is_dir() == (file.action != "delete")
+        return os.path.isdir(file.target) == (file.action != "delete")
     return _digest(file.target) == file.after
 
 
 def _is_before(file: FileRecord) -> bool:
     if file.folder:
-        return file.path.is_dir() == (file.action != "create")
+        return os.path.isdir(file.path) == (file.action != "create")
     return _digest(file.path) == file.before
 
 
 def _digest(path: Path) -> str | None:
     try:
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(path), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
@@ -88,7 +90,13 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
         path = Path(step.path)
         try:
             text = (await text_of(path, workspace))[0]
-            change = make_change(path, path.name, text.text, step.before or "", text.form)
+            back = await anyio.to_thread.run_sync(_without, text.text, step)
+            if back is None:
+                stuck.append(step.path)
+                continue
+            if back == text.text:
+                continue
+            change = make_change(path, path.name, text.text, back, text.form)
             if await documents.claims([change]):
                 await documents.apply([change])
             else:
@@ -96,3 +104,13 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
         except ToolError:
             stuck.append(step.path)
     return stuck
+
+
+def _without(text: str, step: EditorStep) -> str | None:
+    """The text without the step's change, also where the editor or the user made something else of it since; None if
+    that cannot be told apart."""
+    before = step.before or ""
+    if to_newlines(text, "\n") == to_newlines(step.after, "\n"):
+        return before
+    merged = merge(step.after, text, before)
+    return None if merged.conflicts else merged.text

@@ -55,7 +55,7 @@ from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
-from north_lsp.storage.settings import QueueKind
+from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
+_GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
 class Session:
@@ -104,14 +105,14 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self._closed = False
+        self._unsaved = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
-        turns = environment.settings.turns
-        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
-        self.queue.interrupt_mode = turns.interrupt_mode
+        self._settings = environment.settings
+        self._take_turn_settings()
         self.retry = environment.retry
-        limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
-        self._spending = Spending(self._editor, *limits, today)
+        turns, today = self._settings.turns, environment.costs.today
+        self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
         self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
@@ -316,6 +317,7 @@ class Session:
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
+            await self._follow_settings()
             with self._diagnostics.guarded("recovering what was interrupted"):
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
@@ -339,6 +341,33 @@ class Session:
                     self._given_back += [QueuedText(word.id, word.text) for word in batch if not word.is_owned]
                 await self.status.set("idle")
         return stopped
+
+    def _take_turn_settings(self) -> None:
+        turns = self._settings.turns
+        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
+        self.queue.interrupt_mode = turns.interrupt_mode
+
+    async def _follow_settings(self) -> None:
+        """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
+        before, now = self._settings, self._environment.settings
+        if before is not now:
+            self._settings = now
+            self._take_turn_settings()
+            self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
+            if (now.edits, now.reading, now.shell.timeout_s) != (
+                before.edits,
+                before.reading,
+                before.shell.timeout_s,
+            ):
+                seconds = float(now.shell.timeout_s)
+                self._workspace = replace(
+                    self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
+                )
+            if later := needs_restart(before, now):
+                text = f"the settings {', '.join(later)} have changed: they take effect when North is started again"
+                await self._editor.show(Notice("info", text))
+        for problem in self._environment.settings_file.take_problems():
+            await self._editor.show(Notice("warning", problem))
 
     async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
         model, provider = await self.choice.answering()
@@ -440,8 +469,6 @@ class Session:
             await self._editor.show(UserSaid(entry["id"], shown_text(message)))
         if first:
             await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
-        if (error := self._conversation.write_error) is not None:
-            await self._editor.show(Notice("error", f"this conversation can no longer be saved: {error.strerror}"))
         return str(entry["id"])
 
     async def _store_title(self, title: str) -> None:
@@ -464,7 +491,19 @@ class Session:
         return system_text(self.roots, started)
 
     async def _sync(self) -> None:
+        """Bring the conversation to the disk. That it cannot be saved is told once, and so is that it can again."""
         await anyio.to_thread.run_sync(self._conversation.sync)
+        error = self._conversation.write_error
+        if self._closed or (error is not None) == self._unsaved:
+            return
+        self._unsaved = error is not None
+        if error is not None:
+            why = error.strerror or str(error)
+            await self._editor.show(
+                Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
+            )
+        else:
+            await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
 
     # -- everything else -------------------------------------------------------------------------------------------
 

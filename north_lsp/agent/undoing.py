@@ -21,8 +21,9 @@ from north_lsp.workspace.apply_folders import some_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, unified
 from north_lsp.workspace.journal import digest
 from north_lsp.workspace.merge import merge
+from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
-from north_lsp.workspace.text import MAX_WHOLE_FILE, OPEN_FLAGS, decode, encode, is_binary
+from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
 
 Conflicts = Literal["skip", "overwrite", "merge"]
 """What to do with a file whose later changes stand in the way: leave it, lose them, or write both between marks."""
@@ -293,7 +294,7 @@ class Undoing:
         resolved = await anyio.to_thread.run_sync(self._workspace.roots.resolve, str(path))
         if resolved.path != path:
             raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
-        if resolved.exists and not await anyio.Path(path).is_dir():
+        if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
             raise ToolError("STALE", f"{resolved.relative} is no folder any more")
         state = _State(resolved.relative, None, TextForm(), None, TextForm(), first_mode=mode_of(path))
         state.stood = state.stands = resolved.exists
@@ -479,7 +480,7 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(path), "rb") as file:
             data = file.read(MAX_WHOLE_FILE + 1)
     except OSError as error:
         raise ToolError("IO_ERROR", f"{path} cannot be read: {error.strerror}") from error

@@ -241,9 +241,11 @@ class Conversation:
     def sync(self) -> None:
         """Wait until everything written so far is on the disk. For a thread: it can take long."""
         with self._mutex:
-            handle = self._log.sync_handle() if self._wrote else None
-        if handle is not None:
-            self._log.sync_to_disk(handle)
+            sync = self._log.begin_sync() if self._wrote else None
+        if sync is not None:
+            error = sync.wait()
+            with self._mutex:
+                self._log.end_sync(sync, error)
 
     def end(self, reason: str) -> None:
         """Mark the end, if anything was written here."""

@@ -1,13 +1,33 @@
-"""The end of a log where lines are added. A failed write keeps the lines and is tried again before the next one."""
+"""The end of a log where lines are added. What could not be written, or brought to the disk, is tried again."""
 
 import errno
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.storage.files import sync_directory
 
 _UNSUPPORTED = (errno.EINVAL, errno.EROFS, errno.ENOTSUP)
+
+
+@dataclass(frozen=True)
+class Sync:
+    """One attempt to bring the first `size` bytes that the disk may lack there. `wait` may run in any thread."""
+
+    handle: int
+    size: int
+
+    def wait(self) -> OSError | None:
+        """Why the disk does not have them, None if it does."""
+        try:
+            os.fsync(self.handle)
+        except OSError as error:
+            return None if error.errno in _UNSUPPORTED else error
+        finally:
+            with suppress(OSError):
+                os.close(self.handle)
+        return None
 
 
 class LogFile:
@@ -26,12 +46,13 @@ class LogFile:
         self._new = content is None
         self._error: OSError | None = None
         self._sync_error: OSError | None = None
+        self._unsynced = b""  # the end of the file, which the disk may lack
         if content is not None:
             self.reread(content)
 
     @property
     def error(self) -> OSError | None:
-        """Why lines are only in memory, until they are written after all; a failed fsync stays for good."""
+        """Why lines are only in memory, or not on the disk, until they are after all."""
         return self._error or self._sync_error
 
     @property
@@ -45,6 +66,7 @@ class LogFile:
     def reread(self, content: bytes) -> None:
         """The file holds this now."""
         self._size, self._complete = len(content), not content or content.endswith(b"\n")
+        self._unsynced = b""
 
     def add(self, line: bytes) -> None:
         """Take a complete line; `flush` writes it."""
@@ -65,23 +87,31 @@ class LogFile:
             self._error = error
             self.close()
 
-    def sync_handle(self) -> int | None:
-        """A descriptor for `sync_to_disk` after a flush, or None if nothing was written through this object."""
+    def begin_sync(self) -> Sync | None:
+        """What is to be waited for and then told to `end_sync`; None if nothing was written through this object."""
         self.flush()
-        return os.dup(self._fd) if self._fd is not None else None
-
-    def sync_to_disk(self, handle: int) -> None:
-        """Wait until the disk has it; safe beside `add` and `flush` in another thread."""
+        if self._fd is None:
+            return None
         try:
-            os.fsync(handle)
+            if self._sync_error is not None:
+                # The system may have dropped what it could not bring to the disk: it is written again, in its place.
+                fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+                start = (self._size or 0) - len(self._unsynced)
+                os.pwrite(fd, self._unsynced, start)
+            else:
+                fd = os.dup(self._fd)
         except OSError as error:
-            if error.errno not in _UNSUPPORTED:
-                self._sync_error = error
-        finally:
-            os.close(handle)
-        if self._new:
-            sync_directory(self._path.parent)
-            self._new = False
+            self._sync_error = error
+            return None
+        return Sync(fd, len(self._unsynced))
+
+    def end_sync(self, sync: Sync, error: OSError | None) -> None:
+        self._sync_error = error
+        if error is None:
+            self._unsynced = self._unsynced[sync.size :]
+            if self._new:
+                sync_directory(self._path.parent)
+                self._new = False
 
     def close(self) -> None:
         if self._fd is not None:
@@ -97,12 +127,14 @@ class LogFile:
             if self._size is not None and actual != self._size:
                 # Someone without the lock was here. A line twice is better than a line in pieces.
                 self._unsent, self._begun = b"\n" + self._begun + self._unsent, b""
+                self._unsynced = b""
             self._size = actual
-        elif os.fstat(self._fd).st_nlink == 0:
-            raise FileNotFoundError(errno.ENOENT, "the log was deleted", str(self._path))
+        elif not os.path.samestat(os.stat(self._path), os.fstat(self._fd)):
+            raise FileNotFoundError(errno.ENOENT, "the log was exchanged", str(self._path))
         return self._fd
 
     def _advance(self, count: int) -> None:
         sent, self._unsent = self._unsent[:count], self._unsent[count:]
         self._begun = (self._begun + sent).rpartition(b"\n")[2]
         self._size = (self._size or 0) + count
+        self._unsynced += sent

@@ -21,15 +21,16 @@ from north_lsp.tools.draft_folders import DraftFolder, ensure_empty, existing_fo
 from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
+from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import (
     MAX_WHOLE_FILE,
-    OPEN_FLAGS,
     decode,
     encode,
     is_binary,
     is_generated,
+    is_mixed,
     read_text,
     to_newlines,
 )
@@ -382,8 +383,18 @@ class EditTool(WriteTool):
 
 def _ensure_writable(change: FileChange) -> None:
     """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
-    if not (change.binary or change.new_text.isascii()):
-        encode(change.new_text, change.form)
+    if change.binary or change.new_text.isascii():
+        return
+    encode(change.new_text, change.form)
+    old = change.old_text
+    if old is not None and change.old_form is None and is_mixed(old, change.form):
+        fresh = next((one for one in change.new_text if one > "\x7f" and one not in old), None)
+        if fresh is not None:
+            raise ToolError(
+                "INVALID_INPUT",
+                f"it is not known in which encoding {change.relative} is, so {fresh!r} cannot be written there",
+                "write it without that character, or have the file's encoding changed first",
+            )
 
 
 def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
@@ -469,7 +480,7 @@ def _same_file(one: DraftFile, other: DraftFile) -> bool:
 def _read_binary(resolved: Resolved) -> DraftFile:
     ensure_regular(resolved.path)
     try:
-        with open(os.open(resolved.path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(resolved.path), "rb") as file:
             data = file.read(MAX_WHOLE_FILE + 1)
     except OSError as error:
         raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error

@@ -24,7 +24,7 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.pictures import PICTURES, load_picture
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import enclosing
-from north_lsp.workspace.text import Text, as_text
+from north_lsp.workspace.text import Text, as_text, other_bytes
 
 _MAX_FULL = 300
 _EDGE = 10
@@ -113,6 +113,11 @@ class ReadFile(ReadTool):
     ) -> Output:
         if text.form.encoding == "latin-1":
             notices.append("the file is not UTF-8; it was read as Latin-1")
+        if others := other_bytes(text.text, text.form):
+            notices.append(
+                f"{others} bytes of the file are not UTF-8: each is shown as a character from U+F780 to U+F7FF, and "
+                "edits of other places keep it"
+            )
         data = _data(resolved.relative, shown, text, workspace.limits, notices)
         conflicts = find_conflicts(plain_lines(text.text)) if "\n>>>>>>> " in text.text else []
         if conflicts or any(path == resolved.path for path, _ in workspace.seen.conflicts.known.values()):

@@ -1,6 +1,6 @@
 """The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -8,10 +8,10 @@ from typing import Literal
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.threads import on_thread
-from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.paths import Resolved, belongs_to_north, lies_in
 from north_lsp.workspace.proposal import TextForm
 from north_lsp.workspace.suggest import Suggestions, suggest
-from north_lsp.workspace.text import Text, as_text, encode, read_text, to_newlines
+from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_text, to_newlines
 
 Source = Literal["editor", "disk", "disk (the editor did not tell whether it has unsaved changes)"]
 
@@ -19,26 +19,12 @@ Source = Literal["editor", "disk", "disk (the editor did not tell whether it has
 async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
     """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
     list."""
-    return await on_thread(_opened, workspace.roots.resolve, spelled, workspace)
+    return await on_thread(workspace.trees.resolve, spelled)
 
 
 async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
     """As `resolve_open`, also for the folders that the user's settings open for reading."""
-    return await on_thread(_opened, workspace.roots.resolve_readable, spelled, workspace)
-
-
-def _opened(resolve: Callable[[str], Resolved], spelled: str, workspace: Workspace) -> Resolved:
-    """A file is closed by any of its names: how it is spelled, where that leads, and links to there."""
-    resolved, trees = resolve(spelled), workspace.trees
-    if (trees.closed_as_spelled(spelled) or trees.closed(resolved.path)) is not None:
-        raise ToolError("IGNORED", f"{resolved.relative} is named by .northignore", "the user keeps it closed to tools")
-    _ensure_not_private(resolved, workspace)
-    return resolved
-
-
-def _ensure_not_private(resolved: Resolved, workspace: Workspace) -> None:
-    if any(resolved.path.is_relative_to(private) for private in workspace.private):
-        raise ToolError("OUTSIDE_WORKSPACE", f"{resolved.relative} belongs to North itself")
+    return await on_thread(workspace.trees.resolve_readable, spelled)
 
 
 async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = False) -> tuple[Resolved, str | None]:
@@ -104,7 +90,8 @@ async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Te
 async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
     resolved = await on_thread(workspace.roots.resolve_readable, spelled)
-    _ensure_not_private(resolved, workspace)
+    if await on_thread(lies_in, resolved.path, workspace.private):
+        raise belongs_to_north(resolved)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source
 
@@ -165,6 +152,12 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
     as_client = to_newlines(_as_utf8(disk), "\n")
     if to_newlines(unsaved, "\n") in (to_newlines(disk.text, "\n"), as_client):
         return disk, "disk"
+    if disk.form.encoding == NEARLY_UTF8 and "\ufffd" in unsaved:
+        raise ToolError(
+            "CONFLICT",
+            f"{path.name} has bytes that are not UTF-8, which the editor shows as \ufffd, and unsaved changes",
+            "ask the user to save it, or to close it without saving",
+        )
     if disk.newline == "crlf" and "\r\n" not in unsaved:
         unsaved = to_newlines(unsaved, "\r\n")
     return replace(as_text(unsaved, disk.form), disk_tag=disk.tag), "editor"

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from north_lsp.workspace.text import OPEN_FLAGS
+from north_lsp.workspace.opening import open_real
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
 MAX_BYTES = 5 * 1024 * 1024
@@ -25,7 +25,7 @@ Sides = tuple[int, int]
 
 def describe_picture(path: Path) -> str:
     """Kind, sides and size in words. Raises OSError."""
-    with open(os.open(path, OPEN_FLAGS), "rb") as file:
+    with open(open_real(path), "rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
     kind, sides = recognise(head)
@@ -45,7 +45,7 @@ class Loaded:
 def load_picture(path: Path) -> Loaded | str:
     """A picture for a model, scaled down if it is too large and Pillow is installed; or why there is none. Raises
     OSError."""
-    with open(os.open(path, OPEN_FLAGS), "rb") as file:
+    with open(open_real(path), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return "it is no file"
         data = file.read(_MAX_SCALED_BYTES + 1)

@@ -1,5 +1,6 @@
 """Kills, torn writes, full disks and second writers: an entry may stand twice but is never lost."""
 
+import errno
 import json
 import os
 import signal
@@ -317,3 +318,32 @@ def test_a_store_that_cannot_be_made_is_an_error_to_show_not_to_raise(store: Loc
     assert conversation.write_error is None
     conversation.close()
     assert len(Conversation.open(store, conversation.id).active_path()) == 2
+
+
+def test_what_the_disk_refused_once_is_brought_to_it_later(
+    store: Locations, new: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = new()
+    conversation.append("message", message=user("one"))
+    real, failing = os.fsync, [False]
+
+    def fsync(descriptor: int) -> None:
+        if failing[0]:
+            os.ftruncate(descriptor, before)  # the system drops what it could not write
+            raise OSError(errno.EIO, "Input/output error")
+        real(descriptor)
+
+    conversation.sync()
+    before = conversation.path.stat().st_size
+    monkeypatch.setattr(os, "fsync", fsync)
+    conversation.append("message", message=user("two"))
+    failing[0] = True
+    conversation.sync()
+    assert conversation.write_error is not None
+    failing[0] = False
+    conversation.sync()
+    assert conversation.write_error is None
+    conversation.close()
+    again = Conversation.open(store, conversation.id)
+    assert [entry["message"] for entry in again.entries] == [user("one"), user("two")]
+    assert not again.warnings

@@ -383,6 +383,32 @@ async def test_a_character_that_the_encoding_lacks_is_named_and_nothing_is_writt
     assert world.read("l.txt") == "Maß\n".encode("latin-1")
 
 
+async def test_a_byte_that_is_no_utf8_is_kept_and_what_is_added_is_utf8(world: World) -> None:
+    before = "grün\n".encode() + b"caf\xe9\n" + b"blau\n"
+    world.write("n.txt", before)
+    await world.edit("edit_after_anchor", path="n.txt", anchor="blau", content="weiß ä")
+    await world.edit("edit_replace_exact", path="n.txt", old="grün", new="größer")
+    assert world.read("n.txt") == "größer\n".encode() + b"caf\xe9\n" + "blau\nweiß ä\n".encode()
+    await world.undo(2)
+    assert world.read("n.txt") == before
+
+
+async def test_where_the_encoding_is_not_known_only_known_characters_are_written(world: World) -> None:
+    data = "a ß» b äöü\n".encode("latin-1")
+    world.write("l.txt", data)
+    await world.edit("edit_replace_exact", path="l.txt", old="a", new="ä")
+    error = await fails(world, "edit_after_anchor", path="l.txt", anchor="b", content="é")
+    assert "not known in which encoding" in error.message
+    assert world.read("l.txt") == "ä ß» b äöü\n".encode("latin-1")
+
+
+async def test_unsaved_text_of_a_file_with_other_bytes_is_not_written_over_them(world: World) -> None:
+    path = world.write("n.txt", "grün\n".encode() + b"caf\xe9\n")
+    world.editor.texts[path] = "grün\ncaf\ufffd\nmore\n"
+    error = await fails(world, "edit_after_anchor", path="n.txt", anchor="more", content="x")
+    assert error.code == "CONFLICT"
+
+
 async def test_the_unsaved_text_is_what_is_edited(world: World) -> None:
     path = world.root / "a.txt"
     world.editor.texts[path] = TEXT + "unsaved\n"
