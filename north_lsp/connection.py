@@ -220,8 +220,10 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     async with _core(options, "lsp", _label(acp_client)) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
-        saves = core.environment.settings.edits.save_after_apply
-        documents = OpenDocuments(peer, bridge, client, core.diagnostics, saves=saves)
+        environment = core.environment
+        documents = OpenDocuments(
+            peer, bridge, client, core.diagnostics, saves=lambda: environment.settings.edits.save_after_apply
+        )
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):
             defaults = replace(defaults, mode=find_mode(client.mode))
