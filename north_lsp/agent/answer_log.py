@@ -59,14 +59,15 @@ class AnswerLog:
     def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
         message = streamed.message()
-        if isinstance(last := message.blocks[-1], Text) and not in_file:
+        last = message.blocks[-1] if message.blocks else None
+        if isinstance(last, Text) and not in_file:
             message = replace(message, blocks=(*message.blocks[:-1], Text(last.text + CANCELLED_MARK)))
         self.store(replace(message, stop_reason="aborted"), model, streamed)
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
-        """What there is of an answer that will not come; the user reads why."""
+        """What there is of an answer that will not come; the user reads why, and the model does not get it."""
         partial = replace(end.partial, stop_reason="error")
-        self.store(partial, model, streamed, errorMessage=end.message)
+        self.store(partial, model, streamed, errorMessage=end.message, excludeFromContext=True)
         text = error_text(end.message, bool(end.partial.text))
         await self._state.editor.show(AnswerDelta(streamed.entry_id, text))
 
