@@ -30,10 +30,11 @@ from north_lsp.agent.events import (
     UsageChanged,
     UserSaid,
 )
+from north_lsp.agent.history import History
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
-from north_lsp.agent.recovery import interrupted_edits, recover_project
+from north_lsp.agent.recovery import interrupted_edits, recover_project, settle_interrupted
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl
 from north_lsp.agent.session_approvals import SessionApprovals
@@ -46,7 +47,6 @@ from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
-from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import secret_names
@@ -87,12 +87,13 @@ class Session:
         """`notices` are what the user should be told of the choice of the model."""
         self.mode: Mode = mode
         self._conversation = conversation
+        self._history = History(conversation)
         self._workspace = workspace
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
-        self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
+        self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -158,7 +159,7 @@ class Session:
 
     def usage(self) -> UsageChanged | None:
         """What the conversation has used; None before the first answer."""
-        return usage_of(self._conversation.active_path(), self.choice.model.window)
+        return self._history.usage(self.choice.model.window)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
@@ -368,6 +369,7 @@ class Session:
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
             self._conversation,
+            self._history,
             model,
             provider,
             self._system(),
@@ -519,6 +521,7 @@ class Session:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            await settle_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_kept()
             self._recovered = True
         for text in told:
@@ -553,7 +556,7 @@ class Session:
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
-        usage = usage_of(path, self.choice.model.window)
+        usage = self.usage()
         if usage is None:
             return events
         await self._environment.costs.look()

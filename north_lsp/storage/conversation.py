@@ -150,6 +150,12 @@ class Conversation:
         with self._mutex:
             return self._state.active_path()
 
+    def look(self) -> tuple[int, list[Record]]:
+        """The active path, and a number: as long as that is the same, the path has only grown."""
+        with self._mutex:
+            path = self._state.active_path()
+            return self._state.revision, path
+
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def append(self, type: str, /, *, entry_id: str | None = None, **payload: Any) -> Record:
