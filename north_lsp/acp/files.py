@@ -17,6 +17,7 @@ from north_lsp.rpc.messages import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcErro
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.apply import apply
 from north_lsp.workspace.diff import make_change, with_texts
+from north_lsp.workspace.folders import ensure_own
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import Text, read_text
@@ -169,6 +170,7 @@ class ClientFiles:
         if now is None or (now != seen and not is_same(now, change.new_text)):
             return change.relative
         with contextlib.suppress(ToolError):
+            await anyio.to_thread.run_sync(ensure_own, change.path)
             await self._write(change, old)
             now = await self._current(change)
         if now is None or not is_same(now, old):
@@ -218,8 +220,9 @@ def _restore(change: FileChange) -> None:
 
 
 def _check_disk(change: FileChange) -> None:
-    """A client that writes a text writes over the disk: what came there meanwhile would be lost, if the client has not
-    seen it. Raises ToolError STALE."""
+    """A client that writes a text writes over the disk, wherever the path leads: what came there meanwhile would be
+    lost, if the client has not seen it. Looked at before each single write. Raises ToolError STALE."""
+    ensure_own(change.path)
     if change.disk_tag is None:
         return
     try:

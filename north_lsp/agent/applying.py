@@ -114,9 +114,14 @@ async def _write(
     try:
         stay = await anyio.to_thread.run_sync(written.keep)
         return stay, tuple(made.get(id(change), change) for change in files)
-    except ToolError:
-        if mine:
-            await documents.apply([_reversed(change) for change in mine])
+    except ToolError as error:
+        try:
+            if mine:
+                await documents.apply([_reversed(change) for change in mine])
+        except ToolError as again:
+            names = ", ".join(change.relative for change in mine)
+            told = f"{error.message}; in the editor, it could not be taken back ({again.message}): {names}"
+            raise ToolError("IO_ERROR", told, "tell the user, and read these files again") from error
         raise
 
 
@@ -144,7 +149,7 @@ def _has_other_names(path: Path) -> bool:
 
 
 def _reversed(change: FileChange) -> FileChange:
-    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update")
+    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update", disk_tag=None)
 
 
 async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
@@ -180,10 +185,11 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
 
 
 def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
-    """The paths must still lead where they did: a command may have swapped a link. Raises ToolError STALE."""
+    """The paths must still lead where they did: a command may have swapped a link. And none may have been closed
+    meanwhile. Raises ToolError."""
     for change in files:
         for path in change.paths:
-            if workspace.roots.resolve(str(path)).path != path:
+            if workspace.trees.resolve(str(path)).path != path:
                 raise ToolError(
                     "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
                 )

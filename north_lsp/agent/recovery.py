@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.checkpoints import Checkpoints, FileRecord
+from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord
 from north_lsp.agent.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
@@ -16,7 +16,7 @@ from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.journal import EditorStep, editor_steps, recover, unfinished
 from north_lsp.workspace.merge import merge
 from north_lsp.workspace.opening import open_real
-from north_lsp.workspace.text import to_newlines
+from north_lsp.workspace.text import encode, to_newlines
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
@@ -54,6 +54,33 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
             stands = "read the files before you go on: they are neither as before nor as it proposed"
         told.append(f"[North was interrupted during the edit of {names}; {stands}]")
     return told
+
+
+async def settle_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
+    """Say of each edit that nobody could finish whether it stands, so that an undo does not begin with one that was
+    taken back. To be called when what a killed process left has been recovered."""
+    for one in checkpoints.all():
+        if one.status != "pending":
+            continue
+        files = [file for file in one.files if not file.folder]
+        now = {path: await _shown_digest(path, workspace) for file in files for path in (file.path, file.target)}
+        if all(now[file.path] == file.before for file in files) and all(map(_is_before, _folders(one))):
+            checkpoints.settle(one.entry_id, "failed")
+        elif all(now[file.target] == file.after for file in files) and all(map(_is_after, _folders(one))):
+            checkpoints.settle(one.entry_id, "applied")
+
+
+def _folders(one: Checkpoint) -> list[FileRecord]:
+    return [file for file in one.files if file.folder]
+
+
+async def _shown_digest(path: Path, workspace: Workspace) -> str | None:
+    """Of what the editor shows, or else of what is on the disk."""
+    try:
+        text = (await text_of(path, workspace))[0]
+        return hashlib.sha256(encode(text.text, text.form)).hexdigest()
+    except ToolError:
+        return await anyio.to_thread.run_sync(_digest, path)
 
 
 def _is_after(file: FileRecord) -> bool:

@@ -58,8 +58,8 @@ class ShellRun(ShellTool):
             cwd = resolved.path
         notices: list[str] = []
         seconds = workspace.command_seconds
-        if args.timeout is not None and not math.isnan(args.timeout):
-            seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices)
+        if args.timeout is not None:
+            seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices, seconds)
         head, tail = (
             None if given is None else round(_within(given, 1, _MAX_LINES, name, notices))
             for name, given in (("head", args.head), ("tail", args.tail))
@@ -92,8 +92,10 @@ def check_command(command: str) -> None:
         raise ToolError("TOO_LARGE", f"the command is longer than {MAX_COMMAND_BYTES} bytes", "write a script file")
 
 
-def _within(given: float, least: float, most: float, name: str, notices: list[str]) -> float:
-    used = min(max(given, least), most)
+def _within(
+    given: float, least: float, most: float, name: str, notices: list[str], otherwise: float = math.nan
+) -> float:
+    used = otherwise if math.isnan(given) else min(max(given, least), most)
     if used != given:
         notices.append(f"{name} {given:g} is out of range; {used:g} was used")
     return used

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.workspace.paths import Resolved, Roots
+from north_lsp.workspace.protected import write_rule
 from north_lsp.workspace.trees import Trees
 
 _DEEPEST = 3
+_MOST_FOLDERS = 2000
 
 
 def ways(resolved: Resolved, roots: Roots) -> set[str]:
@@ -18,18 +19,23 @@ def ways(resolved: Resolved, roots: Roots) -> set[str]:
 
 
 class Links:
-    """The links that lead into a workspace: those in it that walks meet, all in the folders around some paths, and
-    those in the user's own folder, from which programs take their start-up files."""
+    """The links that lead into a workspace: those in it that walks meet, those in protected folders that walks leave
+    out, and those in the user's own folder, from which programs take their start-up files."""
 
     def __init__(self, trees: Trees, paths: Iterable[Path]) -> None:
         self._roots = trees.roots
         self._home = Path(os.path.expanduser("~"))
         links: dict[Path, None] = {}
-        for root in trees.roots.roots:
-            links |= dict.fromkeys(root / name for name in trees.tree(root).listing().others)
         folders = {folder for path in paths for folder in path.parents if trees.roots.root_of(folder) is not None}
-        for folder in sorted({*folders, *trees.roots.roots, self._home, self._home / ".config"}):
-            links |= dict.fromkeys(_links_in(folder))
+        folders |= {*trees.roots.roots}
+        for root in trees.roots.roots:
+            listing = trees.tree(root).listing()
+            links |= dict.fromkeys(root / name for name in listing.others)
+            folders |= {root / name for name in listing.folders[:_MOST_FOLDERS]}
+        for folder in folders:
+            links |= dict.fromkeys(_links_in(folder, "", _DEEPEST))
+        config = self._home / ".config"
+        links |= dict.fromkeys((*_links_in(self._home, "", 0), *_links_in(config, ".config", 1)))
         self._targets = [(link, Path(os.path.realpath(link))) for link in links if link.is_symlink()]
 
     def names(self, path: Path) -> set[str]:
@@ -55,8 +61,17 @@ class Links:
         return str(path)
 
 
-def _links_in(folder: Path) -> Iterator[Path]:
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_symlink():
-                yield Path(entry.path)
+def _links_in(folder: Path, protected: str, depth: int) -> Iterator[Path]:
+    """The links in a folder, and in the protected folders in it down to a depth; `protected` is the name by which it is
+    one itself."""
+    try:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+    except OSError:
+        return
+    for entry in found:
+        name = f"{protected}/{entry.name}" if protected else entry.name
+        if entry.is_symlink():
+            yield Path(entry.path)
+        elif depth and entry.is_dir(follow_symlinks=False) and write_rule(name, name) == "ask":
+            yield from _links_in(Path(entry.path), name, depth - 1)

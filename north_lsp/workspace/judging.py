@@ -22,6 +22,15 @@ from north_lsp.workspace.trees import Trees
 
 _LIFECYCLE = re.compile(r"^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$")
 _HOOK_TABLES = ("simple-git-hooks", "husky", "gitHooks", "lint-staged", "pre-commit", "ghooks")
+_START_FILES = (
+    *(".envrc", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".gitpod.yml", ".mcp.json"),
+    *("lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml"),
+    *(".devcontainer.json", ".devcontainer/devcontainer.json", ".vscode/settings.json", ".vscode/mcp.json"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".cursor/hooks.json", ".gemini/settings.json"),
+    ".codex/config.toml",
+)
+_ON_OPENING = (".vscode/tasks.json", b"folderOpen")
+_MODULES = ("index", "__main__", "__init__", "main", "default")
 _WRITE_BITS = 0o222
 _MOST_NESTED = 64
 
@@ -123,8 +132,9 @@ def _question(
             return "may be named by git's configuration, which cannot be read"
         if (reason := named.reason(path)) is not None:
             return reason
-    if (reason := _named_by_packages(place, after)) is not None:
-        return reason
+    for search in (_named_by_packages, _named_by_start_files):
+        if (reason := search(place, after)) is not None:
+            return reason
     return _by_status(path)
 
 
@@ -196,10 +206,31 @@ def _named_by_packages(place: _Place, after: After) -> str | None:
         for table in _HOOK_TABLES:
             if table in package:
                 named.tokens(folder, json.dumps(package[table]), f"is run by hooks ({table} in package.json)")
-        for one in (place.path, place.path.with_suffix("")):  # a module may be named without its ending
-            if (reason := named.reason(one)) is not None:
-                return reason
+        if (reason := _as_module(named, place.path)) is not None:
+            return reason
     return None
+
+
+def _named_by_start_files(place: _Place, after: After) -> str | None:
+    """What the files name that editors, shells, hooks and agents start from."""
+    for folder in _between(place):
+        named = Named(folder)
+        husky = [f".husky/{name}" for name in after.names(folder / ".husky")]
+        for name in (*_START_FILES, *husky):
+            if (data := after.content(folder / name)) is not None:
+                named.lines(folder, data, f"is named by {name}, which decides what is run")
+        name, mark = _ON_OPENING
+        if (data := after.content(folder / name)) is not None and mark in data:
+            named.lines(folder, data, f"is named by {name}, of which a part is run on opening the folder")
+        if (reason := _as_module(named, place.path)) is not None:
+            return reason
+    return None
+
+
+def _as_module(named: Named, path: Path) -> str | None:
+    """As `Named.reason`: a module may be named without its ending, and by its folder."""
+    spelled = [path, path.with_suffix("")] + ([path.parent] if path.stem in _MODULES else [])
+    return next((reason for one in spelled if one != named.place and (reason := named.reason(one))), None)
 
 
 def _unknown(error: OSError) -> ToolError:

@@ -4,12 +4,12 @@ name, which git then runs or reads."""
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from north_lsp.workspace.after import After, before
-from north_lsp.workspace.git import configuration, top_level
+from north_lsp.workspace.git import configuration
+from north_lsp.workspace.protected import folded
 
 _TOKEN = re.compile(r"""[^\s;|&()<>'"`$={}!,]+""")
 _HARMLESS = re.compile(
@@ -17,7 +17,9 @@ _HARMLESS = re.compile(
 )
 _INCLUDE = re.compile(r"^include(if\..*)?\.path$")
 _LONGEST = 4096
-_HOOK_BYTES = 64 * 1024
+_MOST_BYTES = 64 * 1024
+_CONFIGURATION = "is read by git as its configuration"
+_USERS_FILES = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/attributes")
 _FOLDERS = ("core.hookspath", "init.templatedir")
 
 
@@ -50,71 +52,93 @@ def _first_line(data: bytes | None) -> str | None:
 
 @dataclass
 class Named:
-    """The files and folders that something else names, real paths, each with what names it."""
+    """The files and folders that something else names, each with what names it; paths are compared without case."""
 
     place: Path
-    files: dict[Path, str] = field(default_factory=dict)
-    folders: dict[Path, str] = field(default_factory=dict)
-    words: dict[str, str] = field(default_factory=dict)
+    _files: dict[str, str] = field(default_factory=dict)
+    _folders: dict[str, str] = field(default_factory=dict)
+    _words: dict[str, str] = field(default_factory=dict)
 
     def reason(self, path: Path) -> str | None:
         """Why a path decides what is run; None if nothing names it."""
-        if (found := self.files.get(path)) is not None:
+        if (found := self._files.get(folded(str(path)))) is not None:
             return found
-        if (folder := next((one for one in (path, *path.parents) if one in self.folders), None)) is not None:
-            return self.folders[folder]
+        around = (folded(str(one)) for one in (path, *path.parents))
+        if (folder := next((one for one in around if one in self._folders), None)) is not None:
+            return self._folders[folder]
         if not path.is_relative_to(self.place):
             return None
-        ending = f"/{path.relative_to(self.place).as_posix()}"  # a word may begin with what a variable stands for
-        return next((why for word, why in self.words.items() if f"/{word}".endswith(ending)), None)
+        ending = folded(f"/{path.relative_to(self.place).as_posix()}")  # a word may begin with a variable's value
+        return next((why for word, why in self._words.items() if f"/{word}".endswith(ending)), None)
 
     def file(self, place: Path, spelled: str, why: str) -> None:
-        self.files.setdefault(_real(place, spelled), why)
+        self._files.setdefault(_real(place, spelled), why)
+
+    def folder(self, place: Path, spelled: str, why: str) -> None:
+        """Everything in a folder."""
+        self._folders.setdefault(_real(place, spelled), why)
 
     def tokens(self, place: Path, text: str, why: str) -> None:
         """Every word that may be a path."""
         for word in (text, *_TOKEN.findall(text)):
-            if word not in self.words and "\0" not in word and len(word) < _LONGEST and word.strip("./~"):
-                self.words[word] = why
+            key = folded(word)
+            if key not in self._words and "\0" not in word and len(word) < _LONGEST and word.strip("./~"):
+                self._words[key] = why
                 self.file(place, word, why)
+
+    def lines(self, place: Path, data: bytes, why: str) -> None:
+        """Every word of a script or of a configuration, comments left out."""
+        for line in data[:_MOST_BYTES].decode("utf-8", "replace").split("\n"):
+            if not line.lstrip().startswith(("#", "//")):
+                self.tokens(place, line.strip(), why)
 
 
 def named_by_git(place: Path) -> Named | None:
     """What git's configuration for a folder and the hooks there name; None if it cannot be known."""
-    top = top_level(place) or place
+    top = next((one for one in (place, *place.parents) if os.path.lexists(one / ".git")), place)
     named = Named(top)
     rows = configuration(top)
     if rows is None:
         return None
+    for spelled in _USERS_FILES:
+        named.file(top, spelled, _CONFIGURATION)
     for origin, key, value in rows:
-        why = f"is named by git's configuration ({key})"
         if origin:
-            file = Path(os.path.realpath(top / origin))
-            named.files.setdefault(file, "is read by git as its configuration")
+            named.file(top, origin, _CONFIGURATION)
         if _INCLUDE.match(key):
-            named.file((top / origin).parent if origin else top, value, "is read by git as its configuration")
+            named.file((top / origin).parent if origin else top, value, _CONFIGURATION)
         elif key in _FOLDERS:
-            named.folders.setdefault(_real(top, value), why)
+            named.folder(top, value, _by(key))
+            _hooks(Path(os.path.join(top, os.path.expanduser(value))), top, named)
         elif not _HARMLESS.match(key):
-            named.tokens(top, value, why)
-    for folder in [*named.folders, *(one / "hooks" for one in own_folders(top, After(())))]:
-        _hooks(folder, top, named)
+            named.tokens(top, value, _by(key))
+    for own in own_folders(top, After(())):
+        for folder in (own, own / "info"):
+            for name in _names(folder):
+                if os.path.islink(folder / name):
+                    named.folder(folder, name, f"is one of git's own files ({name} leads there)")
+        named.folder(own, "hooks", "is run by git (a hook)")
+        _hooks(own / "hooks", top, named)
     return named
 
 
+def _by(key: str) -> str:
+    return f"is named by git's configuration ({key})"
+
+
 def _hooks(folder: Path, top: Path, named: Named) -> None:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".sample"):
-                continue
-            # A hook may be a link to a file of the workspace, or name one.
-            why = f"is run by the git hook {name}"
-            named.files.setdefault(Path(os.path.realpath(folder / name)), why)
-            data = before(folder / name)
-            for line in (data or b"")[:_HOOK_BYTES].decode("utf-8", "replace").split("\n"):
-                if not line.lstrip().startswith("#"):
-                    named.tokens(top, line.strip(), why)
+    for name in _names(folder):
+        if not name.endswith(".sample"):  # a hook may be a link to a file of the workspace, or name one
+            named.file(folder, name, f"is run by the git hook {name}")
+            named.lines(top, before(folder / name) or b"", f"is run by the git hook {name}")
 
 
-def _real(place: Path, spelled: str) -> Path:
-    return Path(os.path.realpath(os.path.join(place, os.path.expanduser(spelled))))
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _real(place: Path, spelled: str) -> str:
+    return folded(os.path.realpath(os.path.join(place, os.path.expanduser(spelled))))

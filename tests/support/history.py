@@ -472,9 +472,13 @@ def _call(name: str, lines: list[str], block: Block, added: list[str], chance: r
 
 
 def _looks_pasted(content: str) -> bool:
-    from north_lsp.tools.pasted import strip_pasted
+    from north_lsp.errors import ToolError
+    from north_lsp.tools.pasted import Place, without_pasted
 
-    return strip_pasted(content)[1]
+    try:
+        return without_pasted(content, Place(), "")[1]
+    except ToolError:
+        return True
 
 
 def _anchor(lines: list[str], at: int) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -273,3 +274,68 @@ def test_ordinary_files_are_free(repo: Path) -> None:
     ):
         assert not refused(repo, new(repo, name))
         assert asked(repo, new(repo, name)) == "", name
+
+
+# -- further ways ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "file"),
+    [
+        (".husky/pre-commit", "sh tools/lint.sh\n", "tools/lint.sh"),
+        (".envrc", "source_env ./env/dev.sh\n", "env/dev.sh"),
+        (".pre-commit-config.yaml", "    entry: ci/check.sh\n", "ci/check.sh"),
+        (".devcontainer/devcontainer.json", '{"postCreateCommand": "bash setup/dev.sh"}', "setup/dev.sh"),
+        (".claude/settings.json", '{"hooks": [{"command": "$CLAUDE_PROJECT_DIR/tools/h.py"}]}', "tools/h.py"),
+        (".vscode/tasks.json", '{"runOn": "folderOpen", "command": "${workspaceFolder}/x.sh"}', "x.sh"),
+        ("package.json", '{"scripts": {"postinstall": "node ./scripts"}}', "scripts/index.js"),
+        ("package.json", '{"simple-git-hooks": {"pre-commit": "sh a/b.sh"}}', "a/b.sh"),
+    ],
+)
+def test_what_start_files_name_asks(repo: Path, name: str, text: str, file: str) -> None:
+    assert asked(repo, new(repo, file)) == ""
+    put(repo, name, text)
+    assert "asks every time" in asked(repo, new(repo, file))
+    assert asked(repo, new(repo, "src/other.py")) == ""
+
+
+@pytest.mark.parametrize("inner", ["hooks", "info/attributes", "config"])
+def test_where_links_in_gits_own_folder_lead_asks(repo: Path, inner: str) -> None:
+    place = repo / ".git" / inner
+    text = place.read_text() if place.is_file() else ""
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    place.parent.mkdir(exist_ok=True)
+    put(repo, "mine/x", text)
+    place.symlink_to(repo / "mine" if inner == "hooks" else repo / "mine/x")
+    assert "git" in asked(repo, new(repo, "mine/x", "y\n", text))
+
+
+def test_a_hooks_folder_is_known_by_every_case(repo: Path) -> None:
+    git(repo, "config", "core.hooksPath", "Hooks")
+    assert "hookspath" in asked(repo, new(repo, "hooks/pre-commit"))
+
+
+@pytest.mark.parametrize("name", [".idea/workspace.xml", "q/.vscode/tasks.json", ".vscode/deep/x"])
+def test_links_in_protected_folders_that_walks_leave_out_count(repo: Path, name: str) -> None:
+    put(repo, ".gitignore", ".vscode/\n.idea/\n")
+    link = repo / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(repo / "w.txt")
+    assert name in asked(repo, new(repo, "w.txt"))
+
+
+def test_start_files_in_the_users_folder_count_before_they_exist(repo: Path) -> None:
+    (repo.parent / ".config/git").mkdir(parents=True)
+    (repo.parent / ".config/git/config").symlink_to(repo / "gc")
+    (repo.parent / ".config/nvim").symlink_to(repo / "nv")
+    assert "asks every time" in asked(repo, new(repo, "gc"))
+    assert ".config/nvim/init.lua" in asked(repo, new(repo, "nv/init.lua"))
+
+
+def test_a_repository_around_the_workspace_counts(repo: Path) -> None:
+    shutil.rmtree(repo / ".git")
+    git(repo.parent, "init", "-q")
+    git(repo.parent, "config", "core.hooksPath", "repo/hk")
+    assert "hookspath" in asked(repo, new(repo, "hk/pre-commit"))
