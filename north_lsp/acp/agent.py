@@ -318,7 +318,12 @@ class AcpAgent:
         session = self._session(params)
         parts = read.prompt_parts(params)
         scope = anyio.CancelScope()
-        call.on_cancel = scope.cancel
+
+        def give_up() -> None:
+            scope.cancel()
+            session.give_up_questions()
+
+        call.on_cancel = give_up
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
             return {"stopReason": stopped, **_giving_back(session, call)}

@@ -105,6 +105,7 @@ class Session:
         self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
+        self.questions: list[anyio.CancelScope] = []
         self._closed = False
         self._unsaved = False
         self.retry_control = RetryControl()
@@ -177,7 +178,13 @@ class Session:
         """Change what waits. Raises ValueError for words that would be nothing to send."""
         if parts is not None:
             _check(parts)
-        await self.queue.edit(word, parts, kind, place)
+        rest = parts
+        if parts is not None and own_command(parts) is None:
+            rest = await self._slash.take(parts)
+            if rest is None:
+                await self.queue.withdraw(word)
+                return
+        await self.queue.edit(word, rest, kind, place)
 
     @property
     def is_closed(self) -> bool:
@@ -300,16 +307,38 @@ class Session:
         """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
         them. Raises ValueError while no turn runs, or for nothing to send."""
         _check(parts)
-        return await self.queue.steer(parts, self.mode)
+        rest = await self._without_commands(parts)
+        if rest is None:
+            return Queued("", "steer", parts, self.mode, delivered=True)
+        return await self.queue.steer(rest, self.mode)
 
     async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
-        """A prompt for the end of the turn that runs. Raises ValueError while none runs, or for nothing to send."""
+        """A prompt for the end of the turn that runs; one of which nothing is left but commands does not wait. Raises
+        ValueError while none runs, or for nothing to send."""
         _check(parts)
-        return await self.queue.follow_up(parts, self.mode)
+        rest = parts if own_command(parts) is not None else await self._without_commands(parts)
+        if rest is None:
+            return Queued("", "followUp", parts, self.mode, delivered=True)
+        return await self.queue.follow_up(rest, self.mode)
+
+    async def _without_commands(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+        """What is left of words for a turn when the commands in them have run. Raises ValueError while no turn runs."""
+        if not self.queue.is_open:
+            raise ValueError("no turn is running: send a prompt instead")
+        if (own := own_command(parts)) is not None:
+            await self._run_own(own)
+            return None
+        return await self._slash.take(parts)
+
+    def give_up_questions(self) -> None:
+        """Those that commands of a prompt ask."""
+        for scope in self.questions:
+            scope.cancel()
 
     def cancel(self) -> None:
-        """Stop the running turn and give up the prompts that wait; does nothing when idle."""
+        """Stop the running turn and give up the prompts that wait, and what commands ask; does nothing when idle."""
         self._give_back()
+        self.give_up_questions()
         for scope in self._scopes:
             scope.cancel()
 

@@ -167,7 +167,7 @@ class LspService:
                     id = session.id
                     self._editor.take_answer()
                     async with self._progress(params, text):
-                        call.on_cancel = running.cancel
+                        call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(waiting)
                         stopped = await _run(session, parts, running)
                     answer = self._editor.take_answer()
@@ -317,6 +317,11 @@ def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
     except (TypeError, KeyError, ValueError):
         return (FileLink(uri),)
     return (FileLink(uri, (first, max(first, last))),)
+
+
+def _give_up(session: Session, running: anyio.CancelScope) -> None:
+    running.cancel()
+    session.give_up_questions()
 
 
 async def _run(session: Session, parts: tuple[Part, ...], scope: anyio.CancelScope) -> str:
