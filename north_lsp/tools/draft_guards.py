@@ -31,7 +31,7 @@ def ensure_outside_files(resolved: Resolved, workspace: Workspace) -> None:
     path = resolved.path
     for at in (at for at, character in enumerate(path.name) if character == ":" and at):
         outer = path.with_name(path.name[:at])
-        if outer.is_file():
+        if os.path.isfile(outer):
             raise ToolError(
                 "INVALID_INPUT",
                 f"{resolved.relative} would be a place in the file {outer.name}; what is in a file is not written",
