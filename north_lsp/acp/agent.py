@@ -46,7 +46,7 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import delete_conversation, list_conversations
@@ -116,8 +116,8 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             return await handler(params, call)
-        except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, str(busy)) from None
+        except (ConversationBusy, ConversationClosed) as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
@@ -143,6 +143,7 @@ class AcpAgent:
     async def _new(self, params: Params, call: Call) -> object:
         await self._environment.upkeep.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
+        await session.keep()
         self._sessions[session.id] = session
         before = self._sessions.get(read.north_text(params, "shellOf") or "")
         if before is not None:
@@ -153,8 +154,9 @@ class AcpAgent:
     async def _load(self, params: Params, call: Call) -> object:
         session = await self._open(params)
         editor = self._editor(session.id)
-        for event in await session.replay():
-            await editor.show(event)
+        async with session.replaying:  # each load gets the whole of it
+            for event in await session.replay():
+                await editor.show(event)
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
@@ -181,6 +183,9 @@ class AcpAgent:
                 raise _unknown(id) from None
             except OtherProject as other:
                 raise invalid_params("cwd", f"is not the project of this conversation: {other.root}") from None
+            except OSError as error:
+                problem = f"the session {id} cannot be read: {error.strerror or error}"
+                raise RpcError(INVALID_REQUEST, problem) from None
             self._sessions[id] = session
             return session
 
@@ -190,7 +195,8 @@ class AcpAgent:
         return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
-        return v1.config_options(self._sessions[session_id])
+        session = self._sessions.get(session_id)
+        return v1.config_options(session) if session is not None else []
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -278,17 +284,20 @@ class AcpAgent:
 
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
+        await self._end(session)
+        return {}
+
+    async def _end(self, session: Session) -> None:
         async with self._opening:
             await session.close("exit")
-            self._sessions.pop(session.id, None)
-        return {}
+            if self._sessions.get(session.id) is session:
+                del self._sessions[session.id]
 
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
         session = self._sessions.get(id)
         if session is not None:
-            await session.close("exit")
-            self._sessions.pop(id, None)
+            await self._end(session)
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
         return {}
@@ -298,6 +307,8 @@ class AcpAgent:
         session = self._sessions.get(id)
         if session is None:
             raise _unknown(id)
+        if session.is_closed:
+            raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to go on with it")
         return session
 
     # -- a live session ----------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
+_LONGEST_END = 5.0
 _GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
@@ -83,8 +84,9 @@ class Session:
         artifacts: Artifacts | None = None,
         notices: tuple[str, ...] = (),
         allowed: Allowed = EVERYTHING,
+        queue: Sequence[Row] = (),
     ) -> None:
-        """`notices` are what the user should be told of the choice of the model."""
+        """`notices` are what the user should be told of how it was opened, `queue` is what an earlier process left."""
         self.mode: Mode = mode
         self._conversation = conversation
         self._workspace = workspace
@@ -103,10 +105,12 @@ class Session:
         self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
+        self._one_ended = anyio.Event()
+        self.replaying = anyio.Lock()
         self._closed = False
         self._unsaved = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
+        self.queue = PromptQueue(guarded.show, self._keep_queue, queue)
         turns = environment.settings.turns
         self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
         self.queue.interrupt_mode = turns.interrupt_mode
@@ -115,7 +119,7 @@ class Session:
         self._spending = Spending(self._editor, *limits, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
-        self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -205,6 +209,7 @@ class Session:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        await self._take_over()
         own = own_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
@@ -218,7 +223,7 @@ class Session:
                 with scope:
                     stopped = await self._run_own(own)
             finally:
-                self._scopes.remove(scope)
+                self._ended(scope)
             return "cancelled" if scope.cancelled_caught else stopped
         wanted = kind or self._environment.settings.turns.queue_default
         steers = wanted == "steer" and self.queue.takes(self.mode)
@@ -231,8 +236,37 @@ class Session:
                     stopped = await self._run_queue(word)
         finally:
             self.queue.drop(word)
-            self._scopes.remove(scope)
+            self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
+
+    async def keep(self) -> None:
+        """Store a new conversation, in which nothing was said yet."""
+        await anyio.to_thread.run_sync(self._conversation.keep)
+
+    async def _take_over(self) -> None:
+        """Become the one who writes, and show what another process has written since this one read it. Raises
+        ConversationBusy while that goes on."""
+        conversation = self._conversation
+        if conversation.is_writer:
+            return
+        before = [entry["id"] for entry in conversation.active_path()]
+        if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
+            raise ConversationBusy(held)
+        path = conversation.active_path()
+        if [entry["id"] for entry in path[: len(before)]] != before:
+            await self._editor.show(
+                Notice("warning", "this conversation was changed elsewhere: load it again to see how")
+            )
+        new = path[len(before) :]
+        tools = await self._tools()
+        for event in await anyio.to_thread.run_sync(lambda: list(events_of(new, tools))):
+            if isinstance(event, ModeChanged):
+                self.mode = event.mode
+            await self._editor.show(event)
+
+    def _ended(self, scope: anyio.CancelScope) -> None:
+        self._scopes.remove(scope)
+        self._one_ended.set()
 
     async def _run_queue(self, own: Queued) -> Stopped:
         """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
@@ -539,11 +573,15 @@ class Session:
         self._closed = True
         self.cancel()
         with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(_LONGEST_END):
+                while self._scopes:
+                    self._one_ended = anyio.Event()
+                    await self._one_ended.wait()
             async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
                 await self._sync()
-                self._conversation.close()
+                self._conversation.retire()
 
 
 def _check(parts: tuple[Part, ...]) -> None:

@@ -19,8 +19,8 @@ from north_lsp.storage.entries import (
     timestamp,
     valid_conversation_id,
 )
-from north_lsp.storage.errors import ConversationBusy, UnknownConversation
-from north_lsp.storage.files import private_directory
+from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
+from north_lsp.storage.files import inode_of, private_directory
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.log_file import LogFile
@@ -28,7 +28,7 @@ from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
 from north_lsp.storage.partial import PartialFile, Piece, recover
 from north_lsp.storage.records import encode, storable
 
-__all__ = ["Conversation", "ConversationBusy", "UnknownConversation"]
+__all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
 _RESOLVED = {"write": "rejected", "shell": "denied"}
 
@@ -50,6 +50,7 @@ class Conversation:
         self._reserved: set[str] = set()
         self._lock: FileLock | None = None
         self._refused: OSError | None = None
+        self._retired = False
         self._growing: PartialFile | None = None
         self._mutex = threading.RLock()
 
@@ -65,7 +66,7 @@ class Conversation:
         client: Mapping[str, object] | None,
         north_version: str,
     ) -> "Conversation":
-        """A new one, in memory only until the user's first message is appended."""
+        """A new one, in memory only until `keep`, or until the user's first message is appended."""
         folder = store.conversations
         id = new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
         header: Record = {
@@ -78,6 +79,7 @@ class Conversation:
             "cwd": str(cwd),
             "model": model,
         }
+        header |= {"rootInode": inode} if (inode := inode_of(repo_root)) is not None else {}
         header |= {"client": client} if client is not None else {}
         state = LogState(storable(header | {"northVersion": north_version}))
         path = folder / f"{id}.jsonl"
@@ -150,10 +152,25 @@ class Conversation:
         with self._mutex:
             return self._state.active_path()
 
+    def belongs_to(self, repo_hash: str) -> bool:
+        """Whether it is about that project, or was once; a log that does not tell belongs to any."""
+        return not self._state.repo_hashes or repo_hash in self._state.repo_hashes
+
     # -- writing ---------------------------------------------------------------------------------------------------
 
+    def keep(self) -> None:
+        """Write a new one before anything was said in it, so that it can be opened again; without holding the lock."""
+        with self._mutex:
+            if not self._saved:
+                with suppress(OSError):
+                    private_directory(self.path.parent)
+                self._log.flush()
+                self._saved = self._log.error is None
+                self._log.close()
+
     def append(self, type: str, /, *, entry_id: str | None = None, **payload: Any) -> Record:
-        """Add an entry behind the leaf, which it becomes, and return it as stored. Raises ConversationBusy."""
+        """Add an entry behind the leaf, which it becomes, and return it as stored. Raises ConversationBusy and
+        ConversationClosed."""
         if type in ANNOTATION_TYPES:
             raise ValueError(f"{type} is an annotation")
         with self._mutex:
@@ -260,6 +277,26 @@ class Conversation:
                 self._lock.release(remove=True)
                 self._lock = None
 
+    def retire(self) -> None:
+        """Close it for good: nothing can be written through this object any more."""
+        with self._mutex:
+            self.close()
+            self._retired = True
+
+    def holder(self) -> LockHeld | None:
+        """Who else is the writer now; None if nobody is."""
+        with self._mutex:
+            if self._lock is not None:
+                return None
+            held = self.lock()
+            if held is None:
+                self.close()
+            return held
+
+    @property
+    def is_writer(self) -> bool:
+        return self._lock is not None
+
     def lock(self) -> LockHeld | None:
         """Become the writer, which appending does by itself. Returns who is, if it is another; None on success."""
         with self._mutex:
@@ -283,6 +320,8 @@ class Conversation:
 
     def _claim(self, *, starts: bool) -> None:
         """Hold the lock if the next line goes to disk; before anything changes in memory."""
+        if self._retired:
+            raise ConversationClosed
         writes = self.read_only_reason is None and (self._saved or starts)
         if writes and (holder := self.lock()) is not None:
             raise ConversationBusy(holder)

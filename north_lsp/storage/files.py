@@ -30,6 +30,15 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def inode_of(folder: Path) -> int | None:
+    """What stays of a folder when it is moved; None for what is no folder."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return None
+    return status.st_ino if stat.S_ISDIR(status.st_mode) else None
+
+
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file whole: whoever reads it, even after a crash, sees the old content or the new one.
 

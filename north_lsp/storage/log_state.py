@@ -8,6 +8,7 @@ from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERS
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
+_OF_A_MOVE = ("repoRoot", "repoHash", "cwd", "rootInode")
 _OF_THE_QUEUE = ("id", "kind", "mode", "text")
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
 
@@ -24,6 +25,7 @@ class LogState:
         self.leaf: str | None = None
         self.title: str | None = None
         self.archived = False
+        self.repo_hashes = {str(header["repoHash"])} if header.get("repoHash") is not None else set()
         self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
@@ -109,7 +111,8 @@ class LogState:
             case "archived":
                 self.archived = record.get("archived") is True
             case "session_moved":
-                self.header |= {key: record[key] for key in ("repoRoot", "repoHash", "cwd") if key in record}
+                self.header |= {key: record[key] for key in _OF_A_MOVE if key in record}
+                self.repo_hashes.add(str(record.get("repoHash")))
             case "label" if record.get("targetId") not in self.ids:
                 self.warn(f"a label stands at an unknown entry {record.get('targetId')!r}")
             case _:

@@ -123,6 +123,7 @@ def test_header_entry_and_modes_are_as_the_format_says(store: Locations, new: Ne
         "repoHash",
         "cwd",
         "model",
+        "rootInode",
         "northVersion",
     ]
     assert (header["version"], header["id"], header["cwd"]) == (4, conversation.id, str(tmp_path))
