@@ -20,7 +20,7 @@ from north_lsp.storage.entries import (
     valid_conversation_id,
 )
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
-from north_lsp.storage.files import inode_of, private_directory
+from north_lsp.storage.files import inode_of, keep_beside, private_directory, write_atomic
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.log_file import LogFile
@@ -325,6 +325,8 @@ class Conversation:
         writes = self.read_only_reason is None and (self._saved or starts)
         if writes and (holder := self.lock()) is not None:
             raise ConversationBusy(holder)
+        if writes and self._state.former is not None:
+            self._write_anew(self._state.former)
         self._saved = self._saved or starts
 
     def _store(self, record: Record) -> Record:
@@ -333,11 +335,26 @@ class Conversation:
         if self.read_only_reason is not None:
             self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
             return record
+        if self._state.former is not None:  # it could not be written anew, which will be tried again
+            return record
         self._log.add(line)
         if self._saved:
             self._wrote = True
             self._log.flush()
         return record
+
+    def _write_anew(self, records: list[Record]) -> None:
+        """A log of another format in today's; the former file stays beside it."""
+        data = b"".join(map(encode, records))
+        try:
+            keep_beside(self.path, f"{self.path.name}.bak-{self.header.get('formerFormat')}")
+            write_atomic(self.path, data)
+        except OSError as error:
+            self._refused = error
+            return
+        self._refused, self._state.former = None, None
+        self._log.close()
+        self._log.reread(data)
 
     def _catch_up(self) -> None:
         """Read what another process has written between this one's reading and its lock."""

@@ -63,6 +63,16 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     sync_directory(path.parent)
 
 
+def keep_beside(path: Path, name: str) -> None:
+    """Let a file stay under another name, too; one that has that name already stays as it is. Raises OSError."""
+    other = path.with_name(name)
+    if not os.path.lexists(other):
+        try:
+            os.link(path, other)
+        except OSError:
+            write_atomic(other, path.read_bytes())
+
+
 def sync_directory(path: Path) -> None:
     """Make new names in a directory durable, where the file system can."""
     with suppress(OSError):

@@ -61,6 +61,7 @@ def delete_conversation(store: Locations, id: str) -> bool:
     names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
+    names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
     lock = try_lock(folder / f"{id}.lock")
     if isinstance(lock, LockHeld):
         raise ConversationBusy(lock)

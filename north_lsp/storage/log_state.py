@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
+from north_lsp.storage.messages import mended
+from north_lsp.storage.old_formats import format_of, today
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
@@ -29,6 +31,8 @@ class LogState:
         self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
+        self.former: list[Record] | None = None
+        """All lines of a log of another format, in today's: it has to be written anew before it goes on."""
         self._title_rank = 0
 
     def add(self, record: Record) -> None:
@@ -39,6 +43,8 @@ class LogState:
             self.warn(f"the id {id} stands twice in the log; the first entry counts")
             return
         self.ids.add(id)
+        if self.former is not None:
+            self.former.append(record)
         if is_tree_entry(record):
             self.entries.append(record)
             self.by_id[id] = record
@@ -113,7 +119,7 @@ class LogState:
             case "session_moved":
                 self.header |= {key: record[key] for key in _OF_A_MOVE if key in record}
                 self.repo_hashes.add(str(record.get("repoHash")))
-            case "label" if record.get("targetId") not in self.ids:
+            case "label" if str(record.get("targetId")) not in self.ids:
                 self.warn(f"a label stands at an unknown entry {record.get('targetId')!r}")
             case _:
                 pass
@@ -137,21 +143,30 @@ def read_state(data: bytes) -> LogState:
     """Read a log leniently, line by line. What keeps it from being continued stands in `read_only_reason`."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     header = parse_line(lines[0])
-    state = LogState(normal_header(header or {}))
-    state.read_only_reason = header_problem(header)
     last = len(lines) - 1
-    readable, unreadable = int(header is not None), [] if header is not None else [1]
+    format, torn = format_of(header), False
+    records, unreadable = [], [] if header is not None else [1]
     for number, line in enumerate(lines[1:], start=1):
         if not line.strip():
             continue
         record = parse_line(line)
-        if record is not None and isinstance(record.get("id"), str):
-            readable += 1
-            state.add(record)
+        if record is not None and (isinstance(record.get("id"), str) or format is not None):
+            records.append(record)
         elif number == last:
-            state.warn("the last line was cut off and is left out")
+            torn = True
         else:
             unreadable.append(number + 1)
+    readable = int(header is not None) + len(records)
+    if header is not None and format is not None:
+        header, *records = [mended(one) if one["type"] == "message" else one for one in today(format, header, records)]
+    state = LogState(normal_header(header or {}))
+    if format is not None:
+        state.former = [state.header]
+    state.read_only_reason = header_problem(header)
+    for record in records:
+        state.add(record)
+    if torn:
+        state.warn("the last line was cut off and is left out")
     if unreadable:
         state.warn(f"{len(unreadable)} lines cannot be read and are left out, the first is line {unreadable[0]}")
     if state.read_only_reason is None and len(unreadable) > readable:
@@ -170,9 +185,9 @@ def parse_line(line: bytes) -> Record | None:
         return None
     # Other programs escape surrogates, and a lone one can neither be shown nor sent.
     record: Record = storable(value) if b"\\ud" in line or b"\\uD" in line else value
-    if record["type"] == "message" and not isinstance(record.get("message"), dict):
-        record["message"] = {}  # it keeps its place in the tree, and everybody may rely on an object
-    return record
+    if not isinstance(record.get("parentId"), str | None):
+        record["parentId"] = None
+    return mended(record) if record["type"] == "message" else record
 
 
 def normal_header(header: Record) -> Record:
@@ -188,6 +203,6 @@ def header_problem(header: Record | None) -> str | None:
         case {"type": "conversation_started", "version": int(version)} if version > VERSION:
             return f"a newer North wrote it (format {version}, this one knows {VERSION})"
         case {"type": "conversation_started" | "session"}:
-            return "it has an older format, which can be read but not continued"
+            return "it has a format that this North does not know"
         case _:
             return f"line 1 of the log is no {HEADER} line"

@@ -1,13 +1,15 @@
 """What a list says about one conversation, read from its log; and the same as a row of the index."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from north_lsp.storage.entries import HEADER, VERSION, timestamp
+from north_lsp.storage.entries import HEADER, VERSION, Record, timestamp
 from north_lsp.storage.log_state import parse_line
+from north_lsp.storage.old_formats import format_of, today
 
 _NAME_LENGTH = 40
 _PROMPT_LENGTH = 200
@@ -120,8 +122,8 @@ def summarise(path: Path) -> Row:
         changed = timestamp(datetime.fromtimestamp(status.st_mtime, UTC))
         nothing = Summary(path.stem, None, Path("/"), Path("/"), changed, changed, None, 0, None, False)
         summary, rank, updated, is_empty = nothing, 0, "", True
-        for line in file:
-            if (record := parse_line(line.removeprefix(b"\xef\xbb\xbf"))) is None:
+        for record in _records(file):
+            if record is None:
                 is_empty = False
                 continue
             is_empty = is_empty and record["type"] in _OF_AN_EMPTY_ONE and record.get("version") in (None, VERSION)
@@ -144,6 +146,17 @@ def summarise(path: Path) -> Row:
                     summary = replace(summary, archived=archived)
     is_empty = is_empty and status.st_size > 0
     return Row(replace(summary, updated_at=updated or changed, is_empty=is_empty), status.st_size, status.st_mtime_ns)
+
+
+def _records(file: Iterable[bytes]) -> Iterator[Record | None]:
+    """The lines, None for those that cannot be read; of an old format as if they were of today's."""
+    records = (parse_line(line.removeprefix(b"\xef\xbb\xbf")) for line in file)
+    header = next(records, None)
+    if header is None or (format := format_of(header)) is None:
+        yield header
+        yield from records
+    else:
+        yield from today(format, header, (record for record in records if record is not None))
 
 
 def _with_header(summary: Summary, header: dict[str, Any]) -> Summary:

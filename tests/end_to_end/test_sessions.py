@@ -1,6 +1,7 @@
 """The life of a session: begun here and gone on with there, moved, open twice, and asked for things while it ends."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from tests.end_to_end.test_faults import prompt, sent, texts
 from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import SERVER, World
+from tests.storage.test_old_formats import LOGS
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer
@@ -171,6 +173,24 @@ async def test_two_loads_at_once_each_get_the_whole_conversation(world: World, s
         assert texts(client) == "One." * 3
         kinds = [row["update"]["sessionUpdate"] for row in client.updates if "_chunk" in row["update"]["sessionUpdate"]]
         assert kinds == ["user_message_chunk", "agent_message_chunk"] * 3
+
+
+@pytest.mark.parametrize("name", LOGS)
+async def test_a_log_of_another_format_goes_on(world: World, server: ModelServer, name: str) -> None:
+    lines = [{**line, "repoRoot": str(world.project), "repoHash": None} for line in LOGS[name][:1]] + LOGS[name][1:]
+    log = world.data / "conversations" / "a1b2c3.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    server.script(answer(Say("More.")))
+    async with another(world) as client:
+        (listed,) = (await client.request("session/list"))["sessions"]
+        assert listed["title"] == "rename it"
+        await client.request("session/load", there(listed["sessionId"], world.project))
+        assert "I will look" in texts(client)
+        assert await prompt(client, "a1b2c3", "more") == "end_turn"
+    said = [text for role, text in sent(server)[0] if role == "user"]
+    assert (said[0], said[-1]) == ("rename it", "more")
+    assert any("x = 1" in text for _, text in sent(server)[0])
 
 
 async def test_a_log_that_cannot_be_read_is_said(world: World) -> None:
