@@ -284,22 +284,26 @@ class AcpAgent:
 
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
-        await self._end(session)
+        async with self._opening:
+            await self._end(session.id)
         return {}
 
-    async def _end(self, session: Session) -> None:
-        async with self._opening:
+    async def _end(self, id: str) -> None:
+        """While `_opening` is held: what is loaded meanwhile comes after it."""
+        if (session := self._sessions.get(id)) is not None:
             await session.close("exit")
-            if self._sessions.get(session.id) is session:
-                del self._sessions[session.id]
+            self._sessions.pop(id, None)
 
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
-        session = self._sessions.get(id)
-        if session is not None:
-            await self._end(session)
-        if valid_conversation_id(id):
-            await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+        async with self._opening:
+            await self._end(id)
+            if valid_conversation_id(id):
+                try:
+                    await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+                except OSError as error:
+                    problem = f"the session {id} cannot be deleted: {error.strerror or error}"
+                    raise RpcError(INVALID_REQUEST, problem) from None
         return {}
 
     def _session(self, params: Params) -> Session:

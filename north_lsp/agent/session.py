@@ -55,6 +55,7 @@ from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
+from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
@@ -527,6 +528,7 @@ class Session:
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             told += await self._runner.find_kept()
+            await anyio.to_thread.run_sync(clear_project, self.roots[0])
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))
