@@ -29,6 +29,7 @@ e2e: vsix
     {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py
     tests/e2e/vscode/run tests/e2e/vscode/smoke.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-safety.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-faults.mjs
 
 # Build the VS Code extension: vscode-client/north.vsix.

@@ -24,7 +24,7 @@ from north_lsp.workspace.structure import parsing
 from north_lsp.workspace.structure.grammars import grammar
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import outline
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 FILES = 50_000
 ROUNDS = 7

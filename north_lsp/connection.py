@@ -21,7 +21,7 @@ import anyio.to_thread
 from north_lsp import __version__
 from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
-from north_lsp.acp.editor import ClientFiles
+from north_lsp.acp.files import ClientFiles
 from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
@@ -55,7 +55,8 @@ from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.janitor import clear
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import EditVariant, Settings, SettingsError, load_settings
+from north_lsp.storage.settings import EditVariant, Settings
+from north_lsp.storage.settings_file import SettingsFile
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -87,18 +88,15 @@ class Core:
 @asynccontextmanager
 async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[Core]:
     locations = Locations.from_environment(options.environ)
-    log = DiagnosticsLog(locations, level=options.log_level or options.environ.get("NORTH_LOG_LEVEL") or "info")
+    settings_file = SettingsFile(locations)
+    settings = settings_file.current()
+    level = options.log_level or options.environ.get("NORTH_LOG_LEVEL") or settings.log_level
+    log = DiagnosticsLog(locations, level, max_bytes=settings.log_max_bytes, files=settings.log_files)
     diagnostics = Diagnostics(log)
     started = time.monotonic()
     diagnostics.event("app_start", version=__version__, client=client, protocol=protocol, os=sys.platform)
-    notes: list[str] = []
-    try:
-        settings = load_settings(locations)
-    except SettingsError as error:
-        notes.append(f"{error}; until it is mended, the defaults are used")
-        settings = Settings()
     models = settings.models
-    notes += models.problems
+    notes = settings_file.take_problems()
     known = prepared(await anyio.to_thread.run_sync(options.load_catalog, models), models)
     for problem in notes:
         diagnostics.event("config_error", message=problem)
@@ -115,7 +113,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
             )
             notes += fallbacks.problems
-            for problem in (*fallbacks.problems, *settings.shell.problems):
+            for problem in fallbacks.problems:
                 diagnostics.event("config_error", message=problem)
             discoverer = Discoverer(
                 known,
@@ -142,12 +140,12 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 upkeep,
                 saved.save,
                 Detached(background),
-                settings,
+                settings_file,
                 Keeper(background),
             )
 
             def allowed(folder: Path | None) -> Allowed:
-                return Allowed.by(models, folder)
+                return Allowed.by(settings_file.current().models, folder)
 
             def choose(folder: Path | None) -> Choice:
                 return options.model_to_serve(saved.selector, known, allowed(folder))
@@ -216,7 +214,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
             peer,
             core.environment,
             client,
-            lambda session_id: ClientFiles(peer, session_id, client),
+            lambda session_id: ClientFiles(peer, session_id, client, Diagnostics(core.diagnostics.log, session_id)),
             core.defaults,
             core.diagnostics.log,
         )
@@ -230,7 +228,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     async with _core(options, "lsp", _label(acp_client)) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
-        documents = OpenDocuments(peer, bridge, client)
+        saves = core.environment.settings.edits.save_after_apply
+        documents = OpenDocuments(peer, bridge, client, core.diagnostics, saves=saves)
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):
             defaults = replace(defaults, mode=find_mode(client.mode))

@@ -13,7 +13,7 @@ from north_lsp.options import Options
 from north_lsp.providers.key_places import credential_source, has_credential
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import SettingsError, load_settings
+from north_lsp.storage.settings import load_settings
 from north_lsp.workspace.root import find_root
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "warning": "warning", "error": "error  "}
@@ -31,6 +31,13 @@ _KNOWN = {
     "NORTH_OFFLINE_DELAY_MS",
     "NORTH_TCP_TOKEN",
     "NORTH_TEST_PROVIDER",
+    "NORTH_AUTH_BROKER_URL",
+    "NORTH_AUTH_BROKER_TOKEN",
+    "NORTH_BASH_NO_CI",
+    "NORTH_NO_PTY",
+    "NORTH_SHELL_PREFIX",
+    "NORTH_SESSION_ID",  # in commands that North runs
+    "NORTH_COMMAND_ID",
 }
 
 
@@ -103,10 +110,7 @@ def _shell(options: Options) -> Iterator[Finding]:
 
 def _sandbox(options: Options) -> Iterator[Finding]:
     """Whether commands can be held to the workspace here, tried out, and whether the settings ask for it."""
-    try:
-        wanted = load_settings(Locations.from_environment(options.environ)).sandbox == "workspace"
-    except SettingsError:
-        wanted = False
+    wanted = load_settings(Locations.from_environment(options.environ)).sandbox == "workspace"
     held = probe()
     if isinstance(held, str):
         yield Finding(
@@ -123,10 +127,8 @@ def _sandbox(options: Options) -> Iterator[Finding]:
 
 
 def _settings(options: Options) -> Iterator[Finding]:
-    try:
-        load_settings(Locations.from_environment(options.environ))
-    except SettingsError as error:
-        yield Finding("error", str(error), "mend the file; until then the defaults are used")
+    for problem in load_settings(Locations.from_environment(options.environ)).problems:
+        yield Finding("warning" if "has no effect" in problem else "error", problem, "fix the file, it is read again")
 
 
 def _models(options: Options) -> Iterator[Finding]:
@@ -142,8 +144,6 @@ def _models(options: Options) -> Iterator[Finding]:
         name = credential_source(provider, options.environ, known.keys)
         base = options.environ.get(provider.base_url or "")
         yield Finding("ok", f"{provider.title}: the key is in {name}" + (f", served by {base}" if base else ""))
-    for problem in _problems_of_settings(options):
-        yield Finding("warning", problem, "mend the item in config.json; it is passed over")
     for provider in known.providers:
         if provider.default is not None and provider.credentials and provider not in keyed:
             yield Finding(
@@ -155,13 +155,6 @@ def _models(options: Options) -> Iterator[Finding]:
     for notice in choice.notices:
         yield Finding("warning", notice, "choose another model")
     yield Finding("ok", f"model: {choice.model.title}")
-
-
-def _problems_of_settings(options: Options) -> tuple[str, ...]:
-    try:
-        return load_settings(Locations.from_environment(options.environ)).models.problems
-    except SettingsError:  # said above
-        return ()
 
 
 def _tools(options: Options) -> Iterator[Finding]:

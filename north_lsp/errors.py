@@ -45,3 +45,15 @@ class ToolError(Exception):
         self.message = message
         self.hint = hint
         self.details = dict(details or {})
+
+
+class UnsavedUnknown(ToolError):
+    """The editor did not tell what it shows of a file, so that unsaved changes of the user's would be overlooked."""
+
+    def __init__(self, path: object, why: str) -> None:
+        super().__init__(
+            "UNAVAILABLE",
+            f"it is not known whether {path} has unsaved changes in the editor: {why}",
+            "nothing was written; try again, and if it stays so, ask the user to save the file and look at the editor",
+        )
+        self.why = why

@@ -39,15 +39,12 @@ class Options:
         from north_lsp.providers.keys import Keys
         from north_lsp.storage.credentials import CredentialStore
         from north_lsp.storage.locations import Locations
-        from north_lsp.storage.settings import Settings, SettingsError, load_settings
+        from north_lsp.storage.settings import load_settings
 
         locations = Locations.from_environment(self.environ)
         known = load_catalog(locations.config, self.environ)
         if models is None:
-            try:
-                models = load_settings(locations).models
-            except SettingsError:  # said where they are used
-                models = Settings().models
+            models = load_settings(locations).models  # what is wrong in it is said where it is used
         known.keys = Keys(CredentialStore(locations), broker_of(models, self.environ))
         known.keys.refresh()
         return known

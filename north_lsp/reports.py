@@ -20,13 +20,11 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     from north_lsp.providers.discovery import Discoverer
     from north_lsp.providers.listing import rows, table
     from north_lsp.providers.models_cache import ModelsCache
-    from north_lsp.storage.settings import Settings, SettingsError, load_settings
+    from north_lsp.storage.settings import load_settings
 
     locations = Locations.from_environment(options.environ)
-    try:
-        settings = load_settings(locations).models
-    except SettingsError:  # doctor says what is wrong with it
-        settings = Settings().models
+    everything = load_settings(locations)
+    settings = everything.models
     known = prepared(options.load_catalog(settings), settings)
     cache = ModelsCache(locations.data / "models-cache.db")
     discoverer = Discoverer(known, options.environ, cache=cache, asks_local=settings.discover_local)
@@ -38,7 +36,7 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
         return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False)
     if not found:
         return f"No model has {pattern!r} in its name." if pattern else "No model can be used."
-    lines = [table(found), *known.problems, *([known.keys.problem] if known.keys.problem else []), *settings.problems]
+    lines = [table(found), *known.problems, *([known.keys.problem] if known.keys.problem else []), *everything.problems]
     return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.v1 import changed_places, content, diffs, fenced
 from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
+from north_lsp.agent.unsaved import told_of_unsaved
 from north_lsp.display import visible
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
@@ -185,6 +186,8 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     if review.held:
         details.append(visible(review.held))
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
+    if review.unsaved:
+        details.append(f"**{visible(told_of_unsaved(review.unsaved, 'The command reads'))}.**")
     details += [f"Not allowed by what you allowed before: {visible(reason)}." for reason in review.reasons]
     if review.rule:
         details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')

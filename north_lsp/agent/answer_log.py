@@ -58,17 +58,18 @@ class AnswerLog:
     async def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
         message, mark = streamed.message(), f" {_CANCELLED_MARK}"
-        marked = isinstance(message.blocks[-1], Text) and not in_file
-        if isinstance(message.blocks[-1], Text) and marked:
-            message = replace(message, blocks=(*message.blocks[:-1], Text(message.blocks[-1].text + mark)))
+        last = message.blocks[-1] if message.blocks else None
+        marked = isinstance(last, Text) and not in_file
+        if isinstance(last, Text) and marked:
+            message = replace(message, blocks=(*message.blocks[:-1], Text(last.text + mark)))
         self.store(replace(message, stop_reason="aborted"), model, streamed)
         if marked:
             await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
-        """What there is of an answer that will not come; the user reads why."""
+        """What there is of an answer that will not come; the user reads why, and the model does not get it."""
         partial = replace(end.partial, stop_reason="error")
-        self.store(partial, model, streamed, errorMessage=end.message)
+        self.store(partial, model, streamed, errorMessage=end.message, excludeFromContext=True)
         text = error_text(end.message, bool(end.partial.text))
         await self._state.editor.show(AnswerDelta(streamed.entry_id, text))
 

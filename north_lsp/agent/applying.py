@@ -1,8 +1,8 @@
 """Applying an accepted proposal: to the editor's open texts and to the disk, or to neither."""
 
 import os
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,10 +26,12 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was written, and what to say of it: a file that changed meanwhile was merged, or was so already."""
+    """What was written, and what to say of it: a file that changed meanwhile was merged, or was so already. `accepted`
+    has the accepted texts of which the editor made others, as editors do that format what they write."""
 
     files: tuple[FileChange, ...]
     notices: tuple[str, ...] = ()
+    accepted: Mapping[Path, str] = field(default_factory=dict)
 
 
 async def apply_proposal(
@@ -44,7 +46,7 @@ async def apply_proposal(
                 return fresh
             entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
             try:
-                stay = await _write(fresh.files, workspace, documents, checkpoints)
+                stay, files = await _write(fresh.files, workspace, documents, checkpoints)
             except ToolError as error:
                 checkpoints.settle(entry, "failed")
                 if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
@@ -53,14 +55,16 @@ async def apply_proposal(
             except BaseException:
                 checkpoints.settle(entry, "failed")
                 raise
-            checkpoints.settle(entry, "applied")
+            accepted = {old.target: old.new_text for old, new in zip(fresh.files, files, strict=True) if new is not old}
+            await checkpoints.settle_applied(entry, files if accepted else None)
             if any(change.undoes for change in fresh.files):
                 made = {folder for one in checkpoints.all() for folder in one.folders}
                 await anyio.to_thread.run_sync(_remove_folders, fresh.files, made, workspace)
             said = [
                 f"{name} is still there: something was put into it at the last moment, or it is in use" for name in stay
             ]
-            return replace(fresh, notices=(*fresh.notices, *said))
+            said += [f"the editor changed {one.shown} when it wrote it" for one in files if one.target in accepted]
+            return Applied(files, (*fresh.notices, *said), accepted)
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -86,16 +90,18 @@ async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 async def _write(
     files: Sequence[FileChange], workspace: Workspace, documents: Documents, checkpoints: Checkpoints
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], tuple[FileChange, ...]]:
     """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
-    that were to go and could not."""
-    mine = await documents.claims(files)
+    that were to go and could not, and the changes as the editor made them."""
+    mine = await _claimed(files, workspace, documents)
     rest = [change for change in files if change not in mine]
+    made: dict[int, FileChange] = {}
     work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
     written = await anyio.to_thread.run_sync(work)
     try:
         if mine:
-            await documents.apply(mine)
+            mine, claimed = await documents.apply(mine), mine
+            made = {id(before): after for before, after in zip(claimed, mine, strict=True)}
     except ToolError as error:
         await anyio.to_thread.run_sync(written.take_back)
         if error.code != "UNAVAILABLE" or not await _are_saved(mine, workspace):
@@ -106,15 +112,44 @@ async def _write(
         await anyio.to_thread.run_sync(written.take_back)
         raise
     try:
-        return await anyio.to_thread.run_sync(written.keep)
-    except ToolError:
-        if mine:
-            await documents.apply([_reversed(change) for change in mine])
+        stay = await anyio.to_thread.run_sync(written.keep)
+        return stay, tuple(made.get(id(change), change) for change in files)
+    except ToolError as error:
+        try:
+            if mine:
+                await documents.apply([_reversed(change) for change in mine])
+        except ToolError as again:
+            names = ", ".join(change.relative for change in mine)
+            told = f"{error.message}; in the editor, it could not be taken back ({again.message}): {names}"
+            raise ToolError("IO_ERROR", told, "tell the user, and read these files again") from error
         raise
 
 
+async def _claimed(files: Sequence[FileChange], workspace: Workspace, documents: Documents) -> Sequence[FileChange]:
+    """What the editor is to write. A file that has other names is written to the disk, which leaves those as they are:
+    an editor would write through them, wherever they lead. Raises ToolError CONFLICT if it has unsaved changes."""
+    mine = await documents.claims(files)
+    linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
+    for change in linked:
+        if not await _are_saved([change], workspace):
+            raise ToolError(
+                "CONFLICT",
+                f"{change.relative} has unsaved changes in the editor, and other names (hard links) that the editor "
+                "would write as well; nothing was written",
+                "ask the user to save it",
+            )
+    return [change for change in mine if change not in linked]
+
+
+def _has_other_names(path: Path) -> bool:
+    try:
+        return os.lstat(path).st_nlink > 1
+    except OSError:
+        return False
+
+
 def _reversed(change: FileChange) -> FileChange:
-    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update")
+    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update", disk_tag=None)
 
 
 async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
@@ -203,14 +238,14 @@ def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange
     if change.action == "create":
         if not stands:
             return change
-        if change.path.is_dir() and not change.path.is_symlink():
+        if os.path.isdir(change.path) and not os.path.islink(change.path):
             return None
         raise _stale(change, "was created")
     if not stands:
         if change.action == "delete":
             return None
         raise _stale(change, "was deleted")
-    if change.path.is_symlink() or not change.path.is_dir():
+    if os.path.islink(change.path) or not os.path.isdir(change.path):
         raise _stale(change, "has become something else than a folder")
     if change.action == "rename" and os.path.lexists(change.target):
         raise _stale(change, f"cannot be moved: {change.shown} was created")

@@ -1,6 +1,7 @@
 """Running the tool calls of one answer: checked, reviewed where they need it, each with exactly one result."""
 
 import hashlib
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -184,9 +185,9 @@ class Calls:
             return ()
         root = self._state.workspace.roots.main
         place = root / path
-        if not place.is_relative_to(root):
+        if not place.is_relative_to(root) or not os.path.isfile(place):
             return ()
-        return (Location(place, line if isinstance(line, int) and line > 0 else None),) if place.is_file() else ()
+        return (Location(place, line if isinstance(line, int) and line > 0 else None),)
 
     def _parallel(self, call: ToolCall) -> bool:
         tool = self._state.tools.find(call.name)
@@ -272,7 +273,7 @@ class Calls:
                     keep = partial(self.keep, call.id)
                     result = await review_edit(self._state, call, self.title(call), changes, keep)
                 case ShellTool():
-                    command = tool.command(args, self._state.workspace)
+                    command = await anyio.to_thread.run_sync(tool.command, args, self._state.workspace)
                     result = await run_command(self._state, call, self.title(call), command)
                 case JobTool():
                     result = await run_job(self._state, call, self.title(call), tool.request(args))

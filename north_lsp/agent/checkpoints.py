@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,8 +158,25 @@ class Checkpoints:
         """Say what became of it."""
         self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status})
 
+    async def settle_applied(self, entry_id: str, files: Sequence[FileChange] | None) -> None:
+        """It stands; with other texts than were recorded, if `files` are given."""
+        patch: dict[str, Any] = {"status": "applied"}
+        if files is not None:
+            patch["files"], contents = await anyio.to_thread.run_sync(_rows, files)
+            with suppress(OSError):  # they are there already, or only wanted to do it again after an undo
+                await anyio.to_thread.run_sync(self._blobs.keep, contents)
+        self._conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
+
     def content(self, digest: str | None) -> bytes | None:
-        return None if digest is None else self._blobs.find(digest)
+        """What a file held; None if that was not kept. Raises ToolError IO_ERROR if it cannot be read now."""
+        try:
+            return None if digest is None else self._blobs.find(digest)
+        except OSError as error:
+            raise ToolError(
+                "IO_ERROR",
+                f"what a file held before cannot be read in North's data folder now ({error.strerror})",
+                "nothing was changed; try again",
+            ) from error
 
     def all(self) -> list[Checkpoint]:
         """Every checkpoint, the oldest first, those that were not applied left out."""
@@ -175,13 +192,15 @@ class Checkpoints:
         return found
 
 
-def live(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Path], bool]:
-    """Which changes still hold: by checkpoint and file, whether no later one that holds itself has taken it back."""
+def live(checkpoints: Iterable[Checkpoint], without: Container[tuple[str, Path]] = ()) -> dict[tuple[str, Path], bool]:
+    """Which changes still hold: by checkpoint and file, whether no later one that holds itself has taken it back.
+    Those `without` which it is to be known do not count."""
     undone: set[tuple[str, Path]] = set()
     found: dict[tuple[str, Path], bool] = {}
     for one in reversed(list(checkpoints)):
         for file in one.files:
             holds = one.status != "undone" and not {(one.id, file.path), (one.id, file.target)} & undone
+            holds = holds and (one.id, file.path) not in without
             found[(one.id, file.path)] = holds
             if holds:
                 undone.update((id, path) for id in file.undoes for path in (file.path, file.target))

@@ -21,12 +21,13 @@ from north_lsp.agent.state import TurnState
 from north_lsp.agent.tails import without_tail
 from north_lsp.agent.terminals import in_terminal
 from north_lsp.agent.transcript import text_of
+from north_lsp.agent.unsaved import told_of_unsaved, unsaved_files
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.review.commands import Verdict, dangers, judge
 from north_lsp.review.interceptor import Better, Pattern, better_tool
-from north_lsp.review.rules import Place
+from north_lsp.review.places import Place
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, probe
@@ -58,6 +59,8 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     if isinstance(approved, Result):
         return approved
     command = approved.command
+    if unsaved := await unsaved_files(state.workspace):
+        approved = replace(approved, notes=(*approved.notes, told_of_unsaved(unsaved, "The command read")))
     await state.editor.show(CallRunning(call.id))
     _log(state, "shell_run_start", command.command, callId=call.id, background=command.background)
     started = time.monotonic()
@@ -132,6 +135,7 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         verdict.rule.described() if verdict.rule is not None else None,
         _held_words(held) if runner.sandboxed and not outside else None,
         may_use_terminal=not command.background and (outside or not runner.sandboxed),
+        unsaved=await unsaved_files(state.workspace),
     )
     _log(state, "shell_review_shown", command.command, callId=call.id, dangers=len(verdict.warnings))
     decision = await state.editor.review_command(question)
@@ -204,13 +208,20 @@ def _decide(
         each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
     if each_time:
         return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=changes)
-    place = Place(command.cwd or roots.main, roots, isinstance(held, InForce) and held.namespaces, state.runner.environ)
+    place = Place(
+        command.cwd or roots.main,
+        roots,
+        isinstance(held, InForce) and held.namespaces,
+        state.runner.environ,
+        closed=lambda path: state.workspace.trees.closed(path) is not None,
+    )
     return judge(
         command.command,
         place=place,
         approvals=state.approvals,
         changes=changes,
         always_ask=settings.shell_always_ask,
+        background=command.background,
     )
 
 

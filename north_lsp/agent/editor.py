@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from north_lsp.agent.events import Event
+from north_lsp.errors import ToolError
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal, FileChange
 
@@ -54,7 +55,7 @@ class EditReview:
 class CommandReview:
     """A question about a command; it is shown whole. `reasons` say why what the user allowed before does not cover it,
     `rule` describes what "rule" would allow from now on, `held` what holds the command while it runs, and
-    `may_use_terminal` that "terminal" may be offered."""
+    `may_use_terminal` that "terminal" may be offered. `unsaved` are open files that the disk has other texts of."""
 
     call_id: str
     command: Command
@@ -65,6 +66,7 @@ class CommandReview:
     rule: str | None = None
     held: str | None = None
     may_use_terminal: bool = False
+    unsaved: tuple[str, ...] = ()
 
 
 def unasked_command(review: CommandReview) -> CommandDecision:
@@ -83,6 +85,16 @@ class Choice:
     question: str
     options: tuple[tuple[str, str], ...]
     detail: str = ""
+
+
+def spoilt(change: FileChange, why: str) -> ToolError:
+    """The error for a file of which an editor made something else than what was accepted."""
+    return ToolError(
+        "IO_ERROR",
+        f"the editor said that it wrote the accepted text of {change.relative}, but the file {why}; "
+        "the edit does not stand",
+        "read the file before going on",
+    )
 
 
 class Terminal(Protocol):
@@ -129,16 +141,19 @@ class Documents(Protocol):
         ...
 
     async def read_unsaved(self, path: Path) -> str | None:
-        """The text of a file that is open in the editor (unsaved changes included), or None."""
+        """The text of a file that is open in the editor (unsaved changes included), or None. Raises UnsavedUnknown when
+        the editor does not tell."""
         ...
 
     async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         """The changes that are the editor's to write, at least those of its open files; the disk takes the rest."""
         ...
 
-    async def apply(self, changes: Sequence[FileChange]) -> None:
-        """Write changes that it has claimed, all or none, as one undo step where it can. Raises ToolError when the
-        editor refused: UNAVAILABLE if it is certain that it wrote nothing and the disk may be tried."""
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        """Write changes that it has claimed, all or none, as one undo step where it can, and have what was saved before
+        saved again where it can. Returns them as they are now: editors format what they write. Raises ToolError when
+        the editor refused or made something else of it: UNAVAILABLE if it is certain that it wrote nothing and the disk
+        may be tried."""
         ...
 
 

@@ -1,8 +1,6 @@
 """Reviewing and applying an edit proposal, and what the model is told became of it."""
 
 import dataclasses
-import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.applying import apply_proposal
+from north_lsp.agent.applying import Applied, apply_proposal
 from north_lsp.agent.deciding import record, remember
 from north_lsp.agent.editor import EditDecision, EditReview
 from north_lsp.agent.events import CallEnded, CallProposes, CallRunning
@@ -24,13 +22,13 @@ from north_lsp.tools.base import Location
 from north_lsp.tools.spelled import spellings
 from north_lsp.tools.texts import text_of
 from north_lsp.workspace.diff import apply_hunks, hunks_between, with_texts
+from north_lsp.workspace.judging import questions, refuse
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
-from north_lsp.workspace.protected import write_rule, write_rule_on_disk
+from north_lsp.workspace.written import is_same
 
 _REGION_LINES = 40
 _REGION_CHARACTERS = 8_000
 _TOLD_CHARACTERS = 16_000
-_WRITE_BITS = 0o222
 _MAX_EDIT_CHARACTERS = 12_000_000
 _STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "reject": "rejected", "stop": "cancelled"}
 
@@ -72,6 +70,15 @@ async def review_edit(
         decision = await state.editor.review_edit(EditReview(proposal, shown, may_remember, warnings))
         status = _STATUSES[decision.kind]
     accepted = accepted_part(proposal, decision)
+    if status not in ("applied_auto", "rejected", "cancelled") and not decision.texts:
+        fresh = set(await _warnings(state, call, accepted.files)) - set(warnings)
+        if fresh:
+            record(state, review["id"], "failed", decision.comment)
+            raise ToolError(
+                "STALE",
+                f"{'; '.join(sorted(fresh))}. That was not so when the edit was prepared; nothing was written",
+                "propose it again",
+            )
     if status in ("accepted", "always") and not accepted.files:
         status = "rejected"
     if status == "always":
@@ -93,9 +100,10 @@ async def review_edit(
             record(state, review["id"], "failed", decision.comment)
             raise ToolError(error.code, error.message, error.hint, {**error.details, **_comment(decision)}) from error
         record(state, review["id"], status, decision.comment, **_parts(decision))
-        data = {"applied": True, "files": [await _applied(state, change) for change in applied.files]}
-        data |= _comment(decision) | left_out(proposal, decision)
-        if notices := list(dict.fromkeys([*accepted.notices, *applied.notices])):
+        unsaved: list[str] = []
+        data = {"applied": True, "files": [await _applied(state, change, unsaved) for change in applied.files]}
+        data |= _comment(decision) | left_out(proposal, decision) | _remade(applied)
+        if notices := list(dict.fromkeys([*accepted.notices, *applied.notices, *unsaved])):
             data["notices"] = notices
         places = tuple(
             Location(change.target, _first_line(change)) for change in applied.files if change.action != "delete"
@@ -181,12 +189,27 @@ def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object
     for change in proposal.files:
         text = decision.texts.get(change.target)
         if text is not None and text != change.new_text:
-            hunks, _, _ = hunks_between(change.new_text, text)
-            diff = "".join(f"{hunk.header}\n{hunk.text}" for hunk in hunks)
-            edited.append({"path": change.shown, "diff": _short(diff, _TOLD_CHARACTERS)})
+            edited.append({"path": change.shown, "diff": _diff(change.new_text, text)})
     if edited:
         told["changedByUser"] = edited
     return told
+
+
+def _remade(applied: Applied) -> dict[str, object]:
+    """For the model: what the editor made of the accepted texts."""
+    rows = [
+        {"path": change.shown, "diff": _diff(applied.accepted[change.target], change.new_text)}
+        for change in applied.files
+        if change.target in applied.accepted
+    ]
+    return {"changedByEditor": rows} if rows else {}
+
+
+def _diff(old: str, new: str) -> str:
+    if is_same(old, new):
+        return "(only how the lines end)"
+    hunks, _, _ = hunks_between(old, new)
+    return _short("".join(f"{hunk.header}\n{hunk.text}" for hunk in hunks), _TOLD_CHARACTERS)
 
 
 def _short(text: str, limit: int) -> str:
@@ -221,36 +244,9 @@ async def _warnings(state: TurnState, call: ToolCall, files: Sequence[FileChange
 
 
 def _judged(state: TurnState, spelled: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
-    """Every path is judged as it resolved and as it was spelled, at both ends of a rename."""
-    warnings: list[str] = []
-    for change in files:
-        for path in change.paths:
-            shown = change.shown if path == change.new_path else change.relative
-            root = next(root for root in state.workspace.roots.roots if path.is_relative_to(root))
-            rule = write_rule_on_disk(path, root, state.workspace.private)
-            if rule == "never":
-                raise ToolError("OUTSIDE_WORKSPACE", f"{shown} is protected and never written by tools")
-            if rule == "ask":
-                warnings.append(f"{shown} is a protected file: it asks every time")
-            elif _is_read_only(path):
-                warnings.append(f"{shown} is marked as read-only: it asks every time")
-    for name in spelled:
-        path = Path(name)
-        inside = next((root for root in state.workspace.roots.roots if path.is_relative_to(root)), None)
-        rule = write_rule("x", name if inside is None else path.relative_to(inside).as_posix())
-        if rule == "never":
-            raise ToolError("OUTSIDE_WORKSPACE", f"{name} is protected and never written by tools")
-        if rule == "ask" and not warnings:
-            warnings.append(f"{name} is a protected name: it asks every time")
-    return tuple(dict.fromkeys(warnings))
-
-
-def _is_read_only(path: Path) -> bool:
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return False
-    return stat.S_ISREG(mode) and not mode & _WRITE_BITS
+    """Every path is judged as it resolved and as it was spelled, at both ends of a rename, and all files together."""
+    refuse(files, state.workspace.roots, state.workspace.private)
+    return tuple(questions(files, state.workspace.trees, spelled))
 
 
 def _counted(title: str, files: Sequence[FileChange]) -> str:
@@ -262,8 +258,9 @@ def _first_line(change: FileChange) -> int:
     return change.hunks[0].new_start if change.hunks else 1
 
 
-async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]:
-    """What stands there now, so that the model need not read it again."""
+async def _applied(state: TurnState, change: FileChange, unsaved: list[str]) -> Mapping[str, object]:
+    """What stands there now, so that the model need not read it again. `unsaved` gets a notice for what the editor has
+    not saved."""
     row: dict[str, object] = {"path": change.shown}
     if change.action != "update":
         row["action"] = change.action
@@ -279,9 +276,14 @@ async def _applied(state: TurnState, change: FileChange) -> Mapping[str, object]
     if change.action == "delete" or change.binary:
         return row
     try:
-        text = (await text_of(change.target, state.workspace))[0]
+        text, source = await text_of(change.target, state.workspace)
     except ToolError:
         return row
+    if source == "editor":
+        unsaved.append(
+            f"{change.shown} is changed in the editor, and not saved yet: commands read the old text of it until the "
+            "user saves it"
+        )
     state.workspace.seen.wrote(change.target, text.tag)
     row["snapshot"] = f"{change.shown}#{text.tag}"
     if change.hunks:

@@ -1,7 +1,7 @@
 """What all sessions of a process have in common."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.costs import CostKeeper
@@ -15,6 +15,7 @@ from north_lsp.providers.upkeep import Upkeep
 from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.settings_file import SettingsFile
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -37,5 +38,10 @@ class Environment:
     upkeep: Upkeep
     save_model: Callable[[str], None]
     detached: Detached
-    settings: Settings = field(default_factory=Settings)
+    settings_file: SettingsFile
     shells: Keeper | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Those of now: the user may have changed them since."""
+        return self.settings_file.current()

@@ -181,7 +181,7 @@ class FileBlocks:
         if not start.path:
             raise ToolError("INVALID_INPUT", "the tag names no path", 'write <NORTH_FILE path="…">')
         resolved = await resolve_open(start.path, self._state.workspace)
-        if await anyio.Path(resolved.path).is_dir():
+        if await anyio.to_thread.run_sync(os.path.isdir, resolved.path):
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder")
         if start.mode == "append" and not resolved.exists:
             raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist, so nothing can be appended to it")

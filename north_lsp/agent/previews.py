@@ -15,9 +15,9 @@ from north_lsp.agent.events import CallPreviewed, Event
 from north_lsp.agent.partial_json import read_partial
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.workspace.judging import refusal
 from north_lsp.workspace.preview import Preview, preview
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.protected import write_rule_on_disk
 from north_lsp.workspace.text import dominant_newline, to_newlines
 
 SECONDS = 0.25
@@ -200,8 +200,7 @@ def _is_usable(item: object) -> bool:
 
 def _is_forbidden(changes: Sequence[FileChange], workspace: Workspace) -> bool:
     """Whether the review would refuse it."""
-    places = [(path, workspace.roots.resolve(str(path)).root) for change in changes for path in change.paths]
-    return any(write_rule_on_disk(path, root, workspace.private) == "never" for path, root in places)
+    return refusal(changes, workspace.roots, workspace.private) is not None
 
 
 def _previews(changes: Sequence[FileChange], is_growing: bool) -> list[Preview]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.checkpoints import Checkpoints, FileRecord
+from north_lsp.agent.checkpoints import Checkpoint, Checkpoints, FileRecord
 from north_lsp.agent.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
@@ -14,7 +14,9 @@ from north_lsp.tools.texts import text_of
 from north_lsp.workspace.apply import apply
 from north_lsp.workspace.diff import make_change
 from north_lsp.workspace.journal import EditorStep, editor_steps, recover, unfinished
-from north_lsp.workspace.text import OPEN_FLAGS
+from north_lsp.workspace.merge import merge
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.text import encode, to_newlines
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
@@ -54,21 +56,48 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
     return told
 
 
+async def settle_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
+    """Say of each edit that nobody could finish whether it stands, so that an undo does not begin with one that was
+    taken back. To be called when what a killed process left has been recovered."""
+    for one in checkpoints.all():
+        if one.status != "pending":
+            continue
+        files = [file for file in one.files if not file.folder]
+        now = {path: await _shown_digest(path, workspace) for file in files for path in (file.path, file.target)}
+        if all(now[file.path] == file.before for file in files) and all(map(_is_before, _folders(one))):
+            checkpoints.settle(one.entry_id, "failed")
+        elif all(now[file.target] == file.after for file in files) and all(map(_is_after, _folders(one))):
+            checkpoints.settle(one.entry_id, "applied")
+
+
+def _folders(one: Checkpoint) -> list[FileRecord]:
+    return [file for file in one.files if file.folder]
+
+
+async def _shown_digest(path: Path, workspace: Workspace) -> str | None:
+    """Of what the editor shows, or else of what is on the disk."""
+    try:
+        text = (await text_of(path, workspace))[0]
+        return hashlib.sha256(encode(text.text, text.form)).hexdigest()
+    except ToolError:
+        return await anyio.to_thread.run_sync(_digest, path)
+
+
 def _is_after(file: FileRecord) -> bool:
     if file.folder:
-        return file.target.is_dir() == (file.action != "delete")
+        return os.path.isdir(file.target) == (file.action != "delete")
     return _digest(file.target) == file.after
 
 
 def _is_before(file: FileRecord) -> bool:
     if file.folder:
-        return file.path.is_dir() == (file.action != "create")
+        return os.path.isdir(file.path) == (file.action != "create")
     return _digest(file.path) == file.before
 
 
 def _digest(path: Path) -> str | None:
     try:
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(path), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
@@ -88,7 +117,13 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
         path = Path(step.path)
         try:
             text = (await text_of(path, workspace))[0]
-            change = make_change(path, path.name, text.text, step.before or "", text.form)
+            back = await anyio.to_thread.run_sync(_without, text.text, step)
+            if back is None:
+                stuck.append(step.path)
+                continue
+            if back == text.text:
+                continue
+            change = make_change(path, path.name, text.text, back, text.form)
             if await documents.claims([change]):
                 await documents.apply([change])
             else:
@@ -96,3 +131,13 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
         except ToolError:
             stuck.append(step.path)
     return stuck
+
+
+def _without(text: str, step: EditorStep) -> str | None:
+    """The text without the step's change, also where the editor or the user made something else of it since; None if
+    that cannot be told apart."""
+    before = step.before or ""
+    if to_newlines(text, "\n") == to_newlines(step.after, "\n"):
+        return before
+    merged = merge(step.after, text, before)
+    return None if merged.conflicts else merged.text

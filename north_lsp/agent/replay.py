@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from north_lsp.agent.answer_log import error_text
 from north_lsp.agent.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
+from north_lsp.agent.editor import EditDecision
+from north_lsp.agent.edits import accepted_part
 from north_lsp.agent.events import (
     AnswerDelta,
     CallEnded,
@@ -27,7 +29,7 @@ from north_lsp.display import one_line
 from north_lsp.providers.base import Text, Thinking, ToolCall
 from north_lsp.tools.base import Location
 from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, make_rename
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
     """The events of an active path, in order."""
     path = list(path)
-    proposals: dict[str, tuple[str, tuple[FileChange, ...]]] = {}
+    proposals: dict[str, tuple[FileChange, ...]] = {}  # what was accepted of them
     open_calls: dict[str, str] = {}
     blocks = _Blocks(_refused(path))
     for entry in path:
@@ -63,8 +65,8 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
                 request = entry.get("request") or {}
                 files = _changes(request.get("files") if isinstance(request, dict) else None)
                 if files:
-                    proposals[call_id] = (str(request.get("title", "")), files)
-                    yield CallProposes(call_id, proposals[call_id][0], files)
+                    proposals[call_id] = _accepted(files, entry.get("decision"))
+                    yield CallProposes(call_id, str(request.get("title", "")), files)
             case "command_executed":
                 yield from slash_events(entry)
             case "mode_change":
@@ -166,11 +168,24 @@ def _answer(
         yield AnswerDelta(entry_id, error_text(str(message["errorMessage"]), bool(text)))
 
 
-def _ended(message: Mapping[str, Any], proposals: Mapping[str, tuple[str, tuple[FileChange, ...]]]) -> CallEnded:
+def _accepted(files: tuple[FileChange, ...], decision: object) -> tuple[FileChange, ...]:
+    """What a decision, as it stands in the log, leaves of the proposed files."""
+    if not isinstance(decision, Mapping):
+        return files
+    hunks, texts = decision.get("hunks"), decision.get("texts")
+    chosen = EditDecision(
+        "accept",
+        hunks={Path(path): frozenset(ids) for path, ids in hunks.items()} if isinstance(hunks, Mapping) else None,
+        texts={Path(path): str(text) for path, text in texts.items()} if isinstance(texts, Mapping) else {},
+    )
+    return accepted_part(EditProposal("", "", files, ""), chosen).files
+
+
+def _ended(message: Mapping[str, Any], proposals: Mapping[str, tuple[FileChange, ...]]) -> CallEnded:
     call_id = str(message.get("toolCallId"))
     details = message.get("details") or {}
     places = tuple(_places(details.get("locations")))
-    files = proposals.get(call_id, ("", ()))[1] if details.get("changed") else ()
+    files = proposals.get(call_id, ()) if details.get("changed") else ()
     title = str(details.get("title") or message.get("toolName"))
     ok = bool(details.get("ok", not message.get("isError")))
     missing = (details.get("meta") or {}).get("truncation")

@@ -1,5 +1,6 @@
 """Undo, redo, points and differences in words, for the commands that a user types. Errors are ToolErrors."""
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol, assert_never
@@ -11,6 +12,7 @@ from north_lsp.agent.overview import Totals, totals
 from north_lsp.agent.undoing import Conflicts, FileOutcome, Plan, Undoing
 from north_lsp.display import fenced
 from north_lsp.errors import ToolError
+from north_lsp.workspace.apply_folders import some_of
 from north_lsp.workspace.git import run_git
 
 _GIT_SECONDS = 10.0
@@ -32,7 +34,7 @@ async def undo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", 
     def find() -> Sequence[Checkpoint]:
         if found := session.undoing.last(steps, path):
             return found
-        raise ToolError("NOT_FOUND", "there is no change of this conversation left to be undone")
+        raise _nothing_left(session, path, "change", "undone")
 
     return await _take_back(session, find, conflicts, path, "Undo")
 
@@ -43,9 +45,22 @@ async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", 
     def find() -> Sequence[Checkpoint]:
         if found := session.undoing.last_undone(steps, path):
             return found
-        raise ToolError("NOT_FOUND", "there is no undone change of this conversation to be made again")
+        raise _nothing_left(session, path, "undone change", "made again")
 
     return await _take_back(session, find, conflicts, path, "Redo")
+
+
+def _nothing_left(session: Session, path: Path | None, what: str, done: str) -> ToolError:
+    if path is None:
+        return ToolError("NOT_FOUND", f"there is no {what} of this conversation left to be {done}")
+    files = [file for one in session.undoing.all() for file in one.files]
+    shown = next((file.relative for file in files if path in (file.path, file.target)), None)
+    if shown is not None:
+        return ToolError("NOT_FOUND", f"there is no {what} of {shown} left to be {done}")
+    names = list(dict.fromkeys(file.new_relative or file.relative for file in files))
+    changed = f"changed were: {some_of(names)}" if names else "nothing else was, either"
+    missing = "" if os.path.lexists(path) else " (there is no such file)"
+    return ToolError("NOT_FOUND", f"{path.name}{missing} was not changed in this conversation; {changed}")
 
 
 async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "skip") -> str:

@@ -30,10 +30,11 @@ from north_lsp.agent.events import (
     UsageChanged,
     UserSaid,
 )
+from north_lsp.agent.history import History
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
-from north_lsp.agent.recovery import interrupted_edits, recover_project
+from north_lsp.agent.recovery import interrupted_edits, recover_project, settle_interrupted
 from north_lsp.agent.replay import events_of, shown_text
 from north_lsp.agent.retry import RetryControl
 from north_lsp.agent.session_approvals import SessionApprovals
@@ -46,7 +47,6 @@ from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
-from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.display import one_line
 from north_lsp.providers.catalog import secret_names
@@ -56,7 +56,7 @@ from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
 from north_lsp.storage.janitor import clear_project
-from north_lsp.storage.settings import QueueKind
+from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -90,12 +90,13 @@ class Session:
         """`notices` are what the user should be told of how it was opened, `queue` is what an earlier process left."""
         self.mode: Mode = mode
         self._conversation = conversation
+        self._history = History(conversation)
         self._workspace = workspace
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
-        self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
+        self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -112,12 +113,11 @@ class Session:
         self._unsaved = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, queue)
-        turns = environment.settings.turns
-        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
-        self.queue.interrupt_mode = turns.interrupt_mode
+        self._settings = environment.settings
+        self._take_turn_settings()
         self.retry = environment.retry
-        limits, today = (turns.session_limit_usd, turns.day_limit_usd), environment.costs.today
-        self._spending = Spending(self._editor, *limits, today)
+        turns, today = self._settings.turns, environment.costs.today
+        self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
         self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
@@ -164,7 +164,7 @@ class Session:
 
     def usage(self) -> UsageChanged | None:
         """What the conversation has used; None before the first answer."""
-        return usage_of(self._conversation.active_path(), self.choice.model.window)
+        return self._history.usage(self.choice.model.window)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
@@ -346,6 +346,7 @@ class Session:
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
+            await self._follow_settings()
             with self._diagnostics.guarded("recovering what was interrupted"):
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
@@ -370,12 +371,40 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
+    def _take_turn_settings(self) -> None:
+        turns = self._settings.turns
+        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
+        self.queue.interrupt_mode = turns.interrupt_mode
+
+    async def _follow_settings(self) -> None:
+        """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
+        before, now = self._settings, self._environment.settings
+        if before is not now:
+            self._settings = now
+            self._take_turn_settings()
+            self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
+            if (now.edits, now.reading, now.shell.timeout_s) != (
+                before.edits,
+                before.reading,
+                before.shell.timeout_s,
+            ):
+                seconds = float(now.shell.timeout_s)
+                self._workspace = replace(
+                    self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
+                )
+            if later := needs_restart(before, now):
+                text = f"the settings {', '.join(later)} have changed: they take effect when North is started again"
+                await self._editor.show(Notice("info", text))
+        for problem in self._environment.settings_file.take_problems():
+            await self._editor.show(Notice("warning", problem))
+
     async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
         model, provider = await self.choice.answering()
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
             self._conversation,
+            self._history,
             model,
             provider,
             self._system(),
@@ -527,6 +556,7 @@ class Session:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            await settle_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_kept()
             await anyio.to_thread.run_sync(clear_project, self.roots[0])
             self._recovered = True
@@ -562,7 +592,7 @@ class Session:
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
-        usage = usage_of(path, self.choice.model.window)
+        usage = self.usage()
         if usage is None:
             return events
         await self._environment.costs.look()

@@ -177,7 +177,8 @@ class SessionFactory:
         edits = environment.settings.edits
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
         others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
-        workspace = replace(workspace, conversations=others, finder=LateFinder())
+        seconds = float(environment.settings.shell.timeout_s)
+        workspace = replace(workspace, conversations=others, finder=LateFinder(), command_seconds=seconds)
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)

@@ -12,6 +12,7 @@ from north_lsp.agent.state import TurnState
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
+from north_lsp.workspace.paths import lies_in
 from north_lsp.workspace.snapshot import FileImage, Observed, Snapshot, compare, take
 
 _SHOWN = 20
@@ -64,7 +65,7 @@ def _compared(workspace: Workspace, snapshot: Snapshot) -> Observed:
 
     def is_open(image: FileImage) -> bool:
         root = workspace.roots.root_of(image.path)
-        if root is None or any(image.path.is_relative_to(private) for private in workspace.private):
+        if root is None or lies_in(image.path, workspace.private):
             return False
         return not workspace.ignore[root].closed(image.path.relative_to(root).as_posix())
 

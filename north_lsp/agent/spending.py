@@ -43,6 +43,15 @@ class Spending:
             _Limit("cost.dayLimitUsd", "today", self.day_limit),
         ]
 
+    def set_limits(self, session_limit: float, day_limit: float) -> None:
+        """Take over what the settings say now. A limit that has not changed there stays as the user raised it."""
+        for limit, before, now in zip(
+            self._limits, (self.session_limit, self.day_limit), (session_limit, day_limit), strict=True
+        ):
+            if before != now:
+                limit.amount, limit.warned, limit.passed = now, False, False
+        self.session_limit, self.day_limit = session_limit, day_limit
+
     def begin_turn(self) -> None:
         for limit in self._limits:
             limit.passed = False

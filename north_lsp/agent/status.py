@@ -69,8 +69,8 @@ class GuardedEditor:
     async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._editor.claims(changes)
 
-    async def apply(self, changes: Sequence[FileChange]) -> None:
-        await self._editor.apply(changes)
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.apply(changes)
 
 
 class WatchedEditor(GuardedEditor):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from north_lsp.review.parsing import NotSimple, parse
-from north_lsp.review.programs import changes_shell
+from north_lsp.review.tables import changes_shell
 from north_lsp.tools.base import Command
 
 _LAST = re.compile(r"\|\s*(?P<source>(?P<program>head|tail)(?:\s+(?:-n\s*|-|--lines=)(?P<count>[1-9]\d{0,4}))?)\s*\Z")
@@ -37,6 +37,12 @@ def without_tail(command: Command) -> Command:
         return command  # in a pipeline it would not have changed the session's shell
     count = int(match["count"] or _DEFAULT)
     shorter = command.command[: match.start()].rstrip()
+    try:
+        left = parse(shorter)
+    except NotSimple:
+        return command
+    if [one.words for one in left] != [one.words for one in parse(command.command)[:-1]]:
+        return command  # the blank before the pipe was the end of a word
     if match["program"] == "head":
         return replace(command, command=shorter, head=count)
     return replace(command, command=shorter, tail=count)

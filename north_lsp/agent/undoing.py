@@ -16,18 +16,25 @@ from north_lsp.agent.overview import First, first_contents, missing
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Workspace
-from north_lsp.tools.texts import text_of
+from north_lsp.tools.draft_guards import guard_named
+from north_lsp.tools.texts import resolve_open, text_of
 from north_lsp.workspace.apply_folders import some_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, unified
 from north_lsp.workspace.journal import digest
 from north_lsp.workspace.merge import merge
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
-from north_lsp.workspace.text import MAX_WHOLE_FILE, OPEN_FLAGS, decode, encode, is_binary
+from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
 
 Conflicts = Literal["skip", "overwrite", "merge"]
 """What to do with a file whose later changes stand in the way: leave it, lose them, or write both between marks."""
 
 Outcome = Literal["restored", "merged", "unchanged", "conflict", "overwritten", "marked", "irrecoverable"]
+
+
+_NO_LOSS = ("restored", "merged", "unchanged")
+_GUARDED = ("IGNORED", "DENIED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +127,19 @@ class Undoing:
         return [one for one in self._holding(0, None, None) if one.turn == turn]
 
     def since(self, checkpoint: str) -> list[Checkpoint]:
-        """A checkpoint and every change after it, the newest first. Raises ToolError NOT_FOUND."""
+        """A checkpoint and what was changed, undone or done again after it, the newest first: taking that back brings
+        back what stood there before. An undo of what came later as well needs no taking back. Raises ToolError
+        NOT_FOUND."""
         first = self.find(checkpoint)
         known = self._checkpoints.all()
-        later = {one.id for one in known[[one.id for one in known].index(first.id) :]}
-        return [one for one in self._holding(0, None, None) if one.id in later]
+        later = known[[one.id for one in known].index(first.id) :]
+        ids, holds = {one.id for one in later}, live(known)
+        found = [
+            one
+            for one in reversed(later)
+            if any(not file.undoes or not ids.issuperset(file.undoes) for file in one.files)
+        ]
+        return found if any(holds[(one.id, file.path)] for one in found for file in one.files) else []
 
     def find(self, checkpoint: str) -> Checkpoint:
         """Raises ToolError NOT_FOUND."""
@@ -157,7 +172,8 @@ class Undoing:
     ) -> Plan:
         """What taking these back (the newest first) comes to; writes nothing. Raises ToolError."""
         wanted = None if paths is None else set(paths)
-        holds = live(self._checkpoints.all())
+        every = self._checkpoints.all()
+        holds, done = live(every), set[tuple[str, Path]]()
         states: dict[Path, _State] = {}
         taken: list[str] = []
         for one in checkpoints:
@@ -171,6 +187,9 @@ class Undoing:
                         states[path] = await self._state_or_conflict(path, shown or file.relative, folder=file.folder)
                 await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
                 taken.append(one.id)
+                if file.undoes and one.id in states[file.path].undoes:
+                    done.add((one.id, file.path))  # what it had taken back holds again
+                    holds = live(every, done)
         await anyio.to_thread.run_sync(_keep_full_folders, states)
         changes = await anyio.to_thread.run_sync(_changes, states)
         outcomes = tuple(state.outcome for state in states.values() if state.outcome is not None)
@@ -180,7 +199,7 @@ class Undoing:
         """Write a plan, all of it or nothing. Raises ToolError."""
         if not plan.changes:
             for one in self._checkpoints.all():  # or they would be the last changes for ever
-                if one.id in plan.checkpoints and all(file.outcome == "unchanged" for file in plan.files):
+                if one.id in plan.checkpoints and all(file.outcome in _NO_LOSS for file in plan.files):
                     self._checkpoints.settle(one.entry_id, "undone")
             return plan
         proposal = EditProposal(new_entry_id(()), "", plan.changes, title)
@@ -212,7 +231,7 @@ class Undoing:
         """What a checkpoint changed, or how its files differ from then until now, as unified diffs."""
         one = self.find(checkpoint)
         texts = [file.target for file in one.files if not file.folder]
-        states = {path: await self._state(path) for path in texts} if now else {}
+        states = {path: state for path in texts if (state := await self._shown(path))} if now else {}
         return await anyio.to_thread.run_sync(self._diffs, one, states)
 
     async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
@@ -223,8 +242,10 @@ class Undoing:
             first = self.find(since)
             every = every[[one.id for one in every].index(first.id) :]
         files = first_contents(every)
-        states = {file.path: await self._state(file.path) for file in files}
-        return await anyio.to_thread.run_sync(self._differences, files, states)
+        states = {file.path: state for file in files if (state := await self._shown(file.path))}
+        shown = [file for file in files if file.path in states]
+        rows = await anyio.to_thread.run_sync(self._differences, shown, states)
+        return [*rows, *((file, f"({file.relative} is closed now)\n") for file in files if file.path not in states)]
 
     def _differences(self, files: list[First], states: dict[Path, _State]) -> list[tuple[First, str]]:
         rows: list[tuple[First, str]] = []
@@ -271,10 +292,9 @@ class Undoing:
     # -- one file --------------------------------------------------------------------------------------------------
 
     async def _state(self, path: Path) -> _State:
-        """What stands at a path now. Raises ToolError for one that is no file or leads elsewhere."""
-        resolved = await anyio.to_thread.run_sync(self._workspace.roots.resolve, str(path))
-        if resolved.path != path:
-            raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
+        """What stands at a path now. Raises ToolError for one that is no file, leads elsewhere, or is not to be
+        changed."""
+        resolved = await self._allowed(path)
         try:
             text, _ = await text_of(path, self._workspace)
         except ToolError as error:
@@ -288,12 +308,27 @@ class Undoing:
         forms = (text.form, text.text, text.form)
         return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
-    async def _folder_state(self, path: Path) -> _State:
-        """As `_state`, for a folder. Raises ToolError."""
-        resolved = await anyio.to_thread.run_sync(self._workspace.roots.resolve, str(path))
+    async def _shown(self, path: Path) -> _State | None:
+        """As `_state`; None for what is not to be looked at. Raises ToolError."""
+        try:
+            return await self._state(path)
+        except ToolError as error:
+            if error.code in _GUARDED:
+                return None
+            raise
+
+    async def _allowed(self, path: Path) -> Resolved:
+        """The path, if it is one that an edit might change now. Raises ToolError."""
+        resolved = await resolve_open(str(path), self._workspace)
         if resolved.path != path:
             raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
-        if resolved.exists and not await anyio.Path(path).is_dir():
+        await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
+        return resolved
+
+    async def _folder_state(self, path: Path) -> _State:
+        """As `_state`, for a folder. Raises ToolError."""
+        resolved = await self._allowed(path)
+        if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
             raise ToolError("STALE", f"{resolved.relative} is no folder any more")
         state = _State(resolved.relative, None, TextForm(), None, TextForm(), first_mode=mode_of(path))
         state.stood = state.stands = resolved.exists
@@ -306,7 +341,7 @@ class Undoing:
             return await (self._folder_state(path) if folder else self._state(path))
         except ToolError as error:
             state = _State(relative, None, TextForm(), None, TextForm())
-            self._leave(state, "conflict", error.message)
+            self._leave(state, "irrecoverable" if error.code in _GUARDED else "conflict", error.message)
             return state
 
     def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
@@ -479,7 +514,7 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(path), "rb") as file:
             data = file.read(MAX_WHOLE_FILE + 1)
     except OSError as error:
         raise ToolError("IO_ERROR", f"{path} cannot be read: {error.strerror}") from error

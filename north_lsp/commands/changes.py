@@ -25,6 +25,8 @@ def _what(words: Sequence[str], name: str) -> _What:
     path: str | None = None
     conflicts: str | None = None
     for word in words:
+        if word.lstrip("-+").isdecimal() and not word.isdecimal():
+            raise usage
         if word.isdecimal() and steps is None and 1 <= int(word[:5]) <= _MOST_STEPS:
             steps = int(word[:5])
         elif word in _WAYS and conflicts is None:

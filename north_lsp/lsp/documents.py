@@ -9,27 +9,40 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.editor import spoilt
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.initialize import LspClient, path_of_uri
 from north_lsp.lsp.texts import OpenText, units
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
+from north_lsp.tools.texts import is_saved
+from north_lsp.workspace.diff import with_texts
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import split_lines, to_newlines
+from north_lsp.workspace.written import in_ends_of, is_same, why_spoilt
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0
+_SAVE_SECONDS = 10.0
+_MAX_LOGGED = 500
 
 
 class OpenDocuments:
     """The Documents half of the Editor port for any LSP client."""
 
-    def __init__(self, peer: Peer, bridge: PyglsBridge, client: LspClient) -> None:
+    def __init__(
+        self, peer: Peer, bridge: PyglsBridge, client: LspClient, diagnostics: Diagnostics, *, saves: bool
+    ) -> None:
+        """`saves`: the user wants what was saved before an edit to be saved after it."""
         self._peer = peer
         self._bridge = bridge
         self._client = client
+        self._diagnostics = diagnostics
+        self._saves = saves and client.saves_files
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return {path: opened.text for path, opened in self._open().items()}
@@ -57,32 +70,39 @@ class OpenDocuments:
             and not (change.binary or change.is_reformed)  # an editor's edit changes neither encoding nor mode
         ]
 
-    async def apply(self, changes: Sequence[FileChange]) -> None:
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        saved = await anyio.to_thread.run_sync(_saved, changes, self._open()) if self._saves else []
+        seen: dict[Path, str] = {}
         try:
-            await self._apply(changes)
+            made = await self._apply(changes, seen)
+            if saved and await self._save(saved):
+                made = [self._judged(change, seen) for change in changes]
         except ToolError:
             with anyio.CancelScope(shield=True), contextlib.suppress(ToolError):
-                await self._put_back(changes)
+                await self._put_back(changes, seen)
             raise
+        return made
 
-    async def _put_back(self, changes: Sequence[FileChange]) -> None:
-        """A client may have done a part of what it then refused."""
+    async def _put_back(self, changes: Sequence[FileChange], seen: Mapping[Path, str]) -> None:
+        """A client may have done a part of what it then refused, or made something else of it; what came after it was
+        `seen` stays."""
         opened = self._open()
         back = [
-            replace(change, old_text=change.new_text, new_text=change.old_text or "")
+            replace(change, old_text=text, new_text=change.old_text or "")
             for change in changes
-            if change.path in opened
-            and to_newlines(opened[change.path].text, "\n") == to_newlines(change.new_text, "\n")
+            if (text := opened[change.path].text if change.path in opened else None) is not None
+            and (is_same(text, change.new_text) or text == seen.get(change.path))
+            and not is_same(text, change.old_text or "")
         ]
         if back:
-            await self._apply(back)
+            await self._apply(back, {})
 
-    async def _apply(self, changes: Sequence[FileChange]) -> None:
+    async def _apply(self, changes: Sequence[FileChange], seen: dict[Path, str]) -> Sequence[FileChange]:
         opened = self._open()
         edits: list[tuple[OpenText, list[dict[str, Any]]]] = []
         for change in changes:
             current = opened.get(change.path)
-            if current is None or to_newlines(current.text, "\n") != to_newlines(change.old_text or "", "\n"):
+            if current is None or not is_same(current.text, change.old_text or ""):
                 raise ToolError("STALE", f"{change.relative} has changed; nothing was written", "read the place again")
             new = _in_ends_of(current.text, change.new_text)
             edits.append((current, text_edits(current.text, new, self._client.encoding)))
@@ -91,9 +111,13 @@ class OpenDocuments:
         try:
             with anyio.fail_after(_APPLY_SECONDS):
                 answer = await self._peer.request("workspace/applyEdit", params)
-        except (RpcError, TimeoutError) as error:
+        except RpcError as error:
             raise ToolError(
                 "IO_ERROR", f"the editor did not confirm the edit: {error}", "read the file again"
+            ) from None
+        except TimeoutError:
+            raise ToolError(
+                "IO_ERROR", f"the editor did not confirm the edit within {_APPLY_SECONDS:g} s", "read the file again"
             ) from None
         if not (isinstance(answer, dict) and answer.get("applied") is True):
             reason = answer.get("failureReason") if isinstance(answer, dict) else None
@@ -102,6 +126,7 @@ class OpenDocuments:
             )
         for change in changes:
             await self._wait_for(change)
+        return [self._judged(change, seen) for change in changes]
 
     def _workspace_edit(self, edits: Sequence[tuple[OpenText, list[dict[str, Any]]]]) -> dict[str, Any]:
         if not self._client.versioned_edits:
@@ -110,20 +135,60 @@ class OpenDocuments:
         return {"documentChanges": changes}
 
     async def _wait_for(self, change: FileChange) -> None:
-        """Until the editor has told what it made of the edit."""
-        wanted = to_newlines(change.new_text, "\n")
+        """Until the editor has told what it made of the edit; what it says at last counts."""
         with anyio.move_on_after(_SYNC_SECONDS):
             while True:
                 changed = self._bridge.changed()
                 current = await self.read_unsaved(change.path)
-                if current is not None and to_newlines(current, "\n") == wanted:
+                if current is not None and is_same(current, change.new_text):
                     return
                 await changed.wait()
-        raise ToolError(
-            "IO_ERROR",
-            f"the editor's text of {change.relative} is not the accepted one",
-            "read the file before going on",
-        )
+
+    def _judged(self, change: FileChange, seen: dict[Path, str]) -> FileChange:
+        """The change as the editor has made it. Raises ToolError when that is not what was accepted any more."""
+        opened = self._open().get(change.path)
+        if opened is None:
+            raise ToolError(
+                "IO_ERROR", f"the editor closed {change.relative} during the edit", "read the file before going on"
+            )
+        seen[change.path] = opened.text
+        if is_same(opened.text, change.new_text):
+            return change
+        why = why_spoilt(change.old_text or "", change.new_text, opened.text)
+        if why is not None:
+            self._diagnostics.warning("editor_spoilt", path=str(change.path), message=why)
+            raise spoilt(change, why)
+        return with_texts(change, change.old_text, in_ends_of(change.new_text, opened.text))
+
+    async def _save(self, changes: Sequence[FileChange]) -> bool:
+        """Have the editor save what it had saved before the edit; whether it answered. What it cannot save is told of
+        before a command runs."""
+        opened = self._open()
+        texts = [opened[change.path] for change in changes if change.path in opened]
+        files = [{"uri": text.uri, "version": text.version} for text in texts]
+        try:
+            with anyio.fail_after(_SAVE_SECONDS):
+                answer = await self._peer.request("_north/saveFiles", {"files": files}, cancellable=True)
+        except RpcError as error:
+            self._diagnostics.warning("not_saved", message=str(error))
+            return False
+        except TimeoutError:
+            self._diagnostics.warning("not_saved", message=f"no answer within {_SAVE_SECONDS:g} s")
+            return False
+        failed = answer.get("failed") if isinstance(answer, dict) else None
+        if failed:
+            self._diagnostics.warning("not_saved", message=str(failed)[:_MAX_LOGGED])
+        return True
+
+
+def _saved(changes: Sequence[FileChange], opened: Mapping[Path, OpenText]) -> list[FileChange]:
+    """The changes of files that have no unsaved changes of the user's: those may be saved."""
+    found = []
+    for change in changes:
+        with contextlib.suppress(ToolError):
+            if change.path in opened and is_saved(change.path, opened[change.path].text):
+                found.append(change)
+    return found
 
 
 def _in_ends_of(current: str, new: str) -> str:

@@ -33,6 +33,7 @@ from north_lsp.agent.events import (
     Retrying,
     UserSaid,
 )
+from north_lsp.agent.unsaved import told_of_unsaved
 from north_lsp.display import one_line, visible
 from north_lsp.lsp.deciding import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
@@ -118,6 +119,7 @@ class PlainEditor:
         parts.append(f"Unattended, {limit}.")
         parts += [review.held] if review.held else []
         parts += [f"This command {warning}." for warning in review.warnings]
+        parts += [f"{told_of_unsaved(review.unsaved, 'The command reads')}."] if review.unsaved else []
         parts += [f"Not allowed by what you allowed before: {reason}." for reason in review.reasons]
         actions = _COMMAND_ACTIONS
         if review.rule:
@@ -194,8 +196,8 @@ class PlainEditor:
     async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.claims(changes)
 
-    async def apply(self, changes: Sequence[FileChange]) -> None:
-        await self._documents.apply(changes)
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._documents.apply(changes)
 
 
 def _write_read_only(path: Path, text: str) -> None:

@@ -26,7 +26,7 @@ _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 class LspClient:
     """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that
     opted in, else None; `folders` are the workspace folders, the main one first. `decides_in_documents`: it shows code
-    lenses or code actions."""
+    lenses or code actions; `saves_files`: it answers `_north/saveFiles`."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -39,6 +39,7 @@ class LspClient:
     has_ui: bool = True
     decides_in_documents: bool = False
     refreshes_lenses: bool = False
+    saves_files: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -83,7 +84,14 @@ def read_client(params: Params) -> LspClient:
         options.get("hasUI") is not False,
         any(isinstance(_capability(params, "textDocument", name), dict) for name in ("codeLens", "codeAction")),
         _announced(params, "workspace", "codeLens", "refreshSupport"),
+        True in (options.get("saveFiles"), _north(acp).get("saveFiles")),
     )
+
+
+def _north(acp: dict[str, Any] | None) -> dict[str, Any]:
+    """What ACP's capabilities of a client that opted in say of North."""
+    meta = _mapping(_mapping(_mapping(acp).get("clientCapabilities")).get("_meta"))
+    return _mapping(meta.get("north"))
 
 
 def choose_encoding(params: Params) -> str:

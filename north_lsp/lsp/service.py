@@ -252,7 +252,7 @@ class LspService:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     def _roots(self) -> Roots:
-        existing = [folder for folder in self._folders if folder.is_dir()]
+        existing = [folder for folder in self._folders if os.path.isdir(folder)]
         if not existing:
             raise RpcError(INVALID_REQUEST, "no folder is open: open the project's folder in the editor first")
         return Roots.of(*existing)

@@ -37,14 +37,17 @@ class Allowed:
         """The offline model is always there."""
         if model.api == "offline":
             return True
-        if model.provider.id in self.without:
+        if self._is_off(model):
             return False
         return not self.models or any(fits(pattern, model) for pattern in self.models)
+
+    def _is_off(self, model: Model) -> bool:
+        return model.provider.id in self.without or "*" in self.without
 
     def reason_against(self, model: Model) -> str | None:
         if self.allows(model):
             return None
-        if model.provider.id in self.without:
+        if self._is_off(model):
             return f"the provider {model.provider.id} is switched off here (disabledProviders)"
         return "it is not among the models of enabledModels"
 

@@ -1,6 +1,7 @@
 """Which commands may run without asking: what the user allowed, as an exact text or by a rule, and never the dangerous
 ones."""
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -8,17 +9,30 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Literal, Protocol
 
+from north_lsp.review.grammar import name_of, read
 from north_lsp.review.parsing import NotSimple, Simple, parse
-from north_lsp.review.programs import changes_shell, keeps_to_itself, program_name, standing
-from north_lsp.review.rules import Place, Rule, bounded, covered, matches, propose
+from north_lsp.review.patterns import fitting
+from north_lsp.review.places import Place, why_protected
+from north_lsp.review.rules import NO_SANDBOX, Rule, bounded, covered, matches, only_plain_reading, propose
+from north_lsp.review.tables import changes_shell, is_git_command, takes_commands
+from north_lsp.storage.command_text import trimmed
 from north_lsp.workspace.protected import write_reason
 
+_QUOTES = str.maketrans("", "", "'\"\\")
+_VARIABLE = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|[@*#?0-9!_-])")
+_SETS = re.compile(r"\b(?:for|select|read|local|declare)\s+(?:-\w+\s+)*([A-Za-z_]\w*)|(?:^|[\s;&|(])([A-Za-z_]\w*)\+?=")
 _SEGMENT_END = re.compile(r"[\n;|&]")
+_GIT_LEAVES_FILES = ("add", "commit", "push", "fetch", "init", "gc")
+_TOKEN_END = re.compile(r"[\s;&|<>(){}`=]+")
+_SINGLE_QUOTED = re.compile(r"'[^']*'")
+_WRITERS = re.compile(
+    r"\b(?:cp|mv|ln|link|install|dd|tee|sed|perl|rsync|tar|unzip|patch|touch|mkdir|rm|truncate|sponge|git|curl|wget|python\S*|node)\b"
+)
 _WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
 
-NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
 NOT_TRUSTED = "this workspace is not trusted, so that everything is asked about (`/trust on` changes it)"
 
 Shell = Literal["session", "clean"]
@@ -65,22 +79,29 @@ class _AlwaysAsk:
 
     def holds(self, command: str, commands: Sequence[tuple[Simple, bool]] | None) -> bool:
         """`commands` are the parts of a line that could be read, and whether they are known to keep to themselves;
-        without them its text is all that there is."""
+        without them its text is all that there is, as it is written and without quotes and escapes."""
         if commands is None:
-            texts = [command] if self.whole else _SEGMENT_END.split(command)
+            whole = [command, command.translate(_QUOTES)]
+            texts = whole if self.whole else [part for text in whole for part in _SEGMENT_END.split(text)]
         else:
-            concerned = [one.source for one, is_kept in commands if not is_kept or self._names(one)]
+            concerned = [_words(one) for one, is_kept in commands if not is_kept or self._names(one)]
             texts = [command] if self.whole and concerned else concerned
         return any(all(pattern.search(text) for pattern in self.patterns) for text in texts)
 
     def _names(self, simple: Simple) -> bool:
         """Whether it is about this program, or about all that write."""
-        name = program_name(simple.program)
+        reading = read(simple)
+        if not isinstance(reading, str) and reading.kind != "writes":
+            return False
+        name = name_of(simple.program)
         if name == "git":
             name = " ".join(word.text for word in simple.words[:2])
-        elif standing(simple.program).standing != "writer":
-            return False
         return not self.programs or any(fnmatchcase(name, pattern) for pattern in self.programs)
+
+
+def _words(simple: Simple) -> str:
+    """A command as its program gets it, one line."""
+    return " ".join(word.text for word in simple.words)
 
 
 @cache
@@ -97,19 +118,61 @@ def _always_ask() -> tuple[_AlwaysAsk, ...]:
     )
 
 
-def dangers(command: str, patterns: Sequence[str] = ()) -> tuple[str, ...]:
+def dangers(command: str, patterns: Sequence[str] = (), place: Place | None = None) -> tuple[str, ...]:
     """Why a command asks every time; `patterns` are the user's own (regular expressions on the whole text). Loads the
-    parser: call it on a thread."""
+    parser and looks at the disk: call it on a thread."""
     commands = _parts(command)
     found = [rule.reason for rule in _always_ask() if rule.holds(command, commands)]
-    # What could be read redirects to no file.
-    written = command if commands is None else "\n".join(one.source for one, is_kept in commands if not is_kept)
-    for match in _WRITES_TO.finditer(written):
-        if (reason := write_reason(match[1], match[1])) is not None and "/dev/" not in match[1]:
-            found.append(f"writes to {match[1]}, which {reason}")
-            break
-    found += [f"fits the pattern {pattern!r} of your settings" for pattern in patterns if re.search(pattern, command)]
+    if commands is None:
+        found += _written(command)
+    elif place is not None:
+        found += [reason for simple, _ in commands if (reason := _deletes_root(simple, place)) is not None]
+    if commands is not None:
+        found += [why for simple, _ in commands if (why := _writes(simple, place)) is not None]
+    found += fitting(patterns, command)
     return tuple(dict.fromkeys(found))
+
+
+def _written(command: str) -> list[str]:
+    """Protected names in a line that could not be read: behind redirections and `tee`, and wherever a program is named
+    that writes to what its words name."""
+    for match in _WRITES_TO.finditer(command):
+        if (reason := write_reason(match[1], match[1])) is not None and "/dev/" not in match[1]:
+            return [f"writes to {match[1]}, which {reason}"]
+    if _WRITERS.search(command.translate(_QUOTES)):
+        for text in _TOKEN_END.split(command.translate(_QUOTES)):
+            if text and (reason := write_reason(text, text)) is not None:
+                return [f"writes to {text}, which {reason}"]
+    return []
+
+
+def _writes(simple: Simple, place: Place | None) -> str | None:
+    """For a command that may write: a protected name among its words."""
+    reading = read(simple)
+    known = None if isinstance(reading, str) else reading
+    if (known is not None and known.kind == "reads") or simple.program == "cd":
+        return None
+    if is_git_command(simple) and simple.words[1].text in _GIT_LEAVES_FILES:
+        return None
+    if place is not None:
+        why = why_protected(simple, known, place.roots, place.cwd)
+        return None if why is None else f"may write to {why.replace(' ', ', which ', 1)}"
+    for word in simple.words[1:]:
+        if (reason := write_reason(word.text, word.text)) is not None:
+            return f"may write to {word.text}, which {reason}"
+    return None
+
+
+def _deletes_root(simple: Simple, place: Place) -> str | None:
+    """A whole folder tree, however it is spelled."""
+    words = [word.text for word in simple.words[1:]]
+    if name_of(simple.program) != "rm" or not any(re.match(r"-\w*[rR]|--r", word) for word in words):
+        return None
+    for word in words:
+        path = Path(os.path.realpath(os.path.join(place.cwd, os.path.expanduser(word))))
+        if any(root.is_relative_to(path) for root in place.roots.roots):
+            return "deletes a whole folder tree"
+    return None
 
 
 def _parts(command: str) -> Sequence[tuple[Simple, bool]] | None:
@@ -122,7 +185,9 @@ def _parts(command: str) -> Sequence[tuple[Simple, bool]] | None:
     found: list[tuple[Simple, bool]] = []
     is_kept = True
     for simple in reversed(commands):
-        is_kept = keeps_to_itself(simple) and (is_kept or simple.link not in ("|", "|&"))
+        reading = read(simple)
+        reads = simple.program == "cd" or is_git_command(simple) or not isinstance(reading, str)
+        is_kept = reads and (is_kept or simple.link not in ("|", "|&"))
         found.insert(0, (simple, is_kept))
     return found
 
@@ -134,12 +199,14 @@ def judge(
     approvals: CommandApprovals,
     changes: Sequence[str] = (),
     always_ask: Sequence[str] = (),
+    background: bool = False,
 ) -> Verdict:
-    """Decide on a command. `changes` are what earlier commands did to the shell that may give a word another meaning.
+    """Decide on a command. `changes` are what earlier commands did to the shell that may give a word another meaning;
+    `background` says that it can be sent input later.
 
     A remembered text counts only where it was meant: in the workspace root. May take a while: call it on a thread.
     """
-    if warnings := dangers(command, always_ask):
+    if warnings := dangers(command, always_ask, place):
         return Verdict(None, warnings, may_remember=False)
     if approvals.distrusted():
         return Verdict(None, (), may_remember=False, reasons=(NOT_TRUSTED,))
@@ -147,32 +214,72 @@ def judge(
         return Verdict("auto")
     in_root = place.cwd == place.roots.main
     rules = bounded([rule for entry in approvals.command_rules() if (rule := Rule.from_json(entry)) is not None])
-    reasons: list[str] = [NO_SANDBOX] if approvals.shell_auto_approved() else []
-    allowed = whole = in_root and approvals.command_allowed(command)
-    if not allowed:
-        if place.roots.root_of(place.cwd) is None:
-            reasons.append("the shell is outside the workspace")
-        else:
-            asks = covered(command, rules, approvals.command_allowed, place)
-            allowed = asks is None
-            if asks is not None and rules:
-                reasons.append(asks.described())
-    if allowed and not whole and _changes_state(command) and any(one.program == "cd" for one in parse(command)):
-        allowed = False  # rules follow links as the clean shell does
-        reasons.append("it goes to another folder in a shell that was used before")
+    reasons: list[str] = []
+    whole = in_root and approvals.command_allowed(command)
+    if whole:
+        why = _exact_does_not_hold(command, place, background=background)
+    elif place.roots.root_of(place.cwd) is None:
+        why = "the shell is outside the workspace"
+    else:
+        asks = covered(command, rules, approvals.command_allowed, place)
+        why = None if asks is None else asks.described() if rules else ""
+        if asks is None and background and _takes_input(command):
+            why = "what is sent to it later may be a program"
+    allowed = why is None
+    reasons += [why] if why else []
+    if allowed and not whole and _changes_state(command):
+        allowed = False
+        reasons.append("it changes the shell itself")
     if allowed and changes:
         reasons += [f"an earlier command {change}, which may give it another meaning" for change in changes]
     if allowed and not changes:
-        used = (
-            [command.strip()] if approvals.command_allowed(command) else entries_used(command, rules, approvals, place)
-        )
-        return Verdict(
-            "always",
-            shell="session" if _changes_state(command) else "clean",
-            used=tuple(used),
-            contained=place.contained,
-        )
+        used = [trimmed(command)] if whole else entries_used(command, rules, approvals, place)
+        shell: Shell = "session" if _changes_state(command) else "clean"
+        return Verdict("always", shell=shell, used=tuple(used), contained=place.contained)
+    if approvals.shell_auto_approved() and NO_SANDBOX not in " ".join(reasons):
+        reasons.insert(0, NO_SANDBOX)
     return Verdict(None, (), in_root, tuple(reasons), propose(command, place) if not allowed else None)
+
+
+def _exact_does_not_hold(command: str, place: Place, *, background: bool) -> str | None:
+    """Why a text that the user allowed word for word asks all the same."""
+    if not place.contained and (asks := only_plain_reading(command, place)) is not None:
+        return asks.described()
+    if (name := _outer_variable(command)) is not None:
+        return f"what `{name}` stands for is said by earlier commands, not by this text"
+    if background and _takes_input(command):
+        return "what is sent to it later may be a program"
+    return None
+
+
+def _outer_variable(command: str) -> str | None:
+    """A variable that the text uses and does not set itself before."""
+    if _is_read(command):
+        return None
+    bare = _SINGLE_QUOTED.sub("''", command)
+    own = {first or second: match.start() for match in _SETS.finditer(bare) for first, second in [match.groups()]}
+    for match in _VARIABLE.finditer(bare):
+        if own.get(match[1], len(bare)) >= match.start():
+            return match[0].replace("{", "")
+    return None
+
+
+def _is_read(command: str) -> bool:
+    try:
+        return bool(parse(command))
+    except NotSimple:
+        return False
+
+
+def _takes_input(command: str) -> bool:
+    """Whether a program is named that may take what it does from its input."""
+    try:
+        commands = parse(command)
+    except NotSimple:
+        words = _TOKEN_END.split(command.translate(_QUOTES))
+        return any(takes_commands(name_of(word)) for word in words if word)
+    # A program that is known has been given what it does.
+    return any(takes_commands(name_of(one.program)) and isinstance(read(one), str) for one in commands)
 
 
 def entries_used(
@@ -192,6 +299,6 @@ def entries_used(
 def _changes_state(command: str) -> bool:
     """Whether it may leave something behind in the shell that runs it. What cannot be read may."""
     try:
-        return any(changes_shell(simple.program) for simple in parse(command))
+        return any(changes_shell(simple.program) and isinstance(read(simple), str) for simple in parse(command))
     except NotSimple:
         return True

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from north_lsp.storage.command_text import trimmed
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
@@ -27,6 +29,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _BLANK = " \t"
 _OPERATORS = ("&&", "||", "|&", ";", "&", "|", "\n")
 _WORD_END = frozenset(" \t\n;&|<>()")
+_TILDE_BEHIND = frozenset("=:")
 _LITERAL_DOLLAR = frozenset(' "|),./:%]')
 
 _FORBIDDEN = {
@@ -78,11 +81,13 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One simple command: its words, and its source for people. `link` is the operator behind it."""
+    """One simple command: its words, and its source for people. `link` is the operator behind it, `negated` says that
+    an exclamation mark stands before it."""
 
     words: tuple[Word, ...]
     source: str
     link: str = ""
+    negated: bool = False
 
     @property
     def program(self) -> str:
@@ -104,6 +109,11 @@ def parse(command: str) -> tuple[Simple, ...]:
     simple = _Reader(command).read()
     _check_grammar(command)
     return simple
+
+
+def _is_number(raw: str) -> bool:
+    """As bash reads a descriptor."""
+    return raw.isascii() and raw.isdecimal()
 
 
 def _check_characters(command: str) -> None:
@@ -157,13 +167,14 @@ class _Reader:
     def _command(self) -> Simple:
         start = self._at
         words: list[Word] = []
-        negated = False
+        negated = redirected = False
         while True:
             self._skip_blank()
             here = self._peek()
             if here == "" or (here in "\n;&|" and self._peek(2) not in ("&>",)):
                 break
             if here in "<>" or self._peek(2) == "&>":
+                redirected = True
                 self._redirect()
                 continue
             if here in "()":
@@ -171,19 +182,25 @@ class _Reader:
             word = self._word()
             if word.raw == "[":
                 word = Word("[", "[")
-            if word.raw.isdecimal() and self._peek() in ("<", ">") and self._peek() != "":
-                self._redirect()
-                continue
+            if self._peek() in ("<", ">"):
+                if _is_number(word.raw):
+                    redirected = True
+                    self._redirect()
+                    continue
+                if word.raw.startswith("{"):
+                    raise NotSimple("it assigns a variable", word.raw)
             if not words:
                 if word.raw == "!" and not negated:
+                    if redirected:
+                        raise NotSimple("an exclamation mark behind a redirection is a program", word.raw)
                     negated = True
                     continue
                 self._check_program(word)
             words.append(word)
-        source = self._text[start : self._at].strip()
+        source = trimmed(self._text[start : self._at])
         if not words:
             raise NotSimple("a command without a program", source or self._near())
-        return Simple(tuple(words), source, self._link())
+        return Simple(tuple(words), source, self._link(), negated)
 
     def _check_program(self, word: Word) -> None:
         if word.raw in _RESERVED:
@@ -214,7 +231,7 @@ class _Reader:
         part = self._text[start : self._at]
         if operator in ("<<", "<<-", "<<<"):
             raise NotSimple("it contains a here-document or a here-string", part)
-        if operator in (">&", "<&") and (target.raw.isdecimal() or target.raw == "-"):
+        if operator in (">&", "<&") and (_is_number(target.raw) or target.raw == "-"):
             return
         if operator in ("&>", "&>>", ">&", ">", ">>", "<", ">|") and target.raw == "/dev/null":
             return
@@ -233,7 +250,7 @@ class _Reader:
         while self._at < len(self._text):
             here = self._peek()
             if here in _WORD_END:
-                if here in "<>" and self._text[start : self._at].isdecimal():
+                if here in "<>" and _is_number(self._text[start : self._at]):
                     break
                 if here == "(":
                     raise NotSimple("it contains an unquoted parenthesis", self._near())
@@ -260,6 +277,8 @@ class _Reader:
                 raise NotSimple("it contains a command substitution", self._near())
             else:
                 is_glob = is_glob or here in "*?["
+                if here == "~" and self._text[self._at - 1] in _TILDE_BEHIND and self._at > start:
+                    raise NotSimple("it contains a tilde that may stand for a folder", self._near())
                 if here in "{},":
                     braces.append(here)
                 elif here == "." and self._peek(2) == "..":

@@ -1,39 +1,33 @@
-"""The allowlist's rules, decided on a parsed command line: every simple command has to be covered."""
+"""The allowlist's rules, decided on a parsed command line: every simple command has to be known and to be covered, and
+the line must mean the same when it runs as it does now."""
 
-import os
 import re
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from north_lsp.errors import ToolError
+from north_lsp.review.grammar import Part, Reading, read
 from north_lsp.review.parsing import NotSimple, Simple, Word, parse
-from north_lsp.review.programs import (
-    BUILTINS,
-    excluded,
-    follows_links,
-    only_reads,
-    only_tells,
-    program_name,
-    standing,
-    writes_repository,
+from north_lsp.review.places import Place as Place  # noqa: PLC0414
+from north_lsp.review.places import (
+    is_inside,
+    leads_out,
+    real_place,
+    strange_program,
+    value_is_inside,
+    why_closed,
+    why_protected,
 )
-from north_lsp.review.repository import what_git_would_run
+from north_lsp.review.tables import changes_shell, takes_commands
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.protected import write_reason
 
 Args = Literal["any", "paths", "none"]
 
+NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
 _MAX_RULES = 1000
-_ALWAYS_RUN = ("", ";", "\n")  # the links behind which a command runs, whatever became of the one before
-_MAX_PLACES = 8
-_MAX_ENTRIES = 5000
-_MAX_FOLDERS = 500
-_MAX_LOOKED_AT = 20_000
-_GLOB = re.compile(r"[*?\[\]]")
-_DIGITS = re.compile(r"-\d+\Z")
+_PIPES = ("|", "|&")
+_UNICODE = re.compile(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +62,6 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) and one for one in value)
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a command would run, and what is known there. `contained` says that a sandbox which holds is
-    there: one that keeps to the workspace, has no network and can be relied on."""
-
-    cwd: Path
-    roots: Roots
-    contained: bool
-    environ: Mapping[str, str]
-    git_check: Callable[[Path, bool], str | None] = field(
-        default=lambda cwd, writes: what_git_would_run(cwd, writes=writes)
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Asks:
     """Why a command has to be asked about, and which part of it; `part` is empty for the whole."""
@@ -93,8 +73,29 @@ class Asks:
         return f"`{self.part}`: {self.reason}" if self.part else self.reason
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One command of a line: where it may run, and what it is known to be; None for an exact entry of a program that
+    nothing is known of."""
+
+    simple: Simple
+    places: tuple[Path, ...]
+    is_piped: bool
+    exact: bool
+    reading: Reading | None
+
+    @property
+    def changes(self) -> bool:
+        return self.reading is None or self.reading.kind != "reads"
+
+    @property
+    def is_filter(self) -> bool:
+        return self.reading is not None and self.reading.is_filter
+
+
 def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place) -> Asks | None:
-    """None if each simple command is covered by a rule or an exact entry; else the first that is not.
+    """None if each simple command is covered by a rule or an exact entry, and none can change what another one means;
+    else the first reason to ask.
 
     Parses, looks at the disk and may run git: call it on a thread.
     """
@@ -102,96 +103,169 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
         commands = parse(command)
     except NotSimple as problem:
         return Asks(f"rules do not decide on it: {problem.reason}", problem.part)
-    here = {place.cwd}
-    anywhere = {place.cwd}
-    changes_nothing, last = True, ""
-    for simple in commands:
-        for cwd in sorted(here):
-            if (asks := _covered_one(simple, rules, exact, place, cwd)) is not None:
+    if not command.isascii() and (name := _strange_locale(place)) is not None:
+        return Asks(f"{name} names an encoding in which bash may read it in another way")
+    steps: list[_Step] = []
+    for step in _steps(commands, exact, place):
+        if isinstance(step, Asks):
+            return step
+        steps.append(step)
+    if (asks := _depends(steps)) is not None:
+        return asks
+    for step in steps:
+        if step.simple.program == "cd":
+            if not step.exact and not any(_names(rule, step.simple) for rule in rules):
+                return Asks("no rule covers it", step.simple.source)
+            continue
+        for cwd in step.places:
+            if (asks := _covered_one(step, rules, place, cwd)) is not None:
                 return asks
-        after = {_after_cd(simple, cwd, place) for cwd in here} if simple.program == "cd" else here
-        if None in after or len(anywhere) > _MAX_PLACES:
-            return Asks("it leads out of the workspace", simple.source)
-        found = {cwd for cwd in after if cwd is not None}
-        before, last = last, simple.link
-        changes_nothing = changes_nothing and _changes_nothing(simple)
-        # Behind `&&` a change of directory has succeeded, and one to a folder that is there does not fail; behind
-        # anything else it may have been left out.
-        succeeds = before in _ALWAYS_RUN and simple.link in (";", "\n", "") and changes_nothing and _all_there(found)
-        if simple.program == "cd" and succeeds and len(here) == 1:
-            anywhere = found
-        anywhere |= found
-        here = found if simple.link == "&&" else set(anywhere)
     return None
 
 
-def _changes_nothing(simple: Simple) -> bool:
-    """Whether no folder can be gone after a command that was there before it."""
-    return simple.program in BUILTINS or only_reads(simple.program)
+def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Place) -> Iterator[_Step | Asks]:
+    here: tuple[Path, ...] = (place.cwd,)
+    before = ""
+    for at, simple in enumerate(commands):
+        is_exact = exact(simple.source) and place.cwd == place.roots.main and here == (place.cwd,)
+        if simple.program == "cd":
+            there = _after_cd(simple, place) if at == 0 else None
+            if at or simple.negated or simple.link in (*_PIPES, "&", "||") or there is None:
+                why = "it leads out of the workspace" if at == 0 and there is None else "only a first `cd` is followed"
+                yield Asks(why, simple.source)
+                return
+            yield _Step(simple, here, False, is_exact, None)
+            # Behind `&&` the change has succeeded for as long as nothing else is mixed in.
+            only_if = all(one.link in ("&&", "", *_PIPES) for one in commands)
+            here = (there,) if only_if else tuple(dict.fromkeys((place.cwd, there)))
+            before = simple.link
+            continue
+        is_piped = before in _PIPES
+        reading = read(simple, piped=is_piped)
+        if isinstance(reading, str) and not is_exact:
+            yield Asks(f"no rule covers it: {reading}", simple.source)
+            return
+        if is_exact and isinstance(reading, str):
+            if changes_shell(simple.program) and len(commands) > 1:
+                yield Asks("it changes the shell for what stands behind it", simple.source)
+                return
+            if is_piped and takes_commands(simple.program):
+                yield Asks("what it reads may be a program", simple.source)
+                return
+        yield _Step(simple, here, is_piped, is_exact, None if isinstance(reading, str) else reading)
+        before = simple.link
 
 
-def _all_there(folders: set[Path]) -> bool:
-    return all(os.path.isdir(folder) and os.access(folder, os.X_OK) for folder in folders)
-
-
-def _covered_one(
-    simple: Simple, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place, cwd: Path
-) -> Asks | None:
-    if exact(simple.source) and cwd == place.roots.main:
+def _depends(steps: Sequence[_Step]) -> Asks | None:
+    """A line is judged before any of it runs: what one command changes must not be what another one was judged by."""
+    changing = [at for at, step in enumerate(steps) if step.changes and step.simple.program != "cd"]
+    if not changing:
         return None
-    judged = standing(simple.program)
-    if only_tells(simple):
-        told = any(matches(rule, simple, place.roots, cwd) for rule in rules)
-        return None if told else Asks("no rule covers it", simple.source)
-    if judged.standing == "never":
-        return Asks(f"no rule covers it: {simple.program} {judged.reason}", simple.source)
-    matching = [rule for rule in rules if matches(rule, simple, place.roots, cwd)]
-    if not matching:
-        return Asks("no rule covers it", simple.source)
-    if (why := excluded(simple)) is not None:
-        return Asks(f"no rule covers it: {why}", simple.source)
-    if judged.standing == "project" and not place.contained:
-        return Asks(f"{simple.program} {judged.reason}; rules for it hold only in the sandbox", simple.source)
-    if judged.standing == "writer" and not any(rule.args == "paths" for rule in matching):
-        return Asks(f"{simple.program} {judged.reason}; only rules for paths cover it", simple.source)
-    if judged.standing != "free" and (why := _protected(simple, place.roots, cwd)) is not None:
-        return Asks(why, simple.source)
-    if (why := _strange_program(simple, place)) is not None:
-        return Asks(why, simple.source)
-    follows = all(rule.args == "paths" for rule in matching) and follows_links(simple)
-    if follows and (why := _leads_out(simple, place.roots, cwd)) is not None:
-        return Asks(why, simple.source)
-    if (why := _opens_to_flags(simple, cwd)) is not None:
-        return Asks(why, simple.source)
-    if program_name(simple.program) == "git" and not place.contained:
-        runs = place.git_check(cwd, writes_repository(simple))
-        if runs is not None:
-            return Asks(f"git would run what the repository names: {runs}", simple.source)
+    first = changing[0]
+    if len(changing) > 1:
+        return Asks("more than one command of the line changes something", steps[changing[1]].simple.source)
+    for at, step in enumerate(steps):
+        if at == first or step.simple.program == "cd" or step.is_filter:
+            continue
+        if at > first:
+            return Asks("a command before it may change what it reads", step.simple.source)
+        links = {one.simple.link for one in steps[at:first]}
+        if links <= set(_PIPES) or any(one.simple.link == "&" for one in steps[at:first]):
+            return Asks("it runs at the same time as a command that changes something", step.simple.source)
     return None
+
+
+def _covered_one(step: _Step, rules: Sequence[Rule], place: Place, cwd: Path) -> Asks | None:
+    simple, reading = step.simple, step.reading
+    if reading is None:
+        return None if place.contained else Asks(NO_SANDBOX, simple.source)
+    matching = [rule for rule in rules if _matches(rule, reading, place.roots, cwd)]
+    if not step.exact:
+        if not matching:
+            return Asks("no rule covers it", simple.source)
+        if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
+            return Asks(f"{reading.name} writes to what its words name; only rules for paths cover it", simple.source)
+        follows = reading.follows_links and all(rule.args == "paths" for rule in matching)
+        if follows and (why := leads_out(reading, place.roots, cwd)) is not None:
+            return Asks(why, simple.source)
+    for why in _objections(simple, reading, place, cwd):
+        return Asks(why, simple.source)
+    return None
+
+
+def _objections(simple: Simple, reading: Reading, place: Place, cwd: Path) -> Iterator[str]:
+    """Why a command asks whatever rule covers it."""
+    if not place.contained and (reading.kind != "reads" or any(_is_open(word) for word in simple.words)):
+        yield NO_SANDBOX
+    if reading.kind != "reads" and (why := why_protected(simple, reading, place.roots, cwd)) is not None:
+        yield why
+    if (why := strange_program(simple, reading, place, cwd)) is not None:
+        yield why
+    if not place.contained and not _stays_inside(reading, place.roots, cwd):
+        yield f"it may read outside the workspace; {NO_SANDBOX}"
+    if (why := why_closed(reading, place, cwd)) is not None:
+        yield why
+    if reading.is_git and not place.contained and (runs := place.git_check(cwd, False)) is not None:
+        yield f"git would run what the repository names: {runs}"
+
+
+def _is_open(word: Word) -> bool:
+    return word.starts_open or (word.is_glob and word.raw != "[")
+
+
+def _stays_inside(reading: Reading, roots: Roots, cwd: Path) -> bool:
+    return all(part.path is None or is_inside(part.path, roots, cwd) for part in reading.parts)
+
+
+def _names(rule: Rule, simple: Simple) -> bool:
+    return rule.words == ("cd",) and rule.args != "none" and len(simple.words) == 2
 
 
 def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
     """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
-    words = simple.words
-    size = len(rule.words)
+    if simple.program == "cd":
+        return _names(rule, simple)
+    reading = read(simple)
+    return not isinstance(reading, str) and _matches(rule, reading, roots, cwd)
+
+
+def _matches(rule: Rule, reading: Reading, roots: Roots, cwd: Path) -> bool:
+    words, size = reading.parts, len(rule.words)
     if len(words) < size or any(
-        word.text != wanted or word.is_glob for word, wanted in zip(words[:size], rule.words, strict=True)
+        part.word.text != wanted or (part.word.is_glob and part.word.raw != "[")
+        for part, wanted in zip(words[:size], rule.words, strict=True)
     ):
         return False
-    reads = only_reads(simple.program)
-    roots = roots if reads else replace(roots, extra=())
-    options_end = False
-    for word in words[size:]:
-        if not options_end and word.text == "--":
-            options_end = True
-        elif not options_end and word.text.startswith("-") and word.text != "-":
-            if word.is_glob or not any(_flag_matches(pattern, word.text) for pattern in rule.flags):
+    # The rule has to say which program it is about where one runs another.
+    if any(part.role == "program" for part in words[size:]):
+        return False
+    reads = reading.kind == "reads"
+    inner = roots if reads else replace(roots, extra=())
+    return all(_part_fits(rule, part, inner, cwd, globs=reads) for part in words[size:])
+
+
+def _part_fits(rule: Rule, part: Part, roots: Roots, cwd: Path, *, globs: bool) -> bool:
+    match part.role:
+        case "end":
+            return True
+        case "flag":
+            if not any(_flag_matches(pattern, part.word.text) for pattern in rule.flags):
                 return False
-            if rule.args == "paths" and not _value_is_inside(word, roots, cwd):
-                return False
-        elif rule.args == "none" or (rule.args == "paths" and not _is_inside(word, roots, cwd, globs=reads)):
-            return False
-    return True
+            if rule.args != "paths" or part.path is None:
+                return True
+            return (value_is_inside(part.path.text, roots, cwd)) if part.is_loose else is_inside(part.path, roots, cwd)
+        case "value":
+            return rule.args != "paths" or part.path is None or is_inside(part.path, roots, cwd, globs=globs)
+        case "command" | "program":
+            return rule.args == "any"
+        case "text" | "script":
+            return rule.args != "none"
+        case "path":
+            if rule.args == "paths":
+                return part.path is None or is_inside(part.path, roots, cwd, globs=globs)
+            return rule.args == "any"
+        case "word":
+            return rule.args == "any" or (rule.args == "paths" and is_inside(part.word, roots, cwd))
 
 
 def _flag_matches(pattern: str, flag: str) -> bool:
@@ -201,141 +275,33 @@ def _flag_matches(pattern: str, flag: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), flag, re.DOTALL) is not None
 
 
-def _value_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
-    """For a flag with a value joined to it: every way to read the value as a path has to lead inside."""
-    name, has_value, value = word.text.partition("=")
-    if has_value:
-        return _is_inside(Word(value, value), roots, cwd)
-    if name.startswith("--") or _DIGITS.match(name):
-        return True
-    return all(_is_inside(Word(name[at:], name[at:]), roots, cwd) for at in range(2, len(name)))
+def _after_cd(simple: Simple, place: Place) -> Path | None:
+    """Where the commands behind a `cd` run; None if it leads out of the workspace or is not spelled out."""
+    if len(simple.words) != 2:
+        return None
+    word = simple.words[1]
+    if word.text.startswith("-") or not word.text or word.is_glob or word.starts_open:
+        return None
+    if place.environ.get("CDPATH") and not word.text.startswith(("/", "./", "../")):
+        return None
+    return real_place(word.text, place.cwd, replace(place.roots, extra=()))
 
 
-def _is_inside(word: Word, roots: Roots, cwd: Path, *, globs: bool = False) -> bool:
-    if globs and word.is_glob:
-        return _glob_is_inside(word, roots, cwd)
-    if word.is_glob or word.starts_open or not word.text:
-        return False
-    pieces = [word.text] if "=" not in word.text else [word.text, word.text.partition("=")[2]]
-    for piece in pieces:
-        try:
-            path = piece if os.path.isabs(piece) else os.path.join(cwd, piece)
-            roots.resolve_readable(path)
-        except ToolError:
-            return False
-    return True
+def _strange_locale(place: Place) -> str | None:
+    """The variable that names an encoding in which a byte of a letter can be a backslash."""
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        if value := place.environ.get(name):
+            return None if _UNICODE.search(value) else name
+    return None
 
 
-def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
-    """For a pattern of names in one folder: whether all that it could fit lies inside, links included."""
-    folder, _, name = word.text.rpartition("/")
-    if _GLOB.search(folder) or name.startswith(".") or word.text.startswith(("~", "-", "/")):
-        return False
+def only_plain_reading(command: str, place: Place) -> Asks | None:
+    """Why a line is more than plain reading, which is what may run without a sandbox; None if it is no more."""
     try:
-        resolved = roots.resolve(os.path.join(cwd, folder))
-        with os.scandir(resolved.path) as entries:
-            for count, entry in enumerate(entries):
-                if count >= _MAX_ENTRIES:
-                    return False
-                if entry.is_symlink():
-                    roots.resolve(entry.path)
-    except (ToolError, OSError):
-        return False
-    return True
-
-
-def _protected(simple: Simple, roots: Roots, cwd: Path) -> str | None:
-    """For programs that write: whether a word names a protected file."""
-    for word in simple.words[1:]:
-        for text in _spellings(word.text):
-            try:
-                resolved = roots.resolve(text if os.path.isabs(text) else os.path.join(cwd, text))
-            except ToolError:
-                continue
-            relative = resolved.path.relative_to(resolved.root).as_posix()
-            if relative != "." and (reason := write_reason(relative, text)) is not None:
-                return f"{text} {reason}"
-            takes_trees = program_name(simple.program) in ("cp", "mv") and word is not simple.words[-1]
-            if takes_trees and resolved.path.is_dir() and (reason := _protected_below(resolved.path)) is not None:
-                return reason
-    return None
-
-
-def _leads_out(simple: Simple, roots: Roots, cwd: Path) -> str | None:
-    """Why the links in the folders that a program goes through are a reason to ask."""
-    named = [os.path.join(cwd, word.text) for word in simple.words[1:]]
-    starts, seen = [path for path in named if os.path.isdir(path)] or [str(cwd)], 0
-    for here, folders, names in (row for start in starts for row in os.walk(start)):
-        seen += 1 + len(folders) + len(names)
-        if seen > _MAX_LOOKED_AT:
-            return "it follows links, and there are too many files to look for some that lead out of the workspace"
-        for name in (*folders, *names):
-            path = os.path.join(here, name)
-            if os.path.islink(path) and roots.root_of(Path(os.path.realpath(path))) is None:
-                return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
-    return None
-
-
-def _spellings(text: str) -> list[str]:
-    """A word, and what could be a path in it if it is a flag with a value."""
-    if not text.startswith("-"):
-        return [text]
-    _, has_value, value = text.partition("=")
-    return [text, *([value] if has_value else []), *(text[at:] for at in range(2, len(text)) if text[1] != "-")]
-
-
-def _protected_below(folder: Path) -> str | None:
-    """What a copied or moved folder has in it that would be protected where it comes to lie."""
-    for seen, (here, folders, names) in enumerate(os.walk(folder)):
-        if seen > _MAX_FOLDERS:
-            return f"{folder.name} has too many folders to look at"
-        for name in (*folders, *names):
-            if (reason := write_reason(name, name)) is not None:
-                return f"{os.path.join(os.path.relpath(here, folder), name)} in {folder.name} {reason}"
-    return None
-
-
-def _strange_program(simple: Simple, place: Place) -> str | None:
-    """A program inside the workspace is project code; one that is found by a relative path could be anything."""
-    name = simple.program
-    if name in BUILTINS:
-        return None
-    if "/" in name:
-        found: str | None = os.path.join(place.cwd, name)
-    else:
-        path = place.environ.get("PATH", "")
-        if any(not os.path.isabs(entry) for entry in path.split(os.pathsep)):
-            return "PATH has an entry that is no absolute path"
-        found = shutil.which(name, path=path)
-    if found is None or place.contained:
-        return None
-    real = Path(os.path.realpath(found))
-    if place.roots.root_of(real) is not None or place.roots.root_of(Path(os.path.abspath(found))) is not None:
-        return f"{name} is a program inside the workspace; rules for it hold only in the sandbox"
-    return None
-
-
-def _opens_to_flags(simple: Simple, cwd: Path) -> str | None:
-    """A pattern becomes the names that it fits; a file may be called like a flag."""
-    for word in simple.words[1:]:
-        if not (word.is_glob and word.starts_open) or word.text.startswith("~"):
-            continue
-        try:
-            names = os.listdir(cwd)
-        except OSError:
-            return "the directory cannot be read"
-        if any(name.startswith("-") for name in names):
-            return f"`{word.raw}` may become a flag: a file here has a name that begins with a dash"
-    return None
-
-
-def _after_cd(simple: Simple, cwd: Path, place: Place) -> Path | None:
-    """Where the commands behind a `cd` run; None if it leads out of the workspace."""
-    target = simple.words[1].text
-    try:
-        return place.roots.resolve(target if os.path.isabs(target) else os.path.join(cwd, target)).path
-    except ToolError:
-        return None
+        programs = {simple.program for simple in parse(command)}
+    except NotSimple:
+        return Asks(NO_SANDBOX)
+    return covered(command, [Rule((program,), ("*",)) for program in programs], lambda text: False, place)
 
 
 def propose(command: str, place: Place) -> Rule | None:
@@ -344,33 +310,23 @@ def propose(command: str, place: Place) -> Rule | None:
         commands = parse(command)
     except NotSimple:
         return None
-    if len(commands) != 1 or commands[0].link:
+    if len(commands) != 1 or commands[0].link or commands[0].program in ("cd", *_TELLING):
         return None
-    simple = commands[0]
-    if simple.program in BUILTINS or standing(simple.program).standing == "never" or only_tells(simple):
+    reading = read(commands[0])
+    if isinstance(reading, str):
         return None
-    words = [simple.program]
-    rest = list(simple.words[1:])
-    if rest and re.fullmatch(r"[a-z][a-z-]*", rest[0].raw) and _has_commands(simple.program):
-        words.append(rest.pop(0).text)
-    flags = tuple(
-        dict.fromkeys(word.text for word in rest if word.text.startswith("-") and word.text not in ("-", "--"))
-    )
-    others = [word for word in rest if not word.text.startswith("-")]
-    reads = only_reads(simple.program)
-    roots = place.roots if reads else replace(place.roots, extra=())
-    if not all(_is_inside(word, roots, place.cwd, globs=reads) for word in others):
-        return None  # a rule for any words would be wide: the exact text is what fits
-    args: Args = "paths" if others else "none"
-    rule = Rule(tuple(words), flags, args)
-    return rule if covered(command, [rule], lambda _: False, place) is None and len(rule.words[0]) > 0 else None
+    parts = reading.parts
+    size = len(parts) if reading.names_words else reading.commands
+    rest = parts[size:]
+    flags = tuple(dict.fromkeys(part.word.text for part in rest if part.role == "flag"))
+    others = any(part.role in ("path", "word", "text", "script") for part in rest)
+    words = tuple(part.word.text for part in parts[:size])
+    rule = Rule(words, flags, "paths" if others else "none")
+    return rule if covered(command, [rule], lambda _: False, place) is None else None
 
 
-def _has_commands(program: str) -> bool:
-    return program_name(program) in (
-        "git", "npm", "pnpm", "yarn", "cargo", "go", "uv", "poetry", "make", "just", "dotnet", "mvn", "gradle", "bun",
-        "deno", "tox", "pip", "ruff", "hatch", "pdm", "mix", "rails", "bundle", "composer", "flutter", "dart", "swift",
-    )  # fmt: skip
+# What these say is no secret, and nothing is gained by a rule for them.
+_TELLING = ("echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep", "command", "env")
 
 
 def bounded(rules: Sequence[Rule]) -> Sequence[Rule]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from north_lsp.storage.command_text import trimmed
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import (
     MAX_CONFIG_BYTES,
@@ -101,17 +102,17 @@ class Approvals:
 
     def command_allowed(self, command: str) -> bool:
         """Whether exactly this text, but for white space around it, was allowed."""
-        command = command.strip()
+        command = trimmed(command)
         if self.distrusted():
             return False
         if command in self._unsaved_commands:
             return True
-        shared = [text.strip() for text in _commands(_read(self._allowlist, _is_allowlist)) if isinstance(text, str)]
+        shared = [trimmed(text) for text in _commands(_read(self._allowlist, _is_allowlist)) if isinstance(text, str)]
         return bool(command) and command in shared and command in _allowed(_read(self._own, _is_approvals))
 
     def allow_command(self, command: str) -> None:
         """Raises ValueError for an empty command."""
-        command = command.strip()
+        command = trimmed(command)
         if not command:
             raise ValueError("there is no command to allow")
 
@@ -196,7 +197,7 @@ class Approvals:
         ]
         entries = [*(text for text in _commands(shared) if isinstance(text, str)), *self._unsaved_commands]
         records: list[tuple[str | Content, object, bool]] = [
-            (text.strip(), _allowed(own).get(text.strip()), text in self._unsaved_commands) for text in entries
+            (trimmed(text), _allowed(own).get(trimmed(text)), text in self._unsaved_commands) for text in entries
         ]
         records += [(rule, _rules_record(own).get(_key(rule)), False) for rule in _rules(shared)]
         records += [(rule, None, True) for rule in self._unsaved_rules]

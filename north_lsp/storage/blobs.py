@@ -1,5 +1,6 @@
 """Contents kept by their digest: what files held before and after they were changed."""
 
+import errno
 import hashlib
 import os
 import re
@@ -32,13 +33,17 @@ class Blobs:
             sync_directory(self._folder)
 
     def find(self, digest: str) -> bytes | None:
-        """The content; None if it was not kept or is damaged."""
+        """The content; None if it was not kept or is damaged. Raises OSError if it cannot be read now."""
         if _DIGEST.fullmatch(digest) is None:
             return None
         try:
             data = read_regular(self._folder / digest, MAX_BLOB_BYTES)
-        except OSError:
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.EFBIG, errno.ELOOP, errno.EISDIR):
+                return None  # what stands there is no blob
+            raise
         return data if hashlib.sha256(data).hexdigest() == digest else None
 
     def _write(self, path: Path, data: bytes) -> None:

@@ -156,6 +156,12 @@ class Conversation:
         """Whether it is about that project, or was once; a log that does not tell belongs to any."""
         return not self._state.repo_hashes or repo_hash in self._state.repo_hashes
 
+    def look(self) -> tuple[int, list[Record]]:
+        """The active path, and a number: as long as that is the same, the path has only grown."""
+        with self._mutex:
+            path = self._state.active_path()
+            return self._state.revision, path
+
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def keep(self) -> None:
@@ -364,7 +370,8 @@ class Conversation:
             if os.stat(self.path).st_size == self._log.size:
                 return
             data = self.path.read_bytes()
-            self._state = read_state(data)
+            before, self._state = self._state.revision, read_state(data)
+            self._state.revision += before + 1
             self._log.reread(data)
 
     def _recover_partial(self) -> None:

@@ -119,12 +119,12 @@ class CredentialStore:
 
     def _uses_keyring(self) -> bool:
         """Settings that cannot be read are no reason to store a key in another place than the user wanted."""
-        from north_lsp.storage.settings import SettingsError, load_settings
+        from north_lsp.storage.settings import load_settings
 
-        try:
-            return load_settings(self._locations).models.key_storage == "keyring"
-        except SettingsError as error:
-            raise CredentialsUnreadable(f"no key was stored, since the settings cannot be read: {error}") from None
+        settings = load_settings(self._locations)
+        if settings.models.key_storage is None:
+            raise CredentialsUnreadable(f"no key was stored, since the settings cannot be read: {settings.problems[0]}")
+        return settings.models.key_storage == "keyring"
 
     def remove(self, id: int | None = None, provider: str | None = None) -> int:
         """Forget one key, or a provider's, or all of them; says how many."""

@@ -39,6 +39,11 @@ class Locations:
         return self.state / "north.log"
 
     @property
+    def config_copy(self) -> Path:
+        """The settings file as it was when it could last be read."""
+        return self.data / "config.last-good.json"
+
+    @property
     def locks(self) -> Path:
         return self.state / "locks"
 

@@ -1,12 +1,12 @@
 """The settings about models: which may be used where, how much they think, what they may write."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 if TYPE_CHECKING:
-    from north_lsp.storage.settings import SettingsReader
+    from north_lsp.storage.settings_reader import SettingsReader
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 ServiceTier = Literal["flex", "priority"]
@@ -32,7 +32,7 @@ class Scoped:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """`problems` are lines for the user about items that were passed over. `broker_url` is where keys come from, and
+    """`key_storage` is None where it cannot be told: no key is stored then. `broker_url` is where keys come from, and
     `broker_token` (a variable's name, `!command`, or the token) opens it."""
 
     enabled: tuple[Scoped, ...] = ()
@@ -45,51 +45,73 @@ class ModelSettings:
     discover_local: bool = True
     max_output_tokens: int = 32_000
     cache_retention: CacheRetention = "short"
-    problems: tuple[str, ...] = ()
     kimi_format: KimiFormat = "openai"
-    key_storage: KeyStorage = "file"
+    key_storage: KeyStorage | None = "file"
     broker_url: str | None = None
     broker_token: str | None = None
 
 
 def read_model_settings(reader: "SettingsReader") -> ModelSettings:
-    """Raises SettingsError; a bad item of a list is only passed over."""
+    """Read what concerns models. An item that makes no sense never allows more: without a good one in `enabledModels`
+    only the offline model is left, and so it is with one in `disabledProviders` that names nobody."""
     default = ModelSettings()
-    problems: list[str] = []
     output = reader.count("provider.maxOutputTokens", default.max_output_tokens)
     return ModelSettings(
-        _scoped(reader, "enabledModels", "models", problems),
-        _scoped(reader, "disabledProviders", "providers", problems),
+        _enabled(reader),
+        _disabled(reader),
         reader.texts("modelProviderOrder"),
         reader.named_texts("modelRoles"),
-        cast("ThinkingLevel | None", reader.choice("thinking.level", get_args(ThinkingLevel))),
+        cast("ThinkingLevel | None", reader.choice("thinking.level", get_args(ThinkingLevel), None)),
         reader.flag("thinking.show", default.show_thinking),
-        cast("ServiceTier | None", reader.choice("serviceTier", get_args(ServiceTier))),
-        reader.flag("discovery.local", default.discover_local),
+        cast("ServiceTier | None", reader.choice("serviceTier", get_args(ServiceTier), None)),
+        reader.flag("discovery.local", default.discover_local, strict=False),
         max(output, _LEAST_OUTPUT),
-        cast(CacheRetention, reader.choice("providers.cacheRetention", get_args(CacheRetention)) or "short"),
-        tuple(problems),
-        cast(KimiFormat, reader.choice("providers.kimiApiFormat", get_args(KimiFormat)) or "openai"),
-        cast(KeyStorage, reader.choice("auth.storage", get_args(KeyStorage)) or "file"),
+        cast(CacheRetention, reader.choice("providers.cacheRetention", get_args(CacheRetention), "short")),
+        cast(KimiFormat, reader.choice("providers.kimiApiFormat", get_args(KimiFormat), "openai")),
+        cast("KeyStorage | None", _key_storage(reader)),
         reader.text("auth.broker.url"),
         reader.text("auth.broker.token"),
     )
 
 
-def _scoped(reader: "SettingsReader", key: str, name: str, problems: list[str]) -> tuple[Scoped, ...]:
-    """Items are texts, or `{path: …, models: […]}`; those of neither form are passed over."""
+NO_MODELS = (Scoped(("*",)),)
+"""For `disabledProviders`: every provider but the offline model's."""
+
+_NONE = (Scoped(("(none)",)),)  # for `enabledModels`: no model has this name
+
+
+def _enabled(reader: "SettingsReader") -> tuple[Scoped, ...]:
+    found = list(_items(reader, "enabledModels", "models"))
+    good = tuple(one for _, one in found if one is not None)
+    return good or (_NONE if found else ())
+
+
+def _disabled(reader: "SettingsReader") -> tuple[Scoped, ...]:
+    """An item that names providers for folders that make no sense holds everywhere."""
+    scoped: list[Scoped] = []
+    for item, one in _items(reader, "disabledProviders", "providers"):
+        rows = [item.get("providers"), item.get("values")] if isinstance(item, dict) else []
+        names = tuple(name for row in rows for name in _texts(row))
+        scoped += [one] if one is not None else [Scoped(names)] if names else NO_MODELS
+    return tuple(scoped)
+
+
+def _items(reader: "SettingsReader", key: str, name: str) -> "Iterator[tuple[object, Scoped | None]]":
+    """Items are texts, or `{path: …, models: […]}`; with None for those of neither form, which are told of."""
     found = reader.value(key)
     if found is None:
-        return ()
-    items = found if isinstance(found, list) else [found]
-    scoped = []
-    for index, item in enumerate(items):
+        return
+    for index, item in enumerate(found if isinstance(found, list) else [found]):
         one = _item(item, name)
         if one is None:
-            problems.append(f"{reader.path}: {key}[{index}] is neither a text nor an object of a path and {name}")
-        else:
-            scoped.append(one)
-    return tuple(scoped)
+            reader.refuse(key, f"{key}[{index}] is neither a text nor an object of a path and {name}")
+        yield item, one
+
+
+def _key_storage(reader: "SettingsReader") -> str | None:
+    """Where keys are stored."""
+    value = reader.choice("auth.storage", get_args(KeyStorage), "file")
+    return None if reader.is_wrong("auth.storage") else value
 
 
 def _item(item: object, name: str) -> Scoped | None:

@@ -1,16 +1,16 @@
-"""The user's settings file, `<config>/config.json`: only what this version reads."""
+"""The user's settings file, `<config>/config.json`: what this version reads, and what counts where it is wrong."""
 
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
+from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
 from north_lsp.storage.limits import Limits, read_limits
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.model_settings import ModelSettings, read_model_settings
+from north_lsp.storage.model_settings import NO_MODELS, ModelSettings, read_model_settings
+from north_lsp.storage.settings_reader import EVERY_COMMAND, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import ShellSettings, shell_settings
 
 ModeDefault = Literal["ask", "agent"]
@@ -25,20 +25,13 @@ InterruptMode = Literal["immediate", "wait"]
 RevertPolicy = Literal["cooldown-expiry", "never"]
 
 
-class SettingsError(ValueError):
-    """A settings file that cannot be used; `line` and `column` count from 1."""
-
-    def __init__(self, path: Path, line: int, column: int, problem: str) -> None:
-        super().__init__(f"{path}, line {line}, column {column}: {problem}")
-        self.path = path
-        self.line = line
-        self.column = column
-        self.problem = problem
+_LEAST_LIMIT_USD = 0.01  # takes the place of a limit that cannot be read: the user is asked at once
 
 
 @dataclass(frozen=True)
 class EditSettings:
-    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root."""
+    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root;
+    `save_after_apply` has an editor save what it had saved before an accepted edit."""
 
     tolerance: Tolerance = "none"
     stale_check: StaleCheck = "warn"
@@ -46,6 +39,7 @@ class EditSettings:
     allow_generated: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     shell_checkpoints: bool = False
+    save_after_apply: bool = True
 
 
 @dataclass(frozen=True)
@@ -83,6 +77,8 @@ class TurnSettings:
 
 @dataclass(frozen=True)
 class Settings:
+    """`problems` are what is wrong in the file, a line each, for the user."""
+
     selected_model: str | None = None
     mode_default: ModeDefault = "agent"
     log_level: LogLevel = "info"
@@ -106,83 +102,166 @@ class Settings:
     reading: ReadSettings = field(default_factory=ReadSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
+    log_max_bytes: int = 10 * 1024 * 1024
+    log_files: int = 5
+    problems: tuple[str, ...] = ()
+
+
+STRICT = Settings(
+    mode_default="ask",
+    sandbox="workspace",
+    shell_always_ask=EVERY_COMMAND,
+    edits=EditSettings(stale_check="strict", protected=("**",), shell_checkpoints=True),
+    models=ModelSettings(disabled_providers=NO_MODELS, discover_local=False, key_storage=None),
+    turns=TurnSettings(session_limit_usd=_LEAST_LIMIT_USD, day_limit_usd=_LEAST_LIMIT_USD, context_promotion=False),
+)
+"""What holds while nobody can know what the user's file says."""
+
+
+def needs_restart(before: Settings, now: Settings) -> list[str]:
+    """Name the settings that differ and are only read at the start."""
+    late: dict[str, Callable[[Settings], object]] = {
+        "sandbox": lambda one: one.sandbox,
+        "shell.*": lambda one: (replace(one.shell, timeout_s=0), one.shell_pass_variables),
+        "retry.*": lambda one: (
+            one.retry_enabled,
+            one.retry_request_max,
+            one.retry_stream_max,
+            one.retry_max,
+            one.retry_base_delay_ms,
+            one.retry_max_delay_ms,
+            one.retry_max_elapsed_ms,
+            one.retry_fallback_chains,
+            one.turns.fallback_revert,
+        ),
+        "provider.*": lambda one: (one.provider_idle_timeout_s, one.provider_request_timeout_s),
+        "log.*": lambda one: (one.log_level, one.log_max_bytes, one.log_files),
+        "models": lambda one: replace(one.models, enabled=(), disabled_providers=()),
+    }
+    return [name for name, part in late.items() if part(before) != part(now)]
 
 
 def load_settings(locations: Locations) -> Settings:
-    """The settings, or the defaults if there is no file. Raises SettingsError."""
-    from north_lsp.storage.relaxed_json import JsonError, parse
+    """Read the settings; the defaults if there is no file. Never raises: what is wrong is in `problems`, a line each.
 
+    A wrong value is left out alone, and where it would have held something back, the strictest one takes its place. A
+    file that cannot be read at all gives way to what stood in it when it last could be; without that, to `STRICT`.
+    """
     path = locations.config / "config.json"
     try:
         data = read_regular(path, MAX_CONFIG_BYTES)
-        values = parse(data)
+        reader = _opened(path, data)
     except FileNotFoundError:
         return Settings()
+    except SettingsError as error:
+        return _last_good(locations, str(error))
+    except OSError as error:
+        return _last_good(locations, str(SettingsError(path, 1, 1, error.strerror or str(error))))
+    _keep_good(locations, data)
+    return read_settings(reader)
+
+
+def _opened(path: Path, data: bytes) -> SettingsReader:
+    """Raises SettingsError."""
+    from north_lsp.storage.relaxed_json import JsonError, parse
+
+    try:
+        values = parse(data)
     except JsonError as error:
         raise SettingsError(path, error.line, error.column, error.problem) from None
-    except OSError as error:
-        raise SettingsError(path, 1, 1, error.strerror or str(error)) from None
     if not isinstance(values, dict):
         raise SettingsError(path, 1, 1, "has to be an object")
-    reader = SettingsReader(path, data.decode("utf-8-sig"), values)
-    return Settings(
+    return SettingsReader(path, data.decode("utf-8-sig"), values)
+
+
+def _last_good(locations: Locations, problem: str) -> Settings:
+    kept = locations.config_copy
+    try:
+        settings = read_settings(_opened(kept, read_regular(kept, MAX_CONFIG_BYTES)))
+    except (OSError, SettingsError):
+        told = "until the file is fixed, nothing is edited, every command asks, and only the offline model answers"
+        return replace(STRICT, problems=(f"{problem}; {told}",))
+    told = "until the file is fixed, the settings that it had before are used"
+    return replace(settings, problems=(f"{problem}; {told}", *settings.problems))
+
+
+def _keep_good(locations: Locations, data: bytes) -> None:
+    """Best effort: where it cannot be kept, `STRICT` is what counts when the file breaks."""
+    kept = locations.config_copy
+    with suppress(OSError):
+        try:
+            if read_regular(kept, MAX_CONFIG_BYTES) == data:
+                return
+        except FileNotFoundError:
+            private_directory(kept.parent)
+        write_atomic(kept, data)
+
+
+def read_settings(reader: SettingsReader) -> Settings:
+    """Look up every setting, and note what is wrong."""
+    default = Settings()
+    settings = Settings(
         reader.text("selectedModel"),
-        cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault)) or Settings.mode_default),
-        cast(LogLevel, reader.choice("log.level", get_args(LogLevel)) or Settings.log_level),
-        reader.flag("retry.enabled", Settings.retry_enabled),
-        reader.count("retry.requestMaxRetries", Settings.retry_request_max),
-        reader.count("retry.streamMaxRetries", Settings.retry_stream_max),
-        reader.count("retry.maxRetries", Settings.retry_max),
-        reader.count("retry.baseDelayMs", Settings.retry_base_delay_ms),
-        reader.count("retry.maxDelayMs", Settings.retry_max_delay_ms),
-        reader.count("retry.maxElapsedMs", Settings.retry_max_elapsed_ms),
-        reader.count("provider.idleTimeoutS", Settings.provider_idle_timeout_s),
-        reader.count("provider.requestTimeoutS", Settings.provider_request_timeout_s),
+        cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault), default.mode_default, strict="ask")),
+        cast(LogLevel, reader.choice("log.level", get_args(LogLevel), default.log_level)),
+        reader.flag("retry.enabled", default.retry_enabled),
+        reader.count("retry.requestMaxRetries", default.retry_request_max),
+        reader.count("retry.streamMaxRetries", default.retry_stream_max),
+        reader.count("retry.maxRetries", default.retry_max),
+        reader.count("retry.baseDelayMs", default.retry_base_delay_ms),
+        reader.count("retry.maxDelayMs", default.retry_max_delay_ms),
+        reader.count("retry.maxElapsedMs", default.retry_max_elapsed_ms),
+        reader.count("provider.idleTimeoutS", default.provider_idle_timeout_s),
+        reader.count("provider.requestTimeoutS", default.provider_request_timeout_s),
         reader.lists("retry.fallbackChains"),
-        cast(SandboxMode, reader.choice("sandbox", get_args(SandboxMode)) or Settings.sandbox),
+        cast(SandboxMode, reader.choice("sandbox", get_args(SandboxMode), default.sandbox, strict="workspace")),
         reader.texts("shell.passVariables"),
         reader.patterns("shell.alwaysAsk"),
-        reader.flag("shell.interceptor.enabled", Settings.shell_interceptor),
-        reader.flag("shell.useClientTerminal", Settings.shell_client_terminal),
+        reader.flag("shell.interceptor.enabled", default.shell_interceptor),
+        reader.flag("shell.useClientTerminal", default.shell_client_terminal, strict=False),
         _edit_settings(reader),
         shell_settings(reader),
         reading=_read_settings(reader),
         models=read_model_settings(reader),
         turns=_turn_settings(reader),
+        log_max_bytes=reader.number("log.maxBytes", default.log_max_bytes, 64 * 1024, 1024**3),
+        log_files=reader.number("log.files", default.log_files, 1, 100),
     )
+    if reader.is_wrong("shell.prefix"):  # it may be what holds commands
+        settings = replace(settings, shell_always_ask=EVERY_COMMAND)
+    return replace(settings, problems=(*reader.problems, *settings.shell.problems, *reader.unknown()))
 
 
 def _turn_settings(reader: "SettingsReader") -> TurnSettings:
     default = TurnSettings()
-    modes, interrupts = get_args(DequeueMode), get_args(InterruptMode)
+    modes, interrupts, policies = get_args(DequeueMode), get_args(InterruptMode), get_args(RevertPolicy)
     return TurnSettings(
         reader.number("turn.maxRequests", default.max_requests, 1, 10_000),
         reader.flag("turn.nudgeUnappliedCode", default.nudge_unapplied_code),
         reader.number("stream.flushMs", default.flush_ms, 10, 250),
         reader.flag("edits.streamGuard", default.stream_guard),
-        cast(QueueKind, reader.choice("queue.defaultBehavior", get_args(QueueKind)) or default.queue_default),
-        cast(DequeueMode, reader.choice("queue.steeringMode", modes) or default.steering_mode),
-        cast(DequeueMode, reader.choice("queue.followUpMode", modes) or default.follow_up_mode),
-        cast(InterruptMode, reader.choice("queue.interruptMode", interrupts) or default.interrupt_mode),
-        reader.amount("cost.sessionLimitUsd", default.session_limit_usd),
-        reader.amount("cost.dayLimitUsd", default.day_limit_usd),
-        cast(
-            RevertPolicy, reader.choice("retry.fallbackRevertPolicy", get_args(RevertPolicy)) or default.fallback_revert
-        ),
-        reader.flag("contextPromotion.enabled", default.context_promotion),
-        reader.choice("notifications", ("on", "off")) != "off",
+        cast(QueueKind, reader.choice("queue.defaultBehavior", get_args(QueueKind), default.queue_default)),
+        cast(DequeueMode, reader.choice("steeringMode", modes, default.steering_mode, "queue.steeringMode")),
+        cast(DequeueMode, reader.choice("followUpMode", modes, default.follow_up_mode, "queue.followUpMode")),
+        cast(InterruptMode, reader.choice("interruptMode", interrupts, default.interrupt_mode, "queue.interruptMode")),
+        reader.amount("cost.sessionLimitUsd", default.session_limit_usd, strict=_LEAST_LIMIT_USD),
+        reader.amount("cost.dayLimitUsd", default.day_limit_usd, strict=_LEAST_LIMIT_USD),
+        cast(RevertPolicy, reader.choice("retry.fallbackRevertPolicy", policies, default.fallback_revert)),
+        reader.flag("contextPromotion.enabled", default.context_promotion, strict=False),
+        reader.choice("notifications", ("on", "off"), "on") != "off",
     )
 
 
 def _edit_settings(reader: "SettingsReader") -> EditSettings:
     default = EditSettings()
     return EditSettings(
-        cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance)) or default.tolerance),
-        cast(StaleCheck, reader.choice("edits.staleCheck", get_args(StaleCheck)) or default.stale_check),
-        cast(EditVariant, reader.choice("edits.variant", get_args(EditVariant)) or default.variant),
+        cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance), default.tolerance, strict="none")),
+        cast(StaleCheck, reader.choice("edits.staleCheck", get_args(StaleCheck), default.stale_check, strict="strict")),
+        cast(EditVariant, reader.choice("edits.variant", get_args(EditVariant), default.variant)),
         reader.texts("edits.allowGenerated"),
-        reader.texts("edits.protected"),
-        reader.flag("checkpoints.shell", False),
+        reader.texts("edits.protected", strict=("**",)),
+        reader.flag("checkpoints.shell", False, strict=True),
+        reader.flag("edits.saveAfterApply", default.save_after_apply),
     )
 
 
@@ -195,120 +274,3 @@ def _read_settings(reader: "SettingsReader") -> ReadSettings:
         read_limits(reader.number),
         reader.number("files.indexLimit", default.index_limit, 100, 1_000_000),
     )
-
-
-def _found(values: Mapping[str, object], key: str) -> object:
-    """The value of a key that may be written in one piece or nested at any of its dots; None if there is none."""
-    if key in values:
-        return values[key]
-    parts = key.split(".")
-    for size in range(1, len(parts)):
-        inner = values.get(".".join(parts[:size]))
-        if isinstance(inner, dict) and (value := _found(inner, ".".join(parts[size:]))) is not None:
-            return value
-    return None
-
-
-@dataclass(frozen=True)
-class SettingsReader:
-    """Looks keys up, written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
-
-    path: Path
-    source: str
-    values: Mapping[str, object]
-
-    def text(self, key: str) -> str | None:
-        value = self._find(key)
-        if value is not None and not isinstance(value, str):
-            raise self._error(key, f"{key} has to be a text")
-        return value
-
-    def choice(self, key: str, choices: tuple[str, ...]) -> str | None:
-        value = self.text(key)
-        if value is not None and value not in choices:
-            raise self._error(key, f"{key} has to be one of {', '.join(choices)}, not {value!r}")
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self._find(key)
-        if value is not None and not isinstance(value, bool):
-            raise self._error(key, f"{key} has to be true or false")
-        return default if value is None else value
-
-    def count(self, key: str, default: int) -> int:
-        value = self._find(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise self._error(key, f"{key} has to be a whole number, 0 or more")
-        return default if value is None else value
-
-    def number(self, key: str, default: int, low: int, high: int) -> int:
-        value = self.count(key, default)
-        if not low <= value <= high:
-            raise self._error(key, f"{key} has to be from {low} to {high}, not {value}")
-        return value
-
-    def amount(self, key: str, default: float) -> float:
-        value = self._find(key)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-            raise self._error(key, f"{key} has to be a number, 0 or more")
-        return float(value)
-
-    def lists(self, key: str) -> dict[str, tuple[str, ...]]:
-        value = self._find(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or not all(
-            isinstance(row, list) and all(isinstance(item, str) for item in row) for row in value.values()
-        ):
-            raise self._error(key, f"{key} has to be an object of lists of texts")
-        return {name: tuple(row) for name, row in value.items()}
-
-    def named_texts(self, key: str) -> dict[str, str]:
-        value = self._find(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise self._error(key, f"{key} has to be an object of texts")
-        return dict(value)
-
-    def value(self, key: str) -> object:
-        """As it stands there, for a caller that reads it by itself."""
-        return self._find(key)
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self._find(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self._error(key, f"{key} has to be a list of texts")
-        return tuple(value)
-
-    def rows(self, key: str) -> tuple[Mapping[str, object], ...]:
-        value = self._find(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-            raise self._error(key, f"{key} has to be a list of objects")
-        return tuple(value)
-
-    def patterns(self, key: str) -> tuple[str, ...]:
-        found = self.texts(key)
-        for pattern in found:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise self._error(key, f"{key} has a regular expression that is none: {error}") from None
-        return found
-
-    def _find(self, key: str) -> object:
-        return _found(self.values, key)
-
-    def _error(self, key: str, problem: str) -> SettingsError:
-        group, _, name = key.rpartition(".")
-        place = self.source.find(f'"{key}"')
-        if place < 0:
-            place = max(self.source.find(f'"{name}"', max(self.source.find(f'"{group}"'), 0)), 0)
-        before = self.source[:place]
-        return SettingsError(self.path, before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1, problem)

@@ -20,7 +20,8 @@ class InterceptorRule:
 @dataclass(frozen=True)
 class ShellSettings:
     """`path` is the bash to run, `env` are variables that commands get, `pass_keys` lets them have the providers' keys,
-    `prefix` stands before every command. `problems` are for the user: what was left out."""
+    `prefix` stands before every command, `timeout_s`
+    is how long one may take that names no time. `problems` are for the user: what was left out."""
 
     path: str | None = None
     persistent: bool = True
@@ -32,16 +33,19 @@ class ShellSettings:
     minimise: bool = True
     interceptor_rules: tuple[InterceptorRule, ...] = ()
     problems: tuple[str, ...] = ()
+    timeout_s: int = 60
 
 
 class Reader(Protocol):
-    """How the settings file is read. Each raises SettingsError for a value of another type."""
+    """How the settings file is read. A value of another type is left out."""
 
     def text(self, key: str) -> str | None: ...
 
-    def choice(self, key: str, choices: tuple[str, ...]) -> str | None: ...
+    def choice(self, key: str, choices: tuple[str, ...], default: str | None) -> str | None: ...
 
-    def flag(self, key: str, default: bool) -> bool: ...
+    def flag(self, key: str, default: bool, *, strict: bool | None = None) -> bool: ...
+
+    def number(self, key: str, default: int, low: int, high: int) -> int: ...
 
     def named_texts(self, key: str) -> Mapping[str, str]: ...
 
@@ -49,20 +53,21 @@ class Reader(Protocol):
 
 
 def shell_settings(reader: Reader) -> ShellSettings:
-    """Raises SettingsError."""
+    """Read everything under `shell.`."""
     default = ShellSettings()
     rules, problems = _rules(reader.rows("shell.interceptor.rules"))
     return ShellSettings(
         reader.text("shell.path"),
         reader.flag("shell.persistent", default.persistent),
-        reader.choice("shell.virtualTerminal", ("on", "off")) != "off",
+        reader.choice("shell.virtualTerminal", ("on", "off"), "on") != "off",
         reader.named_texts("shell.env"),
-        reader.flag("shell.passKeys", default.pass_keys),
+        reader.flag("shell.passKeys", default.pass_keys, strict=False),
         (reader.text("shell.prefix") or "").strip(),
         reader.flag("shell.snapshot", default.snapshot),
         reader.flag("shell.minimize", default.minimise),
         rules,
         problems,
+        reader.number("shell.timeoutS", default.timeout_s, 1, 3600),
     )
 
 

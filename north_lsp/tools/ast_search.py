@@ -1,5 +1,6 @@
 """`ast_search`: code that has the shape of a pattern."""
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -113,7 +114,7 @@ def _files(named: Iterable[tuple[str, Resolved | None]], workspace: Workspace) -
         if not place.exists:
             raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "find_files shows what there is")
         relative = place.path.relative_to(place.root).as_posix()
-        files = trees.below(place.root, relative).files if place.path.is_dir() else (relative,)
+        files = trees.below(place.root, relative).files if os.path.isdir(place.path) else (relative,)
         chosen.update(dict.fromkeys((place.root, path) for path in files))
     return list(chosen)
 

@@ -16,7 +16,7 @@ from north_lsp.workspace.conflicts import Conflicts
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -216,7 +216,8 @@ class Workspace:
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
     `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
     all or those of one file; `conversations` gives another conversation of
-    the project as Markdown, or their list. Both raise ToolError.
+    the project as Markdown, or their list. Both raise ToolError. `command_seconds` is how long a command may take that
+    names no time.
     """
 
     roots: Roots
@@ -231,6 +232,7 @@ class Workspace:
     conversations: Callable[[str], str] | None = None
     finder: Finder | None = None
     reading: ReadSettings = field(default_factory=ReadSettings)
+    command_seconds: float = 60.0
 
     @property
     def limits(self) -> Limits:

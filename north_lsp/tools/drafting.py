@@ -5,9 +5,8 @@ Several edits can be made on one draft, so that later ones see what earlier ones
 
 import os
 import stat
-import unicodedata
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,16 +17,17 @@ import anyio.to_thread
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace, WriteTool
 from north_lsp.tools.draft_folders import DraftFolder, ensure_empty, existing_folder, folder_changes
+from north_lsp.tools.draft_guards import ensure_no_link, ensure_outside_files, ensure_writable, guard_named
+from north_lsp.tools.pasted import Place, without_pasted
 from north_lsp.tools.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.newfile import new_file_text
+from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import (
     MAX_WHOLE_FILE,
-    OPEN_FLAGS,
     decode,
-    encode,
     is_binary,
     is_generated,
     read_text,
@@ -35,13 +35,20 @@ from north_lsp.workspace.text import (
 )
 from north_lsp.workspace.wildmatch import any_matches
 
-Placing = Literal["content", "lines"]
-"""How an edit finds its place: by what stands there, or by line numbers, which a changed text makes wrong."""
+Placing = Literal["content", "lines", "whole"]
+"""How an edit finds its place: by what stands there, or by line numbers, which a changed text makes wrong, or it is the
+whole file that is meant."""
+
+_AMONG_OTHERS = (
+    "use edit_replace_exact with a neighbouring line, and begin `new` with that line, which has no such number"
+)
+_FIRST_LINE = "write the file with another first line, and take that line away in a second edit"
 
 
 @dataclass
 class DraftFile:
-    """One file: its text at first and now (None: there is no file), and what else moving another one here changes."""
+    """One file: its text at first and now (None: there is no file), and what else moving another one here changes.
+    `read` has the names and tags of what the model has read."""
 
     resolved: Resolved
     original: str | None
@@ -58,6 +65,7 @@ class DraftFile:
     make_executable: bool = False
     moved_from: "DraftFile | None" = None
     notices: list[str] = field(default_factory=list)
+    read: Collection[str] = ()
 
     @property
     def relative(self) -> str:
@@ -66,6 +74,14 @@ class DraftFile:
     def note(self, text: str) -> None:
         if text not in self.notices:
             self.notices.append(text)
+
+    def without_pasted(self, content: str, otherwise: str = _AMONG_OTHERS) -> str:
+        """Lines for this file, without what was copied along from a read result. Raises ToolError INVALID_INPUT where
+        it is not certain what belongs to them."""
+        content, was_pasted = without_pasted(content, Place(self.text or "", self.read), otherwise)
+        if was_pasted:
+            self.note("line numbers or header lines that were copied along were left out")
+        return content
 
 
 class Draft:
@@ -99,6 +115,8 @@ class Draft:
         """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there, and GENERATED_FILE if it
         `guards` those."""
         file = await self._file(spelled)
+        if content.rstrip("\n").count("\n") or overwrite:
+            content = file.without_pasted(content, _FIRST_LINE)
         if file.text is None:
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
             file.text = await anyio.to_thread.run_sync(made)
@@ -117,6 +135,9 @@ class Draft:
             raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
         if guards:
             self._guard_generated(file)
+        await self._guard_whole(file, is_lost=not content.startswith(file.text))
+        if content and file.text.endswith("\n") and not content.endswith("\n"):
+            content += "\n"
         crlf = file.text.count("\r\n")
         if crlf and crlf == file.text.count("\n") and "\r\n" not in content:
             content = to_newlines(content, "\r\n")
@@ -172,6 +193,7 @@ class Draft:
             if not overwrite:
                 raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")
             self._guard_generated(target)
+            await self._guard_whole(target, is_lost=True)
             target.note(f"{target.relative} is replaced by {file.relative}")
         target.text, target.form, target.binary = file.text, file.form, file.binary
         target.mode, target.moved_from = file.mode, file.moved_from or file
@@ -209,7 +231,7 @@ class Draft:
             else:
                 change = replace(_create(file, file.text), mode=file.mode)
             if change is not None:
-                _ensure_writable(change)
+                ensure_writable(change)
                 executable = file.make_executable and change.action == "create"
                 said = tuple(_notices(file, change))
                 found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
@@ -228,9 +250,9 @@ class Draft:
             return None
         if not folder.stands:
             raise ToolError("NOT_FOUND", f"{resolved.relative} was deleted or moved by this batch already")
-        self._guard_protected(resolved, spelled)
+        await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
         meant = f"the folder {resolved.relative}"
-        await anyio.to_thread.run_sync(_ensure_no_link, spelled, meant, what, self.workspace)
+        await anyio.to_thread.run_sync(ensure_no_link, spelled, meant, what, self.workspace)
         gone = {path for path, file in self._files.items() if file.text is None}
         gone |= {path for path, one in self._folders.items() if not one.stands}
         there = {path for path, file in self._files.items() if file.text is not None}
@@ -241,7 +263,8 @@ class Draft:
 
     async def _move_folder(self, folder: DraftFolder, to: str) -> None:
         target = await resolve_open(to, self.workspace)
-        self._guard_protected(target, to)
+        await anyio.to_thread.run_sync(guard_named, target, self.workspace)
+        await anyio.to_thread.run_sync(ensure_outside_files, target, self.workspace)
         if target.path.is_relative_to(folder.path):
             shown = folder.resolved.relative
             raise ToolError("INVALID_INPUT", f"{shown} cannot be moved to {target.relative}, which is it or lies in it")
@@ -261,28 +284,32 @@ class Draft:
         known = self._files.get(resolved.path)
         if known is not None:
             return known
-        self._guard_protected(resolved, spelled)
+        await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
+        if not resolved.exists:
+            await anyio.to_thread.run_sync(ensure_outside_files, resolved, self.workspace)
         status = await anyio.to_thread.run_sync(_status, resolved.path)
         folder = self._folders.get(resolved.path)
         if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
             hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
-        unsaved = await self.workspace.read_unsaved(resolved.path)
         file = DraftFile(resolved, None, None, TextForm())
-        if resolved.exists or unsaved is not None:
-            try:
-                text, _ = await text_of(resolved.path, self.workspace)
-                file = DraftFile(resolved, text.text, text.text, text.form, text.form)
-                file.tag, file.disk_tag = text.tag, text.on_disk
-            except ToolError as error:
-                if error.code == "TOO_LARGE":
-                    raise _too_large(resolved) from error
-                if error.code != "BINARY_FILE" or not binary:
-                    raise
+        try:
+            text, _ = await text_of(resolved.path, self.workspace)
+            file = DraftFile(resolved, text.text, text.text, text.form, text.form)
+            file.tag, file.disk_tag = text.tag, text.on_disk
+        except ToolError as error:
+            if error.code == "TOO_LARGE":
+                raise _too_large(resolved) from error
+            if error.code == "BINARY_FILE" and binary:
                 file = await anyio.to_thread.run_sync(_read_binary, resolved)
+            elif error.code != "NOT_FOUND" or resolved.exists:
+                raise
         if status is not None:
             file.links = status.st_nlink
             file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
+        seen, roots = self.workspace.seen, self.workspace.roots
+        names = (path.relative_to(root).as_posix() for path in seen.paths() if (root := roots.root_of(path)))
+        file.read = frozenset((*names, *seen.tags.values()))
         self._files[resolved.path] = file
         return file
 
@@ -292,7 +319,7 @@ class Draft:
             raise self._gone(file) or await missing_file(
                 file.resolved, self.workspace, "find_files shows what there is"
             )
-        await anyio.to_thread.run_sync(_ensure_no_link, spelled, file.relative, what, self.workspace)
+        await anyio.to_thread.run_sync(ensure_no_link, spelled, file.relative, what, self.workspace)
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
@@ -303,6 +330,7 @@ class Draft:
                     f"{file.relative} has unsaved changes in the editor, so it is not {what}",
                     "ask the user",
                 )
+        await self._guard_whole(file, is_lost=False)
         return file
 
     def _gone(self, file: DraftFile) -> ToolError | None:
@@ -314,22 +342,6 @@ class Draft:
             return ToolError("NOT_FOUND", f"{file.relative} was deleted by an earlier edit of this call")
         message = f"{file.relative} was moved to {to.relative} by an earlier edit of this call"
         return ToolError("NOT_FOUND", message, f"name {to.relative}")
-
-    def _guard_protected(self, resolved: Resolved, spelled: str) -> None:
-        """By where the path leads and by how it was spelled, however the names are written."""
-        patterns = {_folded(pattern): pattern for pattern in self.workspace.edits.protected}
-        relative = resolved.path.relative_to(resolved.root).as_posix()
-        as_spelled = os.path.normpath(spelled).removeprefix(f"{resolved.root}/")
-        inside = not (os.path.isabs(as_spelled) or as_spelled.startswith(".."))
-        if inside and self.workspace.ignore[resolved.root].closed(as_spelled):
-            raise ToolError("IGNORED", f"{as_spelled} is named by .northignore", "the user keeps it closed to tools")
-        names = (_folded(relative), _folded(as_spelled))
-        found = next(filter(None, (any_matches(patterns, name) for name in names)), None)
-        pattern = patterns[found] if found is not None else None
-        if pattern is not None:
-            raise ToolError(
-                "DENIED", f"{resolved.relative} is protected by the user's settings ({pattern})", "leave it as it is"
-            )
 
     def _generated(self, file: DraftFile) -> str | None:
         """What shows a file to be generated, if the user's settings do not allow to edit it."""
@@ -347,6 +359,19 @@ class Draft:
                 "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
             )
 
+    async def _guard_whole(self, file: DraftFile, *, is_lost: bool) -> None:
+        """Pass a file that is to go, or to be replaced, and is as the model has seen it. One that it has not seen may
+        be moved or deleted, but its text is not replaced by another. Raises ToolError STALE."""
+        if file.original is None or file.moved_from is not None or file.text != file.original:
+            return  # it comes from this very call
+        if self.workspace.edits.stale_check == "off" or file.first_binary:
+            return
+        if self.workspace.seen.recall(file.resolved.path, file.tag) is None and not (is_lost and file.original):
+            return
+        stale = self._guard_stale(file, None, "whole")
+        if stale is not None:
+            raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
+
     def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> str | None:
         """The tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
         tag = file.tag
@@ -362,7 +387,7 @@ class Draft:
             raise ToolError("STALE", f"{file.relative} {problem}", "read the place first")
         if shown == tag or policy == "off":
             return None
-        if policy == "strict" or placing == "lines":
+        if policy == "strict" or placing != "content":
             return shown
         file.note(f"{file.relative} has changed since it was read; the edit was fitted to its present text")
         return None
@@ -379,12 +404,6 @@ class EditTool(WriteTool):
     @abstractmethod
     async def edit(self, args: Any, draft: Draft) -> None:
         """Change the draft. Raises ToolError; the draft is then thrown away."""
-
-
-def _ensure_writable(change: FileChange) -> None:
-    """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
-    if not (change.binary or change.new_text.isascii()):
-        encode(change.new_text, change.form)
 
 
 def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
@@ -441,22 +460,6 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-
-
-def _ensure_no_link(spelled: str, meant: str, what: str, workspace: Workspace) -> None:
-    """Pass a path whose last name is no link. Raises ToolError CONFLICT."""
-    path = Path(spelled)
-    folder = workspace.roots.resolve(str(path.parent)).path
-    if os.path.islink(folder / path.name):
-        raise ToolError(
-            "CONFLICT",
-            f"{spelled} is a link to {meant}, so it is not {what}",
-            f"name {meant} itself if that is meant; links themselves are left to the user",
-        )
-
-
 def _same_file(one: DraftFile, other: DraftFile) -> bool:
     """Whether two names are one file, as on file systems that do not tell upper and lower case apart."""
     if one.resolved.path.name.casefold() != other.resolved.path.name.casefold():
@@ -470,7 +473,7 @@ def _same_file(one: DraftFile, other: DraftFile) -> bool:
 def _read_binary(resolved: Resolved) -> DraftFile:
     ensure_regular(resolved.path)
     try:
-        with open(os.open(resolved.path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(resolved.path), "rb") as file:
             data = file.read(MAX_WHOLE_FILE + 1)
     except OSError as error:
         raise ToolError("IO_ERROR", f"{resolved.relative} cannot be read: {error.strerror}") from error

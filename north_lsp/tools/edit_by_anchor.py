@@ -9,7 +9,7 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, DraftFile, EditTool
-from north_lsp.tools.pasted import strip_numbers, strip_pasted
+from north_lsp.tools.pasted import strip_numbers
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.anchors import Found, choose, find_anchors, replace_lines
 from north_lsp.workspace.text import split_lines
@@ -51,19 +51,11 @@ class EditByAnchor(EditTool):
         file.text = await anyio.to_thread.run_sync(work)
 
 
-def lines_to_put(file: DraftFile, content: str) -> str:
-    """The content as whole lines, without what was copied along from a read result."""
-    content, was_pasted = strip_pasted(content)
-    if was_pasted:
-        file.note("line numbers or header lines that were copied along were left out")
-    return content
-
-
 def placed(file: DraftFile, text: str, mode: AnchorMode, anchor: str, content: str, occurrence: int | None) -> str:
     """The text with the content at the anchor. Raises ToolError as `find_anchors` and `choose` do."""
     lines = split_lines(text)
     found = _find(file, lines, anchor, occurrence)
-    content = lines_to_put(file, content)
+    content = file.without_pasted(content)
     match mode:
         case "insert_before":
             return replace_lines(text, found.start, found.start, content)
@@ -105,7 +97,7 @@ def replaced_between(
         choose(ends, None, lines, anchors[1], names[1])
     end = ends[0]
     _note_loose(file, end)
-    content = lines_to_put(file, content)
+    content = file.without_pasted(content)
     if inclusive:
         return replace_lines(text, start.start, end.end, content)
     return replace_lines(text, start.end, end.start, content)

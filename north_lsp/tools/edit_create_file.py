@@ -6,7 +6,6 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.tools.drafting import Draft, EditTool
-from north_lsp.tools.pasted import strip_pasted_file
 from north_lsp.tools.registry import Arguments
 
 
@@ -24,7 +23,4 @@ class EditCreateFile(EditTool):
         return f"Creating {Path(str(args.get('path', '…'))).name or '…'}"
 
     async def edit(self, args: EditCreateFileArgs, draft: Draft) -> None:
-        content, was_pasted = strip_pasted_file(args.content)
-        await draft.create(args.path, content, overwrite=args.overwrite)
-        if was_pasted:
-            await draft.note(args.path, "line numbers or header lines that were copied along were left out")
+        await draft.create(args.path, args.content, overwrite=args.overwrite)

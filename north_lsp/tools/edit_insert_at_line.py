@@ -7,7 +7,6 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, EditTool
-from north_lsp.tools.edit_by_anchor import lines_to_put
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.anchors import replace_lines
 from north_lsp.workspace.text import split_lines
@@ -37,4 +36,4 @@ class EditInsertAtLine(EditTool):
                 f"give a line from 1 to {total + 1}",
                 {"totalLines": total},
             )
-        file.text = replace_lines(text, args.line - 1, args.line - 1, lines_to_put(file, args.content))
+        file.text = replace_lines(text, args.line - 1, args.line - 1, file.without_pasted(args.content))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.drafting import Draft, DraftFile, EditTool
-from north_lsp.tools.pasted import strip_numbers, strip_pasted
+from north_lsp.tools.pasted import has_number, numbers_in, strip_header, strip_numbers
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.anchors import replace_lines
 from north_lsp.workspace.match import find_occurrences, replace_exact
@@ -37,14 +37,32 @@ class EditReplaceExact(EditTool):
         file.text = await anyio.to_thread.run_sync(partial(_replaced, file, text, args, tolerant=tolerant))
 
 
+def _as_pasted(pasted: str, bare: str, new: str) -> str:
+    """What is to stand in place of a text that was copied with its line numbers. Raises ToolError INVALID_INPUT for one
+    only some lines of which have such numbers."""
+    if pasted == bare:
+        return new
+    stripped = strip_numbers(new)
+    if stripped is None and has_number(new, numbers_in(pasted)):
+        raise ToolError(
+            "INVALID_INPUT",
+            "`old` has line numbers that are no part of the file, and `new` has some as well, but not in sequence",
+            "send both without line numbers",
+        )
+    return new if stripped is None else stripped
+
+
 def _replaced(file: DraftFile, text: str, args: EditReplaceExactArgs, *, tolerant: bool) -> str:
     old, new = args.old, args.new
-    if not find_occurrences(text, old):
-        bare, was_pasted = strip_pasted(old)
-        if not (was_pasted and bare and find_occurrences(text, bare)):
-            bare, was_pasted = strip_numbers(old) or "", True
-        if was_pasted and bare and find_occurrences(text, bare):
-            old, new = bare, strip_numbers(new) or strip_pasted(new)[0]
+    if find_occurrences(text, old):
+        if strip_numbers(old) is None:  # else the file itself has such lines
+            new = file.without_pasted(new, "begin `old` and `new` with a neighbouring line, which has no such number")
+    else:
+        headless = strip_header(old)
+        bare = next((one for one in (headless, strip_numbers(headless)) if one and find_occurrences(text, one)), None)
+        if bare is not None:
+            new = _as_pasted(headless, bare, strip_header(new))
+            old = bare
             file.note("line numbers or header lines that were copied along were left out")
     try:
         return replace_exact(text, old, new, args.expectedOccurrences)

@@ -9,7 +9,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.base import Location, Output, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.tools.texts import resolve_existing, shown_text
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.pages import plain_lines, stream_part
 
@@ -35,7 +35,7 @@ class GetLineCount(ReadTool):
         resolved, notice = await resolve_existing(args.path, workspace)
         notices += [notice] if notice else []
         try:
-            text, source = await text_of(resolved.path, workspace)
+            text, source = await shown_text(resolved.path, workspace)
             lines = len(await on_thread(plain_lines, text.text))
         except ToolError as error:
             if error.code != "TOO_LARGE":

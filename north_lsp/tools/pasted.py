@@ -1,10 +1,34 @@
-"""What a model copies along from a read result: header lines and line numbers that are no part of the file."""
+"""What a model copies along from a read result: header lines and line numbers that are no part of the file. They are
+left out only where it is certain that they are none; where it is not, the model is asked to say it."""
 
 import re
+from collections.abc import Collection
+from dataclasses import dataclass
 
-_HEADER = re.compile(r"\[[^\[\]\n]+#[0-9a-f]{4,}\]\r?\n")
+from north_lsp.errors import ToolError
+
+_HEADER = re.compile(r"\[([^\[\]\n]+)#([0-9a-f]{8})\]\r?\n")
 _PRINTED = re.compile(r" *(\d+)(?:→|\t|[|:])")
 _NUMBERED = re.compile(r"\s*(\d+)(→|:)")
+_COLUMN = re.compile(r" {2,}(\d+)(\t)")
+_TELLING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known of where a text goes: the file's own text, and the names and tags of what was read."""
+
+    text: str = ""
+    read: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A text all lines of which begin with numbers in sequence."""
+
+    sign: str
+    numbers: list[int]
+    bare: list[str]
 
 
 def strip_numbers(text: str) -> str | None:
@@ -18,31 +42,78 @@ def strip_numbers(text: str) -> str | None:
     return "\n".join(line[mark.end() :] if mark else line for mark, line in zip(marks, lines, strict=True))
 
 
-def strip_pasted(text: str) -> tuple[str, bool]:
-    """The text without a `[path#tag]` header and without line numbers, and whether there were any.
+def strip_header(text: str) -> str:
+    """A text that was not found, without the first line of a read result."""
+    header = _HEADER.match(text)
+    return text[header.end() :] if header else text
 
-    Numbers count only if all lines have them, in sequence; `<n>:` only for two lines or more, since it may be content.
-    """
+
+def has_number(text: str, numbers: Collection[int]) -> bool:
+    """Whether a line begins with one of the numbers, as read results print them."""
+    marks = map(_PRINTED.match, text.split("\n"))
+    return any(mark is not None and int(mark[1]) in numbers for mark in marks)
+
+
+def numbers_in(text: str) -> range:
+    """The line numbers that a text was read with, and as many more as it may have become."""
+    found = [int(mark[1]) for mark in map(_PRINTED.match, text.split("\n")) if mark is not None]
+    return range(min(found, default=0), max(found, default=-1) + text.count("\n") + 2)
+
+
+def without_pasted(text: str, place: Place, otherwise: str) -> tuple[str, bool]:
+    """The lines that are to be written, without what was copied along, and whether there was any. Raises ToolError
+    INVALID_INPUT where that is not certain; `otherwise` says how to write numbers that are meant."""
     header = _HEADER.match(text)
     body = text[header.end() :] if header else text
-    lines = body.split("\n")
-    closing = lines.pop() if lines[-1] == "" and len(lines) > 1 else None
-    marks = [_NUMBERED.match(line) for line in lines]
-    found = [mark for mark in marks if mark is not None]
-    if len(found) != len(lines) or not _in_sequence([int(mark[1]) for mark in found]):
-        return body, header is not None
-    signs = {mark[2] for mark in found}
-    if len(signs) != 1 or (signs == {":"} and len(lines) < 2):
-        return body, header is not None
-    stripped = [line[mark.end() :] for line, mark in zip(lines, found, strict=True)]
-    return "\n".join(stripped if closing is None else [*stripped, closing]), True
+    numbered = _numbered(body)
+    if numbered is None:
+        is_known = header is not None and (header[1] in place.read or header[2] in place.read)
+        return (body, True) if is_known else (text, False)
+    tail = "\n" if body.endswith("\n") else ""
+    bare = "\n".join(numbered.bare) + tail
+    alike = _has_alike(place.text, numbered.sign)
+    if (header is not None or _stands_there(numbered, place.text)) and not alike:
+        return bare, True
+    if (alike or _is_spaced(numbered)) and header is None and not _stands_there(numbered, place.text):
+        return text, False
+    first = body.split("\n", 1)[0].strip()[:40]
+    raise ToolError(
+        "INVALID_INPUT",
+        f"every line begins with a number in sequence ({first!r}), as in a read result, and it is not certain whether "
+        "the numbers belong to the text; nothing was written",
+        f"send the lines without the numbers; if the numbers are meant, {otherwise}",
+    )
 
 
-def strip_pasted_file(text: str) -> tuple[str, bool]:
-    """As `strip_pasted`, for the whole of a new file: `<n>:` is content there, and a single `<n>→` may be."""
-    lines = text.rstrip("\n").split("\n", 2)[:2]
-    numbered = len(lines) == 2 and all("→" in line for line in lines)
-    return strip_pasted(text) if numbered or _HEADER.match(text) else (text, False)
+def _numbered(text: str) -> _Numbered | None:
+    lines = text.removesuffix("\n").split("\n")
+    for pattern in (_NUMBERED, _COLUMN):
+        marks = [mark for mark in map(pattern.match, lines) if mark is not None]
+        if len(marks) != len(lines) or len({mark[2] for mark in marks}) != 1:
+            continue
+        numbers, sign = [int(mark[1]) for mark in marks], marks[0][2]
+        if _in_sequence(numbers) and (sign == "→" or len(lines) > 1):
+            return _Numbered(sign, numbers, [line[mark.end() :] for line, mark in zip(lines, marks, strict=True)])
+    return None
+
+
+def _is_spaced(numbered: _Numbered) -> bool:
+    """As in `1: one`: nobody prints a line so, and no text is indented by one blank throughout."""
+    return numbered.sign == ":" and all(re.match(r" \S|$", line) for line in numbered.bare)
+
+
+def _has_alike(text: str, sign: str) -> bool:
+    """Whether a file has numbered lines of its own."""
+    return sign in text and re.search(rf"^\s*\d+{re.escape(sign)}", text, re.MULTILINE) is not None
+
+
+def _stands_there(numbered: _Numbered, text: str) -> bool:
+    """Whether one of the lines stands in the file at the very number that it has."""
+    lines = text.split("\n")
+    return any(
+        len(bare.strip()) >= _TELLING and 0 < number <= len(lines) and lines[number - 1].rstrip("\r") == bare
+        for number, bare in zip(numbered.numbers, numbered.bare, strict=True)
+    )
 
 
 def _in_sequence(numbers: list[int]) -> bool:

@@ -12,19 +12,20 @@ from north_lsp.tools.addresses import is_address, read_address
 from north_lsp.tools.base import Digest, Location, Output, Picture, ReadTool, Workspace
 from north_lsp.tools.limits import Notices, with_meta
 from north_lsp.tools.registry import Arguments
-from north_lsp.tools.texts import resolve_existing, text_of
+from north_lsp.tools.texts import resolve_existing, shown_text
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.anchors import LOOSE, find_anchors
 from north_lsp.workspace.conflicts import find_conflicts
-from north_lsp.workspace.inside import read_inside, split_inner
+from north_lsp.workspace.inside import split_inner
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.near import diagnose
 from north_lsp.workspace.pages import Page, Range, make_page, merged, next_range, plain_lines, stream_part
+from north_lsp.workspace.parsing_child import parse_apart, scale_apart
 from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.pictures import PICTURES, load_picture
+from north_lsp.workspace.pictures import PICTURES, TooLarge, describe_picture, load_picture
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import enclosing
-from north_lsp.workspace.text import Text, as_text
+from north_lsp.workspace.text import Text, as_text, other_bytes
 
 _MAX_FULL = 300
 _EDGE = 10
@@ -72,7 +73,7 @@ class ReadFile(ReadTool):
         notices += [notice] if notice else []
         outer, inner = split_inner(resolved, args.path)
         if outer is not None:
-            found = await on_thread(read_inside, outer, inner)
+            found = await _inside(outer, inner)
             if found is not None:
                 pictures = await self._pictures(outer, notices)
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
@@ -80,7 +81,7 @@ class ReadFile(ReadTool):
         if outer is None and inner:
             notices.append(f"{inner!r} names no part of this file: lines are asked for with startLine and endLine")
         try:
-            text, source = await text_of(resolved.path, workspace)
+            text, source = await shown_text(resolved.path, workspace)
         except ToolError as error:
             if error.code != "TOO_LARGE" or (args.startLine is None and args.endLine is None):
                 raise
@@ -95,6 +96,8 @@ class ReadFile(ReadTool):
             found = await on_thread(load_picture, path)
         except OSError as error:
             raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error.strerror}") from error
+        if isinstance(found, TooLarge):
+            found = await scale_apart(found) or f"{found.limit}, and it could not be scaled down"
         if isinstance(found, str):
             notices.append(f"the image is not shown: {found}")
             return ()
@@ -113,6 +116,11 @@ class ReadFile(ReadTool):
     ) -> Output:
         if text.form.encoding == "latin-1":
             notices.append("the file is not UTF-8; it was read as Latin-1")
+        if others := other_bytes(text.text, text.form):
+            notices.append(
+                f"{others} bytes of the file are not UTF-8: each is shown as a character from U+F780 to U+F7FF, and "
+                "edits of other places keep it"
+            )
         data = _data(resolved.relative, shown, text, workspace.limits, notices)
         conflicts = find_conflicts(plain_lines(text.text)) if "\n>>>>>>> " in text.text else []
         if conflicts or any(path == resolved.path for path, _ in workspace.seen.conflicts.known.values()):
@@ -164,6 +172,13 @@ class ReadFile(ReadTool):
         data = _data(shown_as, window, text, workspace.limits, notices)
         del data["snapshot"]
         return Output(self.title({"path": shown_as}), with_meta(data, notices))
+
+
+async def _inside(path: Path, inner: str) -> str | None:
+    """What is inside a file that is no text, as text; None if it is read as plain text after all."""
+    if path.name.lower().endswith(PICTURES):
+        return await on_thread(describe_picture, path)
+    return await parse_apart(path, inner)
 
 
 def _data(relative: str, shown: _Shown, text: Text, limits: Limits, notices: Notices) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """`search_text`: a text or a pattern in the files of the workspace."""
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -166,7 +167,7 @@ async def _search(
         place, notice = await resolve_existing(path, workspace)
         notices += [notice] if notice is not None else []
         path = workspace.roots.spell(place.root, place.path.relative_to(place.root).as_posix())
-        if args.file is not None and await anyio.Path(place.path).is_dir():
+        if args.file is not None and await on_thread(os.path.isdir, place.path):
             raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
     texts = await workspace.unsaved_texts()
     options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}

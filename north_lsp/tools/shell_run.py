@@ -1,6 +1,7 @@
 """`shell_run`: one command in the session's shell, after the user's approval."""
 
 import math
+import os
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -10,7 +11,6 @@ from north_lsp.tools.base import Command, ShellTool, Workspace
 from north_lsp.tools.registry import Arguments
 
 MAX_COMMAND_BYTES = 32 * 1024
-DEFAULT_SECONDS = 60.0
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 3600.0
 _MAX_LINES = 10_000
 _MAX_DESCRIPTION = 80
@@ -19,7 +19,7 @@ _MAX_DESCRIPTION = 80
 class ShellRunArgs(Arguments):
     command: str = Field(min_length=1)
     cwd: str | None = Field(None, description="For this command only; relative to the workspace root.")
-    timeout: float = Field(DEFAULT_SECONDS, description="Seconds, 1 to 3600.")
+    timeout: float | None = Field(None, description="Seconds, 1 to 3600; as a rule 60.")
     head: int | None = Field(None, description="Only the first lines of the output.")
     tail: int | None = Field(None, description="Only the last lines of the output.")
     background: bool = Field(False, description="Start it as a job and go on; it may read what job input sends.")
@@ -51,13 +51,15 @@ class ShellRun(ShellTool):
             raise ToolError("INVALID_INPUT", "keep is for commands in the background", "set background: true")
         cwd = None
         if args.cwd is not None:
-            resolved = workspace.roots.resolve_readable(args.cwd)
-            if not resolved.path.is_dir():
+            resolved = workspace.trees.resolve_readable(args.cwd)
+            if not os.path.isdir(resolved.path):
                 state = "is not a folder" if resolved.exists else "does not exist"
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")
             cwd = resolved.path
         notices: list[str] = []
-        seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices)
+        seconds = workspace.command_seconds
+        if args.timeout is not None:
+            seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices, seconds)
         head, tail = (
             None if given is None else round(_within(given, 1, _MAX_LINES, name, notices))
             for name, given in (("head", args.head), ("tail", args.tail))
@@ -90,8 +92,10 @@ def check_command(command: str) -> None:
         raise ToolError("TOO_LARGE", f"the command is longer than {MAX_COMMAND_BYTES} bytes", "write a script file")
 
 
-def _within(given: float, least: float, most: float, name: str, notices: list[str]) -> float:
-    used = DEFAULT_SECONDS if math.isnan(given) else min(max(given, least), most)
+def _within(
+    given: float, least: float, most: float, name: str, notices: list[str], otherwise: float = math.nan
+) -> float:
+    used = otherwise if math.isnan(given) else min(max(given, least), most)
     if used != given:
         notices.append(f"{name} {given:g} is out of range; {used:g} was used")
     return used

@@ -16,9 +16,9 @@ from north_lsp.workspace import journal
 from north_lsp.workspace.apply_folders import FolderStep, check_removable, dress_folder, make_folder, remove_folders
 from north_lsp.workspace.exchange import exchange
 from north_lsp.workspace.folders import Folder, check_in_place, enter
+from north_lsp.workspace.judging import refusal
 from north_lsp.workspace.paths import Roots, kind_of
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.protected import write_rule_on_disk
 from north_lsp.workspace.text import OPEN_FLAGS, encode
 
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -92,6 +92,8 @@ def write(
     """
     made, gone = _folder_steps(changes, roots)
     steps = _steps([change for change in changes if not change.folder], roots)
+    if (why := refusal([*changes, *editor], roots)) is not None:
+        raise ToolError("DENIED", f"{why}; nothing was written")
     notes = tuple(
         journal.EditorStep(str(change.path), change.old_text, change.new_text)
         for change in editor
@@ -108,7 +110,7 @@ def write(
             plan = journal.Plan(tuple(step.to_journal() for step in steps), missing, notes, gone_too)
             note = _begin(journals, plan)
             failed.pop_all()  # the journal ends last of all, when everything is put back
-            failed.callback(note.end)
+            failed.callback(_close, note, undo)
             failed.callback(always.close)
             failed.push(undo.__exit__)
         for folder in made:
@@ -184,7 +186,15 @@ class Written:
     def _end(self) -> None:
         self._always.close()
         if self._note is not None:
-            self._note.end()
+            _close(self._note, self._undo)
+
+
+def _close(note: journal.Journal, undo: "_Undo") -> None:
+    """Nothing is left to be done, or it is left to the next who looks at the journal."""
+    if undo.stuck:
+        note.leave()
+    else:
+        note.end()
 
 
 @contextmanager
@@ -267,10 +277,6 @@ def _root_of(change: FileChange, path: Path, roots: Roots) -> Path:
     root = roots.root_of(path)
     if root is None or path == root or ".." in path.parts:
         raise ToolError("OUTSIDE_WORKSPACE", f"{path} is not in the workspace; nothing was written")
-    with _explained(change):
-        rule = write_rule_on_disk(path, root)
-    if rule == "never":
-        raise ToolError("DENIED", f"{path.relative_to(root)} is never written by a tool; nothing was written")
     return root
 
 
@@ -286,39 +292,48 @@ def _missing_folders(steps: Sequence[_Step], made: Sequence[FolderStep]) -> tupl
 
 
 class _Undo:
-    """What takes a half-done application back, unless it is kept. Says which files could not be put back."""
+    """What takes a half-done application back, unless it is kept. `stuck` are the files that could not be put back:
+    their old contents stay beside them, for another try."""
 
     def __init__(self) -> None:
         self.stack = ExitStack()
-        self._stuck: list[str] = []
+        self.stuck: dict[Path, str] = {}
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.stack.close()
-        if self._stuck and error is not None:
+        if self.stuck and error is not None:
             raise self._complaint(str(error)) from error
 
     def close(self) -> None:
         """Raises ToolError IO_ERROR."""
         self.stack.close()
-        if self._stuck:
+        if self.stuck:
             raise self._complaint("the edit was taken back")
 
     def _complaint(self, before: str) -> ToolError:
-        files = ", ".join(self._stuck)
-        message = f"{before}; putting these files back failed as well, they are changed: {files}"
-        return ToolError("IO_ERROR", message, "tell the user", {"changed": self._stuck})
+        names = list(self.stuck.values())
+        message = (
+            f"{before}; putting these files back failed as well, they are changed: {', '.join(names)}. Their old "
+            "contents are kept, and North tries again when a conversation is opened"
+        )
+        return ToolError("IO_ERROR", message, "tell the user", {"changed": names})
 
     def keep(self) -> None:
         self.stack.pop_all()
 
-    def file(self, change: FileChange, put_back: Callable[[], None]) -> None:
+    def file(self, target: _Target, put_back: Callable[[], None]) -> None:
         def attempt() -> None:
             try:
                 put_back()
             except OSError:
-                self._stuck.append(change.relative)
+                self.stuck[target.step.path] = target.change.relative
 
         self.stack.callback(attempt)
+
+    def drop(self, target: _Target, name: str) -> None:
+        """Remove what was needed beside a file, unless it still is."""
+        if target.step.path not in self.stuck:
+            _unlink(name, target.folder.descriptor)
 
 
 @contextmanager
@@ -416,14 +431,14 @@ def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
         _verify(target)
         made = os.stat(step.temporary, dir_fd=at, follow_symlinks=False)
         _name_new(target)
-        undo.file(target.change, lambda: _take_out(target, made))
+        undo.file(target, lambda: _take_out(target, made))
         return
     try:
-        _keep(target, target.before, always)
+        _keep(target, target.before, always, undo)
         _displace(target, target.before, always)
     except FileNotFoundError as error:
         raise _stale(target, "was deleted") from error
-    undo.file(target.change, lambda: _put_back(target))
+    undo.file(target, lambda: _put_back(target))
 
 
 def _displace(target: _Target, before: bytes, always: ExitStack) -> None:
@@ -480,10 +495,10 @@ def _take_out(target: _Target, made: os.stat_result) -> None:
         os.unlink(target.name, dir_fd=at)
 
 
-def _keep(target: _Target, before: bytes, always: ExitStack) -> None:
+def _keep(target: _Target, before: bytes, always: ExitStack, undo: _Undo) -> None:
     """A second name for the old file, so that putting it back needs no space on the disk."""
     at, name = target.folder.descriptor, target.step.kept
-    always.callback(_unlink, name, at)
+    always.callback(undo.drop, target, name)
     try:
         os.link(target.name, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
     except OSError as error:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from north_lsp.workspace.ignore import ALWAYS_SKIPPED
 from north_lsp.workspace.listing import readable
-from north_lsp.workspace.paths import Resolved, Roots
+from north_lsp.workspace.paths import Resolved, Roots, lies_in
 from north_lsp.workspace.query import compile_glob
-from north_lsp.workspace.tree import Listing, Trees
+from north_lsp.workspace.tree import Listing
+from north_lsp.workspace.trees import Trees
 
 _SPECIAL = frozenset("*?[{")
 
@@ -26,7 +27,7 @@ def find_files(
     places: list[tuple[Path, str, Listing]] = []
     if place is not None:
         below = place.path.relative_to(place.root).as_posix()
-        listing = trees.below(place.root, below) if place.path.is_dir() else Listing((below,), (), ())
+        listing = trees.below(place.root, below) if os.path.isdir(place.path) else Listing((below,), (), ())
         places.append((place.root, "" if below == "." else f"{below}/", listing))
     else:
         places = [(root, "", listing) for root, listing in trees.outermost()]
@@ -34,7 +35,7 @@ def find_files(
     for root, below, listing in places:
         paths = listing.folders if folders else listing.files
         extra: tuple[str, ...] = ()
-        if named and place is None and trees.rules[root].ignored(named, True) and (root / named).is_dir():
+        if named and place is None and trees.rules[root].ignored(named, True) and os.path.isdir(root / named):
             inside = trees.below(root, named)
             extra = inside.folders if folders else inside.files
         elif place is None and not folders and _is_ignored_file(trees, root, pattern):
@@ -64,9 +65,9 @@ def _is_ignored_file(trees: Trees, root: Path, pattern: str) -> bool:
     path = Path(os.path.normpath(root / pattern))
     if _SPECIAL & set(pattern) or path != root / pattern or not path.is_relative_to(root) or ".git" in path.parts:
         return False
-    if any(path.is_relative_to(folder) for folder in trees.private) or os.path.realpath(path) != str(path):
+    if lies_in(path, trees.private) or os.path.realpath(path) != str(path):
         return False
-    return path.is_file() and trees.rules[root].ignored(pattern, False) and trees.closed(path) is None
+    return os.path.isfile(path) and trees.rules[root].ignored(pattern, False) and trees.closed(path) is None
 
 
 def _literal_beginning(pattern: str) -> str:

@@ -2,11 +2,14 @@
 
 import errno
 import os
+import stat
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace.opening import open_folder
+from north_lsp.workspace.paths import kind_of
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -47,6 +50,22 @@ def check_in_place(folder: Folder) -> None:
         again = enter(folder.root, folder.names, always, None)
         if not os.path.samestat(os.fstat(again.descriptor), os.fstat(folder.descriptor)):
             raise _stale(folder.path, "was replaced by another folder")
+
+
+def ensure_own(path: Path) -> None:
+    """Pass a place at which somebody else may write a file without writing any other: no link is on the way, and a file
+    that stands there has no other names. Raises ToolError STALE."""
+    try:
+        with open_folder(path.parent) as folder:
+            status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _stale(path, "lies in a folder that was replaced") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise _stale(path, f"has become {kind_of(status.st_mode)}")
+    if status.st_nlink > 1:
+        raise _stale(path, "has got another name (a hard link)")
 
 
 def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:

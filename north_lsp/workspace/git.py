@@ -59,6 +59,25 @@ def run_git(args: Sequence[str], cwd: Path, timeout: float = 5.0) -> str | None:
     return ended[1].decode("utf-8", "replace") if ended is not None and ended[0] == 0 else None
 
 
+def configuration(cwd: Path, timeout: float = 5.0) -> list[tuple[str, str, str]] | None:
+    """What git is configured to in a folder, from every file that it reads: the file, or "" for none, the key in lower
+    case as git gives it, the value. Empty without git; None if that cannot be known."""
+    git = _git()
+    if git is None:
+        return []
+    if Path(os.path.realpath(git)).is_relative_to(os.path.realpath(cwd)):
+        return None
+    ended = _run([git, "config", "--list", "--show-origin", "--includes", "-z"], cwd, timeout)
+    if ended is None or ended[0] != 0:
+        return None
+    parts = os.fsdecode(ended[1]).split("\0")
+    rows: list[tuple[str, str, str]] = []
+    for origin, setting in zip(parts[::2], parts[1::2], strict=False):
+        key, _, value = setting.partition("\n")
+        rows.append((origin.removeprefix("file:") if origin.startswith("file:") else "", key, value))
+    return rows
+
+
 def read_blob(blob: str, cwd: Path, timeout: float = 5.0) -> bytes | None:
     """The bytes of an object as git keeps them, by its full name. Raises ValueError for what is no such name."""
     if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", blob):

@@ -5,21 +5,24 @@ import re
 import stat
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from north_lsp.workspace.wildmatch import SPECIAL, translate
 
 _MAX_BYTES = 1024 * 1024
-_ANY = translate(b"*") or b""
+_MAX_PATTERNS = 10_000
+_MAX_PATTERN_BYTES = 8 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
     """One line. `by_name` patterns are held against the last component, others against the path. `depth` is the number
     of slashes in the paths that it meets, None if that is not so plain; `name` is the only name that it meets,
-    `path` the only path."""
+    `path` the only path. What meets `ending` at a name's end is met, for a pattern that begins with its only star;
+    one that `reaches` may take in any number of folders."""
 
     expression: re.Pattern[bytes]
     source: bytes
@@ -29,14 +32,18 @@ class _Pattern:
     depth: int | None = None
     name: bytes | None = None
     path: bytes | None = None
+    ending: bytes | None = None
+    reaches: bool = False
 
 
 @dataclass(frozen=True)
 class PatternFile:
-    """The patterns of one ignore file. `folded` compares without regard to case and composition of characters."""
+    """The patterns of one ignore file. `folded` compares without regard to case and composition of characters;
+    `problem` says why these are not all that the file means."""
 
     patterns: tuple[_Pattern, ...]
     folded: bool
+    problem: str | None = None
 
     def verdict(self, name: bytes, path: bytes, is_dir: bool) -> bool | None:
         """Whether the last pattern that meets a path ignores it; None if none meets it.
@@ -81,24 +88,29 @@ class PatternFile:
     @cached_property
     def _among_names(self) -> re.Pattern[bytes]:
         # What may begin with anything is not held against every beginning: where it ends tells enough.
-        others = (pattern for pattern in self.patterns if self.folded or pattern.name is None)
-        sources = [pattern.source for pattern in others if pattern.by_name]
-        any_start = [source.removeprefix(_ANY) for source in sources if source.startswith(_ANY)]
-        same_start = [b"/(?:" + source + b")" for source in sources if not source.startswith(_ANY)]
-        either = b"|".join((*any_start, *same_start)) if sources else b"(?!)"
+        others = [pattern for pattern in self.patterns if pattern.by_name and (self.folded or pattern.name is None)]
+        any_start = [pattern.ending for pattern in others if pattern.ending is not None]
+        same_start = [b"/(?:" + pattern.source + b")" for pattern in others if pattern.ending is None]
+        either = b"|".join((*any_start, *same_start)) if others else b"(?!)"
         return re.compile(rb"(?:" + either + rb")(?=/)", _flags(self.folded))
 
     @cached_property
     def _among_paths(self) -> re.Pattern[bytes] | None:
         """None if a pattern reaches over slashes: it would take in path after path."""
-        pattern = self._any_path.pattern
-        return None if b".*" in pattern else re.compile(rb"\0(?:" + pattern + rb")(?=/\0|\Z)", _flags(self.folded))
+        if any(pattern.reaches for pattern in self.patterns):
+            return None
+        return re.compile(rb"\0(?:" + self._any_path.pattern + rb")(?=/\0|\Z)", _flags(self.folded))
 
     @cached_property
     def _depths(self) -> frozenset[int | None] | None:
         """How deep the paths lie that patterns for paths meet; None if they may lie anywhere."""
         depths = frozenset(pattern.depth for pattern in self.patterns if not pattern.by_name)
         return None if None in depths else depths
+
+    @property
+    def names_only(self) -> bool:
+        """Whether every pattern is held against names alone, wherever they are."""
+        return self._names_only
 
     @cached_property
     def _names_only(self) -> bool:
@@ -122,11 +134,24 @@ EMPTY = PatternFile((), folded=False)
 EVERYTHING = PatternFile((_Pattern(re.compile(b".*", re.DOTALL), b".*", False, False, True),), folded=False)
 
 
+def everything(problem: str) -> PatternFile:
+    """What stands for a list of which nobody can know what it names."""
+    return replace(EVERYTHING, problem=problem)
+
+
 def parse(data: bytes, *, folded: bool = False) -> PatternFile:
     """The patterns of an ignore file's contents; lines that can match nothing are dropped, as git does."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    patterns = (_pattern(line, folded) for line in lines)
-    return PatternFile(tuple(pattern for pattern in patterns if pattern is not None), folded)
+    lines = data[:_MAX_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    found = (_pattern(line, folded) for line in lines if len(line) <= _MAX_PATTERN_BYTES)
+    patterns = tuple(islice((one for one in found if one is not None), _MAX_PATTERNS + 1))
+    problem = None
+    if len(data) > _MAX_BYTES:
+        problem = f"is longer than {_MAX_BYTES // 1024} KB"
+    elif len(patterns) > _MAX_PATTERNS:
+        problem = f"has more than {_MAX_PATTERNS} patterns"
+    elif max(map(len, lines)) > _MAX_PATTERN_BYTES:
+        problem = f"has a line of more than {_MAX_PATTERN_BYTES} bytes"
+    return PatternFile(patterns[:_MAX_PATTERNS], folded, problem)
 
 
 def spelled(name: str, *, folded: bool) -> bytes:
@@ -144,7 +169,7 @@ def load(path: Path, *, folded: bool = False, follow: bool = False) -> PatternFi
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return EMPTY
-        return parse(file.read(_MAX_BYTES), folded=folded)
+        return parse(file.read(_MAX_BYTES + 1), folded=folded)
 
 
 def _pattern(line: bytes, folded: bool) -> _Pattern | None:
@@ -168,7 +193,12 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
     depth = None if b"**" in body or b"[" in body or b"\\" in body else body.count(b"/")
     plain = body if not any(byte in body for byte in SPECIAL) else None
     name, path = (plain, None) if by_name else (None, plain)
-    return _Pattern(re.compile(source, _flags(folded)), source, negated, folders_only, by_name, depth, name, path)
+    behind = body.lstrip(b"*")
+    ending = translate(behind) if by_name and behind != body and b"*" not in behind else None
+    expression = re.compile(source, _flags(folded))
+    return _Pattern(
+        expression, source, negated, folders_only, by_name, depth, name, path, ending, not by_name and b"**" in body
+    )
 
 
 def _without_trailing_blanks(line: bytes) -> bytes:

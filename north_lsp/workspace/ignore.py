@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.workspace.git import exclude_file, top_level
-from north_lsp.workspace.gitignore import EMPTY, EVERYTHING, PatternFile, load, spelled
+from north_lsp.workspace.gitignore import EMPTY, PatternFile, everything, load, spelled
+from north_lsp.workspace.opening import open_folder
+from north_lsp.workspace.paths import kind_of
 
 ALWAYS_SKIPPED = frozenset(
     [
@@ -124,12 +126,20 @@ class Chains:
     def leaves_out(self, folder: str, name: str, is_dir: bool) -> bool:
         return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(folder, name, is_dir)
 
-    def shown(self, folder: str, names: Sequence[str], folders: Collection[str]) -> list[str]:
-        """What a walk meets of the names in a folder, in order; `folders` are those of them that are folders."""
+    def closed_of(self, folder: str, names: Sequence[str], folders: Container[str]) -> Collection[str]:
+        """Which names in a folder the user's list closes; `folders` are those of them that are folders."""
+        if not self.exact.files:
+            return ()
+        return {*self.exact.ignored_of(folder, names, folders), *self.folded.ignored_of(folder, names, folders)}
+
+    def shown(
+        self, folder: str, names: Sequence[str], folders: Collection[str], closed: Collection[str] = ()
+    ) -> list[str]:
+        """What a walk meets of the names in a folder, in order; `folders` are those of them that are folders, `closed`
+        those that the user closed."""
         hidden: Collection[str] = self.git.ignored_of(folder, names, folders)
-        if self.exact.files:
-            closed = self.exact.ignored_of(folder, names, folders), self.folded.ignored_of(folder, names, folders)
-            hidden = {*hidden, *closed[0], *closed[1]}
+        if closed:
+            hidden = {*hidden, *closed}
         if hidden or _GIT in names or not ALWAYS_SKIPPED.isdisjoint(folders):
             return sorted(
                 name
@@ -169,18 +179,24 @@ class IgnoreRules:
         return False
 
     def closed(self, relative: str) -> bool:
-        """Whether the user's `.northignore` files close a resolved path to tools. What is no path is closed."""
+        """Whether the user's `.northignore` files close a path to tools. What is no path is closed."""
+        return self.closing(relative) is not None
+
+    def closing(self, relative: str) -> str | None:
+        """What closes a path: the part of it that a list names, or, where a list cannot be known, which one and why.
+        None for an open one."""
         parts = _parts(relative)
         if parts is None:
-            return True
+            return f"{relative} is no path"
         folder, chains = str(self.root), self.at_root()
         for at, name in enumerate(parts):
             path = join(folder, name)
             is_dir = at < len(parts) - 1 or os.path.isdir(path)
             if chains.closes(folder, name, is_dir):
-                return True
+                unknown = next((file.problem for _, file in chains.exact.files if file.problem is not None), None)
+                return f"{'/'.join(parts[: at + 1])} is named by {OWN_IGNORE_FILE}" if unknown is None else unknown
             folder, chains = path, self.enter(chains, path)
-        return False
+        return None
 
     def walk_from(self, start: Path) -> Iterator[Entry]:
         """See `walk`."""
@@ -211,7 +227,7 @@ class IgnoreRules:
 
     def _entries(self, folder: str, chains: Chains, prefix: str, everything: bool) -> list[Entry]:
         try:
-            with os.scandir(folder) as listing:
+            with open_folder(folder) as descriptor, os.scandir(descriptor) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
         except OSError:
             return []
@@ -227,11 +243,12 @@ class IgnoreRules:
         git = _Chain((), folded=False)
         for path in reversed(self._shared):
             git = git.with_file(str(self._top), self._git_file(path, follow=True))
+        chains = Chains(git, _Chain((), folded=False), _Chain((), folded=True))
         place = self._top
         for name in self.root.relative_to(self._top).parts:
-            git = git.with_file(str(place), self._git_file(place / _GITIGNORE))
+            chains = self.enter(chains, str(place))
             place /= name
-        return self.enter(Chains(git, _Chain((), folded=False), _Chain((), folded=True)), str(self.root))
+        return self.enter(chains, str(self.root))
 
     def enter(self, chains: Chains, folder: str, names: Container[str] = IGNORE_FILES) -> Chains:
         """What speaks for the entries of a folder, given what does so in the one around it. Who knows the `names` in it
@@ -250,7 +267,7 @@ class IgnoreRules:
     def watched(self) -> list[Path]:
         """Ignore files that speak for the root but do not lie in it."""
         above = [Path(*self._top.parts, *parts) for parts in self._above()]
-        return [*self._shared, *(folder / _GITIGNORE for folder in above)]
+        return [*self._shared, *(folder / name for folder in above for name in sorted(IGNORE_FILES))]
 
     def _above(self) -> list[tuple[str, ...]]:
         names = self.root.relative_to(self._top).parts
@@ -263,10 +280,22 @@ class IgnoreRules:
             return EMPTY
 
     def _own_file(self, path: Path, *, folded: bool) -> PatternFile:
+        """The user's list. Where it cannot be known what it closes, it closes everything in its folder."""
         try:
-            return self._file(path, folded=folded, follow=True)
-        except OSError:
-            return EVERYTHING  # what the user wanted closed cannot be known
+            mode = os.stat(path).st_mode
+            problem = None if stat.S_ISREG(mode) else f"is {kind_of(mode)}, not a file"
+            file = self._file(path, folded=folded, follow=True) if problem is None else EMPTY
+            problem = problem if problem is not None else file.problem
+        except (FileNotFoundError, NotADirectoryError):
+            if not os.path.islink(path):
+                return EMPTY
+            problem = "is a link that leads nowhere"
+        except OSError as error:
+            problem = f"cannot be read ({error.strerror})"
+        if problem is None:
+            return file
+        shown = path.relative_to(self.root) if path.is_relative_to(self.root) else path
+        return everything(f"{shown} {problem}, so that all of its folder is closed")
 
     def _file(self, path: Path, *, folded: bool, follow: bool) -> PatternFile:
         try:

@@ -64,8 +64,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What became of an interrupted application. `reverse` are texts that the editor still has to take back, `changed`
-    files that somebody has changed since and that were left as they are."""
+    """What became of an interrupted application. `reverse` are texts that the editor has not as they were before,
+    whatever it made of them, `changed` files that somebody has changed since and that were left as they are."""
 
     files: tuple[str, ...]
     taken_back: bool
@@ -119,6 +119,10 @@ class Journal:
         """Nothing is left to be done."""
         with suppress(OSError):
             os.unlink(self._path)
+        self.leave()
+
+    def leave(self) -> None:
+        """Something is left to be done, by whoever looks next."""
         os.close(self._descriptor)
 
 
@@ -159,7 +163,7 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
         for step in plan.steps:
             _clean(step)
         remove_folders(plan.gone if done else plan.made)
-        reverse = () if done else tuple(step for step in plan.editor if _is_at(texts.get(step.path), step.after))
+        reverse = () if done else tuple(one for one in plan.editor if not _is_at(texts.get(one.path), one.before or ""))
         os.unlink(path)
         files = (*(step.shown for step in plan.steps), *(step.path for step in plan.editor))
         files += tuple("/".join(folders) for _, folders in (*plan.gone, *(() if plan.steps else plan.made)))

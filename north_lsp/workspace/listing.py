@@ -8,6 +8,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.opening import open_folder
 
 MAX_ENTRIES = 500
 
@@ -30,7 +31,7 @@ def list_root(
     """
     entries: list[ListedEntry] = []
     try:
-        with os.scandir(root) as listing:
+        with open_folder(root) as descriptor, os.scandir(descriptor) as listing:
             found = [(item.name, status) for item in listing if (status := _status(item)) is not None]
     except OSError as error:
         raise ToolError("IO_ERROR", f"{root} cannot be listed: {error.strerror}") from error

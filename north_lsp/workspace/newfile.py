@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp.workspace.text import OPEN_FLAGS, Newline, is_binary, to_newlines
+from north_lsp.workspace.opening import open_folder, open_real
+from north_lsp.workspace.text import Newline, is_binary, to_newlines
 from north_lsp.workspace.wildmatch import translate
 
 _MAX_NEIGHBOURS = 8
@@ -14,6 +15,7 @@ _MAX_ENTRIES = 500
 _PROBE_BYTES = 8 * 1024
 _MAX_CONFIG_BYTES = 64 * 1024
 _MAX_CHOICES = 64
+_MAX_SECTION = 500
 _ENDS: dict[str, Newline] = {"lf": "\n", "crlf": "\r\n"}
 
 
@@ -32,7 +34,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
 
 def _neighbours_newline(path: Path) -> Newline | None:
     """The line end that the files beside it have; those with the same ending speak first."""
-    with suppress(OSError), os.scandir(path.parent) as entries:
+    with suppress(OSError), open_folder(path.parent) as folder, os.scandir(folder) as entries:
         names = [entry.name for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]
         alike = sorted(name for name in names if name != path.name and os.path.splitext(name)[1] == path.suffix)
         votes = 0
@@ -48,7 +50,7 @@ def _neighbours_newline(path: Path) -> Newline | None:
 
 def _head(path: Path, size: int) -> bytes | None:
     with suppress(OSError):
-        descriptor = os.open(path, OPEN_FLAGS)
+        descriptor = open_real(path)
         with open(descriptor, "rb") as file:
             return file.read(size)
     return None
@@ -78,7 +80,7 @@ def _settings(text: str) -> Iterator[tuple[bool, str, str, str]]:
         if not line or line[0] in "#;":
             continue
         if line.startswith("[") and line.endswith("]"):
-            section = line[1:-1]
+            section = line[1:-1] if len(line) <= _MAX_SECTION else None
             continue
         key, equals, value = line.partition("=")
         if equals:
@@ -104,7 +106,7 @@ def _alternatives(pattern: str) -> list[str]:
     waiting = [pattern]
     while waiting and len(done) + len(waiting) < _MAX_CHOICES:
         one = waiting.pop()
-        group = re.search(r"\{([^{}]*,[^{}]*)\}", one)
+        group = re.search(r"\{([^{},]*,[^{}]*)\}", one)
         if group is None:
             done.append(one)
         else:

@@ -2,15 +2,14 @@
 
 import codecs
 import hashlib
-import os
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace.opening import open_regular
 from north_lsp.workspace.proposal import TextForm
-from north_lsp.workspace.text import OPEN_FLAGS, TAG_DIGITS, Text, is_binary
+from north_lsp.workspace.text import TAG_DIGITS, Text, decode_part, is_binary
 
 MAX_LINES = 500
 MAX_BYTES = 100 * 1024
@@ -129,15 +128,8 @@ def stream_part(
     last_wanted = min(end if end is not None else start + max_lines, start + max_lines)
     rest = b""
     ended_with_newline = True
-    try:
-        descriptor = os.open(path, OPEN_FLAGS)
-    except FileNotFoundError as error:
-        raise ToolError("NOT_FOUND", f"{path} does not exist") from error
-    except OSError as error:
-        raise ToolError("IO_ERROR", f"{path} cannot be opened: {error.strerror}") from error
+    descriptor, status = open_regular(path)
     with open(descriptor, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ToolError("INVALID_INPUT", f"{path} is not a file")
         first = True
         while chunk := file.read(_CHUNK):
             if should_stop():
@@ -147,7 +139,7 @@ def stream_part(
                 if chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
                     raise ToolError("TOO_LARGE", f"{path} is UTF-16 and too large to be read", "search it instead")
                 if is_binary(chunk):
-                    length = os.fstat(descriptor).st_size
+                    length = status.st_size
                     raise ToolError("BINARY_FILE", f"{path} is not text ({length} bytes)", details={"size": length})
             digest.update(chunk)
             size += len(chunk)
@@ -176,10 +168,8 @@ def stream_part(
         kept = ends[1:][-_TAIL_LINES:] if len(ends) > 1 else ends
         begin = total - len(kept) + 1
     data = b"\n".join(kept)
-    try:
-        decoded, form = data.decode("utf-8"), TextForm()
-    except UnicodeDecodeError:
-        decoded, form = data.decode("latin-1"), TextForm("latin-1")
+    decoded, encoding = decode_part(data)
+    form = TextForm(encoding)
     style = "none" if not newlines else "lf" if not returns else "crlf" if returns == newlines else "mixed"
     text = Text("", form, style, size, digest.hexdigest()[:TAG_DIGITS])  # type: ignore[arg-type]  # one of the literals
     return Streamed(text, total, begin, tuple(line.removesuffix("\r") for line in decoded.split("\n")) if kept else ())

@@ -4,8 +4,10 @@ import errno
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -18,17 +20,37 @@ _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 4095
 _INSIDE = "use a path inside the workspace"
 _SHOWN_CHARACTERS = 200
+_MAX_LINKS = 40  # as the kernel has it
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A path that passed. `path` is real and absolute; `relative` is what people and the model read, with `/`: relative
-    to the main root, or prefixed by `<root name>/` for a further one."""
+    to the main root, or prefixed by `<root name>/` for a further one. `names` are the absolute paths by which it was
+    reached: as it was spelled, and once more for each link on the way."""
 
     path: Path
     relative: str
     root: Path
     exists: bool
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    path: Path
+    exists: bool
+    names: tuple[str, ...]
+
+
+class _Stuck(Exception):
+    """The file system would not lead on from `at`; `linked` if a link had led there."""
+
+    def __init__(self, error: OSError, at: str, *, linked: bool) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.at = at
+        self.linked = linked
 
 
 @dataclass(frozen=True)
@@ -62,7 +84,7 @@ class Roots:
 
     def root_of(self, path: Path) -> Path | None:
         """The first root that a real path lies in, compared by components."""
-        return next((root for root in self.roots if path.is_relative_to(root)), None)
+        return _first(self.roots, path)
 
     def spell(self, root: Path, relative: str) -> str:
         """How a path relative to one of the roots is written, so that `resolve` leads back to it."""
@@ -80,43 +102,38 @@ class Roots:
         """The real place of a path: relative, absolute, with `~`, or a `file://` URI.
 
         Raises ToolError: INVALID_INPUT for what is no path, OUTSIDE_WORKSPACE for one that leads out of every root by
-        name or by link, IO_ERROR when the file system would not say.
+        name or by link (the same whatever is there), IO_ERROR when the file system would not say.
         """
-        absolute = self._absolute(_plain(spelled))
-        try:
-            path, exists = _real(absolute)
-        except OSError as error:
-            raise self._unresolved(spelled, error) from error
-        root = self.root_of(path)
-        if root is None:
-            inside = absolute.lstrip("/")
-            known = bool(inside) and os.path.lexists(self.main / inside)  # as if the workspace were the whole disk
-            hint = f"leave out the first slash if {inside} is meant" if known else _INSIDE
-            raise self._error("OUTSIDE_WORKSPACE", spelled, "leads outside the workspace", hint)
-        return Resolved(path, self.spell(root, path.relative_to(root).as_posix()), root, exists)
+        return self._resolve(spelled, self.roots)
 
     def resolve_readable(self, spelled: str) -> Resolved:
         """As `resolve`, also for what lies in an extra folder, which is shown by its absolute path; to read only."""
-        try:
-            return self.resolve(spelled)
-        except ToolError as error:
-            if error.code != "OUTSIDE_WORKSPACE" or not self.extra:
-                raise
-            try:
-                path, exists = _real(self._absolute(_plain(spelled)))
-            except OSError as problem:
-                raise self._unresolved(spelled, problem) from problem
-            root = next((root for root in self.extra if path.is_relative_to(root)), None)
-            if root is None:
-                raise
-            return Resolved(path, str(path), root, exists)
+        return self._resolve(spelled, (*self.roots, *self.extra))
 
-    def as_spelled(self, spelled: str) -> Path | None:
-        """The absolute path that is spelled, links left as they are; None for what is none."""
+    def _resolve(self, spelled: str, roots: tuple[Path, ...]) -> Resolved:
+        absolute = self._absolute(_plain(spelled))
         try:
-            return Path(self._absolute(_plain(spelled)))
-        except ToolError:
-            return None
+            walked = _walk(absolute)
+        except _Stuck as stuck:
+            # What lies outside is not told apart: neither what there is, nor what keeps one from it.
+            inside = _first(roots, Path(stuck.at)) or (not stuck.linked and _first(roots, Path(absolute)))
+            if not inside:
+                raise self._outside(spelled, absolute) from None
+            raise self._unresolved(spelled, stuck.error) from stuck.error
+        root = _first(roots, walked.path)
+        if root is None:
+            raise self._outside(spelled, absolute)
+        if root in self.roots:
+            relative = self.spell(root, walked.path.relative_to(root).as_posix())
+        else:
+            relative = str(walked.path)
+        return Resolved(walked.path, relative, root, walked.exists, walked.names)
+
+    def _outside(self, spelled: str, absolute: str) -> ToolError:
+        inside = absolute.lstrip("/")
+        known = bool(inside) and os.path.lexists(self.main / inside)  # as if the workspace were the whole disk
+        hint = f"leave out the first slash if {inside} is meant" if known else _INSIDE
+        return self._error("OUTSIDE_WORKSPACE", spelled, "leads outside the workspace", hint)
 
     def _absolute(self, plain: str) -> str:
         if plain == "~" or plain.startswith("~/"):
@@ -165,6 +182,29 @@ def extra_roots(spelled: Iterable[str]) -> tuple[Path, ...]:
     return tuple(
         dict.fromkeys(Path(os.path.realpath(path)) for path in paths if os.path.isabs(path) and os.path.isdir(path))
     )
+
+
+def lies_in(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a real path is one of some folders or lies in one, wherever links lead to them and whatever else they are
+    called (by another case, or by a mount)."""
+    wanted = set[tuple[int, int]]()
+    for folder in folders:
+        if path.is_relative_to(os.path.realpath(folder)):
+            return True
+        with suppress(OSError):
+            status = os.stat(folder)
+            wanted.add((status.st_dev, status.st_ino))
+    for place in (path, *path.parents) if wanted else ():
+        with suppress(OSError):
+            status = os.lstat(place)
+            if (status.st_dev, status.st_ino) in wanted:
+                return True
+    return False
+
+
+def belongs_to_north(resolved: Resolved) -> ToolError:
+    """The error for a path in one of North's own folders."""
+    return ToolError("OUTSIDE_WORKSPACE", f"{resolved.relative} belongs to North itself")
 
 
 def ensure_regular(path: Path) -> None:
@@ -243,21 +283,43 @@ def _shown(spelled: str) -> str:
     return ascii(cut) if _SURROGATE.search(cut) else repr(cut)
 
 
-def _real(absolute: str) -> tuple[Path, bool]:
-    """The real path and whether it exists: links in the part that exists are resolved, the rest is put behind it.
+def _first(roots: Iterable[Path], path: Path) -> Path | None:
+    return next((root for root in roots if path.is_relative_to(root)), None)
 
-    Raises OSError for loops, for links that lead nowhere, and for whatever else keeps the file system from answering.
+
+def _walk(absolute: str) -> _Walked:
+    """Follow a path from name to name: links in the part that exists are resolved, the rest is put behind it.
+
+    Raises _Stuck for loops, for links that lead nowhere (a write through one would create a file at a place that nobody
+    has checked), and for whatever else keeps the file system from answering.
     """
-    present, missing = absolute, list[str]()
-    while True:
+    done, links = "/", 0
+    names = [absolute]
+    waiting = deque((name, False) for name in absolute.split("/"))  # with whether a link has brought it
+    while waiting:
+        name, brought = waiting.popleft()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            done = os.path.dirname(done)
+            continue
+        here = os.path.join(done, name)
         try:
-            real = os.path.realpath(present, strict=True)
-            break
-        except FileNotFoundError:
-            if os.path.islink(present):  # a write through it would create a file at a place nobody has checked
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), present) from None
-            present, name = os.path.split(present)
-            if not name:
-                raise
-            missing.append(name)
-    return Path(real, *reversed(missing)), not missing
+            target = os.readlink(here) if stat.S_ISLNK(os.lstat(here).st_mode) else None
+        except FileNotFoundError as error:
+            if brought:
+                raise _Stuck(OSError(errno.ELOOP, os.strerror(errno.ELOOP)), done, linked=True) from error
+            return _Walked(Path(here, *(rest for rest, _ in waiting)), False, tuple(names))
+        except OSError as error:
+            raise _Stuck(error, done, linked=links > 0) from error
+        if target is None:
+            done = here
+            continue
+        links += 1
+        if links > _MAX_LINKS:
+            raise _Stuck(OSError(errno.ELOOP, os.strerror(errno.ELOOP)), done, linked=links > 1)
+        names.append(os.path.normpath(os.path.join(done, target, *(rest for rest, _ in waiting))))
+        waiting.extendleft((part, True) for part in reversed(target.split("/")))
+        if target.startswith("/"):
+            done = "/"
+    return _Walked(Path(done), True, tuple(names))

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from north_lsp.workspace.text import OPEN_FLAGS
+from north_lsp.workspace.opening import open_real
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
 MAX_BYTES = 5 * 1024 * 1024
@@ -25,7 +25,7 @@ Sides = tuple[int, int]
 
 def describe_picture(path: Path) -> str:
     """Kind, sides and size in words. Raises OSError."""
-    with open(os.open(path, OPEN_FLAGS), "rb") as file:
+    with open(open_real(path), "rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
     kind, sides = recognise(head)
@@ -42,10 +42,19 @@ class Loaded:
     note: str | None = None
 
 
-def load_picture(path: Path) -> Loaded | str:
-    """A picture for a model, scaled down if it is too large and Pillow is installed; or why there is none. Raises
-    OSError."""
-    with open(os.open(path, OPEN_FLAGS), "rb") as file:
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """A picture that has to be scaled down first; `limit` says why, in words."""
+
+    data: bytes
+    sides: Sides
+    kind: str
+    limit: str
+
+
+def load_picture(path: Path) -> Loaded | TooLarge | str:
+    """Read a picture for a model; or why there is none. Raises OSError."""
+    with open(open_real(path), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return "it is no file"
         data = file.read(_MAX_SCALED_BYTES + 1)
@@ -59,11 +68,13 @@ def load_picture(path: Path) -> Loaded | str:
         return limit
     if importlib.util.find_spec("PIL") is None:
         return f"{limit}; with the package pillow in North's environment it would be scaled down"
-    return _scaled(data, sides, keeps_colours=kind in ("PNG", "GIF")) or f"{limit}, and it could not be scaled down"
+    return TooLarge(data, sides, kind, limit)
 
 
-def _scaled(data: bytes, sides: Sides, *, keeps_colours: bool) -> Loaded | None:
-    """The picture (its first frame) at most `MAX_SIDE` wide and high; None if it cannot be read."""
+def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
+    """Scale a picture (its first frame) to at most `MAX_SIDE` a side; None if it cannot be read. For a process that is
+    held to limits."""
+    keeps_colours = kind in ("PNG", "GIF")
     library, operations = importlib.import_module("PIL.Image"), importlib.import_module("PIL.ImageOps")
     try:
         with library.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:

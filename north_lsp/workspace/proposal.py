@@ -11,7 +11,8 @@ Action = Literal["create", "update", "delete", "rename"]
 class TextForm:
     """How a text is spelled on disk, so that writing it back changes nothing else.
 
-    `encoding` is a Python codec name (`utf-8`, `utf-16-le`, `utf-16-be`, `latin-1`), `bom` the bytes in front, if any.
+    `encoding` is a Python codec name (`utf-8`, `utf-16-le`, `utf-16-be`, `latin-1`) or `text.NEARLY_UTF8`, `bom` the
+    bytes in front, if any.
     """
 
     encoding: str = "utf-8"

@@ -1,33 +1,33 @@
-"""Which paths a tool may write: never, after asking every time, or freely. The names are data in `protected.toml`."""
+"""Which names a tool may write: never, after asking every time, or freely. The names are data in `protected.toml`."""
 
-import os
 import re
 import tomllib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
 WriteRule = Literal["never", "ask", "free"]
 
-_REPOSITORY = ("HEAD", "objects", "refs")
 _BELOW = "/**"
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A pattern of the list: its components, and whether what lies below it is meant, too."""
+    """A pattern of the list: its components, and whether what lies below it is meant, too. One that counts for
+    `edits_only` is no name for commands; one with `content` asks for texts in which that is found."""
 
     rule: WriteRule
     reason: str
     components: tuple[re.Pattern[str], ...]
     below: bool
+    edits_only: bool
+    content: re.Pattern[str] | None
 
     def covers(self, path: Sequence[str]) -> bool:
         size = len(self.components)
@@ -48,49 +48,31 @@ def write_reason(resolved_relative: str, spelled: str) -> str | None:
     return _judge(resolved_relative, spelled)[1]
 
 
-def write_rule_on_disk(
-    path: Path, root: Path, never_roots: Sequence[Path] = (), spelled: str | None = None
-) -> WriteRule:
-    """The rule for a resolved path below `root`, with a look at the disk.
-
-    Nothing in `never_roots` (North's own folders), inside a bare repository or outside the root is ever written.
-    """
-    if not path.is_relative_to(root):
-        return "never"
-    folded = _components(str(path))
-    if any(folded[: len(own)] == own for own in map(_components, map(os.path.realpath, never_roots))):
-        return "never"
-    if _in_bare_repository(path, root):
-        return "never"
-    relative = path.relative_to(root).as_posix()
-    return write_rule(relative, _below(root, spelled) if spelled is not None else relative)
+def edit_rule(names: Iterable[str], texts: Callable[[], Sequence[str]]) -> tuple[WriteRule, str | None]:
+    """The rule for an edit of a file that has all these names, and why; `texts` gives what it holds before and after,
+    where the list leaves it to that. The strictest holds."""
+    return _strictest({_components(name) for name in names}, texts)
 
 
 def _judge(resolved_relative: str, spelled: str) -> tuple[WriteRule, str | None]:
     if spelled[:5].lower() == "file:":
         spelled = unquote(spelled[5:])
-    paths = {_components(resolved_relative), _components(spelled)}
+    return _strictest({_components(resolved_relative), _components(spelled)}, None)
+
+
+def _strictest(paths: set[tuple[str, ...]], texts: Callable[[], Sequence[str]] | None) -> tuple[WriteRule, str | None]:
+    """Without `texts` it is a command that may write there."""
     if not any(map(_first_of_any().fullmatch, chain.from_iterable(paths))):
         return "free", None
     for name in _names():  # the strict ones come first
-        if any(name.covers(path) for path in paths):
+        if name.edits_only and texts is None:
+            continue
+        if not any(name.covers(path) for path in paths):
+            continue
+        content = name.content
+        if content is None or texts is None or any(content.search(text) for text in texts()):
             return name.rule, name.reason
     return "free", None
-
-
-def _below(root: Path, spelled: str) -> str:
-    """What is above the root is the user's choice and protects nothing in it."""
-    return spelled.removeprefix(f"{root}/")
-
-
-def _in_bare_repository(path: Path, root: Path) -> bool:
-    """Whether a folder between the root and the path is a repository, or would become one by writing the path."""
-    names = path.relative_to(root).parts
-    for depth, name in enumerate(names):
-        folder = root.joinpath(*names[:depth])
-        if all(part.casefold() == name.casefold() or os.path.lexists(folder / part) for part in _REPOSITORY):
-            return True
-    return False
 
 
 @cache
@@ -98,7 +80,14 @@ def _names() -> tuple[_Name, ...]:
     table = tomllib.loads(files(__package__).joinpath("protected.toml").read_text("utf-8"))
     rules: tuple[WriteRule, ...] = ("never", "ask")
     return tuple(
-        _Name(rule, row["reason"], _compiled(pattern), pattern.endswith(_BELOW))
+        _Name(
+            rule,
+            row["reason"],
+            _compiled(pattern),
+            pattern.endswith(_BELOW),
+            row.get("edits_only", False),
+            re.compile(row["content"], re.MULTILINE) if "content" in row else None,
+        )
         for rule in rules
         for row in table[rule]
         for pattern in row["patterns"]
@@ -115,10 +104,14 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(translate(part)) for part in _components(pattern.removesuffix(_BELOW)))
 
 
+def folded(name: str) -> str:
+    """A path's name as the least discerning file system would compare it: without case and composition."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
 def _components(path: str) -> tuple[str, ...]:
-    """The names in a path as the least discerning file system would compare them: without case, composition, characters
-    that do not show, trailing dots and blanks, and stream names."""
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
-    shown = "".join(character for character in folded if unicodedata.category(character) != "Cf")
+    """The names in a path as the least discerning file system would compare them: folded, without characters that do
+    not show, trailing dots and blanks, and stream names."""
+    shown = "".join(character for character in folded(path) if unicodedata.category(character) != "Cf")
     names = (name.partition(":")[0].rstrip(". ") for name in shown.replace("\\", "/").split("/"))
     return tuple(name for name in names if name)

@@ -13,6 +13,8 @@ _TOKEN_IN_SET = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
 _DOLLAR_BRACE = re.compile(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _MAX_ALTERNATIVES = 200
+_MAX_GLOB = 1000
+_MAX_BRACES = 50
 _SUFFIXES = re.compile(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Za-z0-9]+)*)\})")
 
 
@@ -57,6 +59,12 @@ def compile_query(query: str, *, regex: bool, case_sensitive: bool, multiline: b
 def compile_glob(glob: str) -> Callable[[str], bool]:
     """Whether a relative path is meant by a glob: without regard to case, at any depth unless it has a slash; `{a,b}`
     are alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
+    if len(glob) > _MAX_GLOB or glob.count("{") > _MAX_BRACES:
+        raise ToolError(
+            "INVALID_INPUT",
+            f"the glob has more than {_MAX_GLOB} characters or {_MAX_BRACES} braces",
+            "use a simpler one, for example `src/**/*.{ts,tsx}`",
+        )
     slashed = glob.replace("\\", "/")
     plain = slashed.removeprefix("./").removeprefix("/")
     anchored = "/" in plain.rstrip("/") or plain != slashed

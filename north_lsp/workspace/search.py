@@ -16,11 +16,13 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.bytes_pattern import BytesPattern, translate
 from north_lsp.workspace.finding import below_a_root
 from north_lsp.workspace.listing import readable
+from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
 from north_lsp.workspace.ripgrep import CannotSearch, Stopped, count_lines
-from north_lsp.workspace.text import OPEN_FLAGS, decode, is_binary
-from north_lsp.workspace.tree import FileTree, Listing, Trees
+from north_lsp.workspace.text import decode, is_binary
+from north_lsp.workspace.tree import FileTree, Listing
+from north_lsp.workspace.trees import Trees
 
 MAX_FILE = 4 * 1024 * 1024
 MAX_SECONDS = 20.0
@@ -122,7 +124,7 @@ def search(
     def over() -> bool:
         return should_stop() or time.monotonic() > deadline
 
-    place = _place(roots, trees, path) if path is not None else None
+    place = _place(trees, path) if path is not None else None
     below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
     ended = True
     for root, listing in _listings(trees, place):
@@ -179,11 +181,9 @@ def _notices(found: _Found, ended: bool, allowed: float, should_stop: Callable[[
     return notices
 
 
-def _place(roots: Roots, trees: Trees, path: str) -> Resolved:
+def _place(trees: Trees, path: str) -> Resolved:
     """Where to search. Raises ToolError."""
-    place = roots.resolve_readable(path)
-    if (trees.closed_as_spelled(path) or trees.closed(place.path)) is not None:
-        raise ToolError("IGNORED", f"{place.relative} is named by .northignore", "the user keeps it closed to tools")
+    place = trees.resolve_readable(path)
     if not place.exists:
         raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "search without a path, or list the root")
     return place
@@ -195,7 +195,7 @@ def _listings(trees: Trees, place: Resolved | None) -> Iterable[tuple[Path, List
         yield from trees.outermost()
         return
     relative = place.path.relative_to(place.root).as_posix()
-    below = trees.below(place.root, relative) if place.path.is_dir() else Listing((relative,), (), ())
+    below = trees.below(place.root, relative) if os.path.isdir(place.path) else Listing((relative,), (), ())
     yield place.root, below
 
 
@@ -275,7 +275,7 @@ def _to_look_at(
 def _differs(path: str) -> bool:
     """Whether a file is something else than text in an encoding that contains ASCII."""
     try:
-        descriptor = os.open(path, OPEN_FLAGS)
+        descriptor = open_real(path)
         try:
             head = os.read(descriptor, 8192)
             return b"\0" in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -357,7 +357,7 @@ def _read(file: str) -> bytes | None:
     """Up to one byte more than is searched; None for what is no regular file. Raises OSError."""
     if not stat.S_ISREG(os.lstat(file).st_mode):
         return None
-    descriptor = os.open(file, OPEN_FLAGS)
+    descriptor = open_real(file)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

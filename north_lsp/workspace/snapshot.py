@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from north_lsp.workspace.git import read_blob, run_git
-from north_lsp.workspace.text import OPEN_FLAGS
+from north_lsp.workspace.opening import open_real
 
 MAX_FILES = 20_000
 MAX_KEPT_BYTES = 64 * 1024 * 1024
@@ -137,7 +137,7 @@ def _signature(path: Path) -> Signature | None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:
+        with open(open_real(path), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
             data = file.read(MAX_FILE_BYTES + 1)

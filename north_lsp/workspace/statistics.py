@@ -12,7 +12,7 @@ from north_lsp.workspace.git import run_git
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.listing import readable
 from north_lsp.workspace.text import is_generated
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 MAX_FILES = 20_000
 _MAX_COMMITS = 500

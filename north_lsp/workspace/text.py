@@ -1,27 +1,32 @@
 """File contents as text: how bytes are decoded so that encoding them again changes nothing, and where lines end."""
 
 import codecs
-import errno
 import hashlib
-import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.paths import ensure_regular, kind_of
+from north_lsp.workspace.opening import READ, open_regular
 from north_lsp.workspace.proposal import TextForm
 
 MAX_WHOLE_FILE = 20 * 1024 * 1024
 BINARY_PROBE = 8 * 1024
 TAG_DIGITS = 8
-OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_FLAGS = READ
 
 NewlineStyle = Literal["lf", "crlf", "mixed", "none"]
 Newline = Literal["\n", "\r\n"]
 
+NEARLY_UTF8 = "utf-8-bytes"
+"""The form of a text that is UTF-8 but for some bytes. Each of those is a character of its own in a private area, so
+that it is neither lost nor taken for a letter of another encoding."""
+_BYTES = 0xF700
+_BYTE = re.compile(f"[{chr(_BYTES + 0x80)}-{chr(_BYTES + 0xFF)}]")
+_SURROGATE_BYTES = 0xDC00
+_AS_BYTES = {_SURROGATE_BYTES + byte: _BYTES + byte for byte in range(0x80, 0x100)}
+_FROM_BYTES = {shown: escape for escape, shown in _AS_BYTES.items()}
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MAGIC = (
     (b"\x89PNG", "PNG image"),
@@ -67,15 +72,8 @@ def read_text(path: Path) -> Text:
 
     Raises ToolError: NOT_FOUND, INVALID_INPUT for anything but a regular file, TOO_LARGE, BINARY_FILE, IO_ERROR.
     """
-    ensure_regular(path)
-    try:
-        descriptor = os.open(path, OPEN_FLAGS)
-    except OSError as error:
-        raise _cannot_open(path, error) from error
+    descriptor, status = open_regular(path)
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ToolError("INVALID_INPUT", f"{path} is {kind_of(status.st_mode)}, not a file")
         try:
             data = file.read(MAX_WHOLE_FILE + 1) if status.st_size <= MAX_WHOLE_FILE else None
         except OSError as error:
@@ -94,6 +92,9 @@ def read_text(path: Path) -> Text:
             "BINARY_FILE", f"{path} is not text ({kind}, {len(data)} bytes)", details={"size": len(data), "type": kind}
         )
     text, form = decode(data)
+    if form.encoding == "latin-1" and data[:2] in _UTF16:
+        told = f"{path} begins as UTF-16 and is not ({len(data)} bytes)"
+        raise ToolError("BINARY_FILE", told, details={"size": len(data)})
     return Text(text, form, newline_style(text), len(data), hashlib.sha256(data).hexdigest()[:TAG_DIGITS])
 
 
@@ -127,15 +128,54 @@ def decode(data: bytes) -> tuple[str, TextForm]:
         form = TextForm(_UTF16[data[:2]], data[:2])
     else:
         form = TextForm()
+    if form.encoding == "utf-8":
+        text, encoding = decode_part(data[len(form.bom) :], sure=bool(form.bom))
+        return text, TextForm(encoding, form.bom)
     try:
         return data[len(form.bom) :].decode(form.encoding), form
     except UnicodeDecodeError:
         return data.decode("latin-1"), TextForm("latin-1")
 
 
+def decode_part(data: bytes, *, sure: bool = False) -> tuple[str, str]:
+    """The text and the encoding of a part of a file, which is not UTF-16; `sure` if it is known to be UTF-8."""
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        nearly = _nearly_utf8(data, sure=sure)
+        return (nearly, NEARLY_UTF8) if nearly is not None else (data.decode("latin-1"), "latin-1")
+
+
+def _nearly_utf8(data: bytes, *, sure: bool) -> str | None:
+    """The text if more of the data is characters in UTF-8 than bytes that are none, or if that is `sure` otherwise."""
+    text = data.decode("utf-8", "surrogateescape")
+    others = sum(1 for character in text if "\udc80" <= character <= "\udcff")
+    characters = sum(1 for character in text if character > "\x7f") - others
+    if characters < others and not sure:
+        return None
+    # What stands for a byte here must not stand there as itself.
+    return _BYTE.sub(lambda found: found[0].encode().decode("ascii", "surrogateescape"), text).translate(_AS_BYTES)
+
+
+def other_bytes(text: str, form: TextForm) -> int:
+    """How many bytes of a text in UTF-8 are none."""
+    return len(_BYTE.findall(text)) if form.encoding == NEARLY_UTF8 else 0
+
+
+def is_mixed(text: str, form: TextForm) -> bool:
+    """Whether it is not known in which encoding a text is: it was read as Latin-1, but a part of it may be UTF-8."""
+    if form.encoding != "latin-1" or text.isascii():
+        return False
+    found = text.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+    return any(character > "\x7f" and not "\udc80" <= character <= "\udcff" for character in found)
+
+
 def encode(text: str, form: TextForm) -> bytes:
     """The bytes of a text. Raises ToolError INVALID_INPUT naming a character that the encoding lacks, and its line."""
     try:
+        if form.encoding == NEARLY_UTF8:
+            text.encode("utf-8")
+            return form.bom + text.translate(_FROM_BYTES).encode("utf-8", "surrogateescape")
         return form.bom + text.encode(form.encoding)
     except UnicodeEncodeError as error:
         character, line = text[error.start], text.count("\n", 0, error.start) + 1
@@ -189,15 +229,3 @@ def is_generated(head: str, name: str) -> str | None:
     beginning = "\n".join(head[:_GENERATED_CHARACTERS].split("\n")[:_GENERATED_LINES])
     found = _GENERATED.search(beginning)
     return found[0] if found else None
-
-
-def _cannot_open(path: Path, error: OSError) -> ToolError:
-    match error.errno:
-        case errno.ENOENT | errno.ENOTDIR:
-            return ToolError("NOT_FOUND", f"{path} does not exist")
-        case errno.ELOOP:
-            return ToolError("INVALID_INPUT", f"{path} has become a link")
-        case errno.ENXIO:
-            return ToolError("INVALID_INPUT", f"{path} is not a file")
-        case _:
-            return ToolError("IO_ERROR", f"{path} cannot be opened: {error.strerror}")

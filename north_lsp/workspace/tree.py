@@ -1,19 +1,18 @@
 """The files of a root as a list that is kept up to date: folders are read again only when they have changed."""
 
 import os
-import stat
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
 from north_lsp.workspace.fuzzy import FuzzyIndex
-from north_lsp.workspace.ignore import IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join, walk
-from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.ignore import ALWAYS_SKIPPED, IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join
+from north_lsp.workspace.opening import open_folder
 
 # A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
 # changed. File systems that keep whole seconds only have a long tick.
@@ -40,7 +39,9 @@ class Listing:
 
 @dataclass(slots=True)
 class _Folder:
-    """One folder as it was read: sub-folders and files by name, in order, and the links that the user closed."""
+    """One folder as it was read: sub-folders and files by name, in order. `links` are all links in it; `shut_folders`
+    and `shut_files` are closed by the user. A `shut` folder is one of those, of which nothing is shown: it is read for
+    the links in it, and for the files that may have other names elsewhere."""
 
     path: str
     chains: Chains
@@ -50,36 +51,62 @@ class _Folder:
     others: Sequence[str] = ()
     ignore_files: frozenset[str] = _NONE
     whole: bool = False
-    closed_links: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    shut_folders: tuple[str, ...] = ()
+    shut_files: tuple[str, ...] = ()
+    shut: bool = False
+
+    @property
+    def below(self) -> Sequence[str]:
+        return (*self.folders, *self.shut_folders) if self.shut_folders else self.folders
 
 
 class _Names(NamedTuple):
-    """What is in a folder: all names, which of them are folders and which neither folder nor file, and what told the
-    folder's state before it was read."""
+    """What is in a folder: all names, which of them are folders, which neither folder nor file, and which links, and
+    what told the folder's state before it was read."""
 
     names: list[str]
     folders: Collection[str]
     others: Collection[str]
+    links: tuple[str, ...]
     changed: Signature | None
 
 
-class FileTree:
-    """The list of one root. Threads may share it. At most `index_limit` files are found by a few letters."""
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What has to do with the user's lists in one listing: whether there are any, the links (absolute paths) to ask
+    them about, and the closed files that are known. `spelled` are paths that lines name, which may be links in places
+    that are not looked through; `problems` tell of lists of which nobody can know what they mean."""
 
-    def __init__(self, rules: IgnoreRules, index_limit: int | None = None) -> None:
+    listed: bool
+    links: tuple[str, ...]
+    spelled: tuple[str, ...]
+    files: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+class FileTree:
+    """The list of one root. Threads may share it. At most `index_limit` files are found by a few letters; what
+    `left_out` says, a set of absolute paths, is not in the list."""
+
+    def __init__(
+        self,
+        rules: IgnoreRules,
+        index_limit: int | None = None,
+        left_out: Callable[["FileTree"], frozenset[str]] = lambda _: frozenset(),
+    ) -> None:
         self.rules = rules
         self._index_limit = index_limit
+        self._left_out = left_out
         self._lock = threading.Lock()
         self._folders: dict[str, _Folder] = {}
         self._watched: dict[Path, Signature | None] = {}
         self._listing: Listing | None = None
+        self._closing = Closing(False, (), (), ())
+        self._shown: tuple[Listing, frozenset[str], Listing] | None = None
         self._looked_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
-        self._links: tuple[str, ...] = ()
-        self._spelled: tuple[str, ...] = ()
-        self._closed: frozenset[str] = frozenset()
-        self._may_close = False
 
     def fuzzy(self, unsaved: Collection[Path] = ()) -> FuzzyIndex:
         """The files and folders that there are now, to be found by a few letters. Where there are too many, those that
@@ -133,32 +160,42 @@ class FileTree:
 
     def listing(self) -> Listing:
         """What is there now. Folders that cannot be read look empty."""
+        found, _ = self.named()
+        left_out = self._left_out(self)
         with self._lock:
-            if self._listing is None or self._rules_changed():
-                self._build()
-            else:
-                self._refresh(self._listing)
-                if self._targets() != self._closed:  # a link leads elsewhere now
-                    self._listing = self._flat()
-            assert self._listing is not None
             self._looked_at = time.monotonic()
-            return self._listing
+            if not left_out:
+                return found
+            if self._shown is None or self._shown[:2] != (found, left_out):
+                root = self.rules.root
+                inside = (Path(path) for path in left_out)
+                relative = [path.relative_to(root).as_posix() for path in inside if path.is_relative_to(root)]
+                self._shown = (found, left_out, without(found, relative))
+            return self._shown[2]
 
-    def closed(self) -> frozenset[str]:
-        """The real paths, absolute, to which links lead that the user's `.northignore` files name: a file is closed by
-        each of its names. Links in folders that git ignores count if a line spells their whole path. One that is new
-        counts after a second at the latest, so that not every reading looks at all folders again."""
+    def last(self) -> tuple[Listing, Closing]:
+        """What `named` said last."""
+        listing = self._listing
+        return (listing, self._closing) if listing is not None else self.named()
+
+    def named(self) -> tuple[Listing, Closing]:
+        """What is there by its names alone, wherever links lead, and what is to be known of the user's lists."""
         with self._lock:
-            fresh = self._listing is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS
-            if fresh and not self._rules_changed():
-                return self._targets()
-            if self._listing is not None and not self._may_close and not self._has_own_list():
-                return frozenset()
-        self.listing()
-        return self._closed
+            return self._refreshed(), self._closing
 
-    def _has_own_list(self) -> bool:
-        return os.path.lexists(self.rules.root / OWN_IGNORE_FILE)
+    def folders(self) -> Iterator[tuple[str, Chains, list[str], Sequence[str]]]:
+        """The folders of the last look, each with what speaks for its entries, their names and those of folders."""
+        for folder in list(self._folders.values()):
+            if not folder.shut:
+                yield folder.path, folder.chains, [*folder.folders, *folder.files, *folder.others], folder.folders
+
+    def _refreshed(self) -> Listing:
+        if self._listing is None or self._rules_changed():
+            self._build()
+        else:
+            self._refresh()
+        assert self._listing is not None
+        return self._listing
 
     def _build(self) -> None:
         self._folders, self._listing = {}, None
@@ -170,7 +207,7 @@ class FileTree:
     def _rules_changed(self) -> bool:
         return any(_signature(path) != known for path, known in self._watched.items())
 
-    def _refresh(self, before: Listing) -> None:
+    def _refresh(self) -> None:
         changed = [
             relative
             for relative, folder in self._folders.items()
@@ -188,20 +225,19 @@ class FileTree:
                 self._forget(relative)
                 same = False
                 continue
-            if _ignore_files(found) != old.ignore_files:
+            if not old.shut and _ignore_files(found) != old.ignore_files:
                 self._build()
                 return
-            new = _folder(old.path, old.chains, found, old.ignore_files)
-            for name in set(old.folders) - set(new.folders):
+            new = _folder(old.path, old.chains, found, old.ignore_files, shut=old.shut)
+            for name in set(old.below) - set(new.below):
                 self._forget(f"{relative}/{name}" if relative else name)
-            kept = set(old.folders)
+            kept = set(old.below)
             self._folders[relative] = new
-            for name in new.folders:
+            for name in new.below:
                 if name not in kept:
-                    self._scan(f"{relative}/{name}" if relative else name, join(old.path, name), old.chains)
-            new_names, old_names = (new.folders, new.files, new.others), (old.folders, old.files, old.others)
-            same = same and new_names == old_names and new.whole == old.whole
-            same = same and new.closed_links == old.closed_links
+                    shut = name in new.shut_folders
+                    self._scan(f"{relative}/{name}" if relative else name, join(old.path, name), old.chains, shut=shut)
+            same = same and replace(new, changed=None) == replace(old, changed=None)
         if not same:
             self._listing = self._flat()
 
@@ -209,21 +245,21 @@ class FileTree:
         for path in [path for path in self._folders if path == relative or path.startswith(f"{relative}/")]:
             del self._folders[path]
 
-    def _scan(self, relative: str, path: str, chains: Chains) -> None:
+    def _scan(self, relative: str, path: str, chains: Chains, *, shut: bool = False) -> None:
         """Read a folder and all below it. `chains` are those of the folder around it."""
-        waiting = [(relative, path, chains)]
+        waiting = [(relative, path, chains, shut)]
         while waiting:
-            relative, path, chains = waiting.pop()
+            relative, path, chains, shut = waiting.pop()
             found = _read(path)
-            ignore_files = _ignore_files(found)
+            ignore_files = _NONE if shut else _ignore_files(found)
             if ignore_files:
                 chains = self.rules.enter(chains, path, ignore_files)
                 for name in ignore_files:
                     self._watched[Path(path, name)] = _signature(Path(path, name))
-            folder = self._folders[relative] = _folder(path, chains, found, ignore_files)
-            if folder.folders:
-                prefix, inside = f"{relative}/" if relative else "", join(path, "")
-                waiting += [(prefix + name, inside + name, chains) for name in folder.folders]
+            folder = self._folders[relative] = _folder(path, chains, found, ignore_files, shut=shut)
+            prefix, inside = f"{relative}/" if relative else "", join(path, "")
+            waiting += [(prefix + name, inside + name, chains, False) for name in folder.folders]
+            waiting += [(prefix + name, inside + name, chains, True) for name in folder.shut_folders]
 
     def _flat(self) -> Listing:
         files: list[str] = []
@@ -257,29 +293,25 @@ class FileTree:
             files += [prefix + file for file in folder.files[at:]]
             others += [prefix + one for one in folder.others[other:]]
         listing = Listing(tuple(files), tuple(folders), tuple(others), self._whole())
-        self._may_close = any(OWN_IGNORE_FILE in folder.ignore_files for folder in known.values())
-        self._links, self._spelled = tuple(self._closed_links()), tuple(self._spelled_out())
-        self._closed = self._targets()
-        inside = (Path(path) for path in self._closed)
-        root = self.rules.root
-        return _without(listing, [path.relative_to(root).as_posix() for path in inside if path.is_relative_to(root)])
+        self._closing = self._what_closes()
+        return listing
 
-    def _closed_links(self) -> Iterator[str]:
-        with_links = [folder for folder in self._folders.values() if folder.closed_links]
-        return (join(folder.path, name) for folder in with_links for name in folder.closed_links)
-
-    def _spelled_out(self) -> Iterator[str]:
-        """What the user's lists name by its whole path."""
-        for folder in self._folders.values():
-            if OWN_IGNORE_FILE in folder.ignore_files:
-                yield from (join(folder.path, path) for path in folder.chains.spelled_out(folder.path))
-
-    def _targets(self) -> frozenset[str]:
-        """Where the links lead that are closed."""
-        root = self.rules.root
-        named = (path for path in self._spelled if os.path.islink(path))
-        closed = (path for path in named if self.rules.closed(Path(path).relative_to(root).as_posix()))
-        return frozenset(filter(None, map(_target, (*self._links, *closed))))
+    def _what_closes(self) -> Closing:
+        known = self._folders.values()
+        listed = any(folder.chains.exact.files for folder in known)
+        if not listed:
+            listed = any(OWN_IGNORE_FILE in folder.ignore_files for folder in known)
+        links = (join(folder.path, name) for folder in known if folder.links for name in folder.links)
+        files = (join(folder.path, name) for folder in known if folder.shut_files for name in folder.shut_files)
+        spelled = (
+            join(folder.path, path)
+            for folder in known
+            if OWN_IGNORE_FILE in folder.ignore_files
+            for path in folder.chains.spelled_out(folder.path)
+        )
+        chains = {id(folder.chains): folder.chains for folder in known}.values()
+        problems = (file.problem for one in chains for _, file in one.exact.files if file.problem is not None)
+        return Closing(listed, tuple(links), tuple(spelled), tuple(files), tuple(dict.fromkeys(problems)))
 
     def _whole(self) -> tuple[str, ...]:
         """See Listing."""
@@ -300,88 +332,44 @@ class FileTree:
         return tuple(chosen)
 
 
-@dataclass
-class Trees:
-    """The trees of all roots, made when first asked for. What is in `private` folders is left out."""
-
-    roots: Roots
-    rules: Mapping[Path, IgnoreRules]
-    private: tuple[Path, ...] = ()
-    index_limit: int | None = None
-    _trees: dict[Path, FileTree] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, roots: Roots, private: tuple[Path, ...] = ()) -> "Trees":
-        return cls(roots, {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}, private)
-
-    def tree(self, root: Path) -> FileTree:
-        return self._trees.setdefault(root, FileTree(self.rules[root], self.index_limit))
-
-    def outermost(self) -> Iterator[tuple[Path, Listing]]:
-        """The roots and what is in them, main root first; what lies in an earlier root as well comes once."""
-        for at, root in enumerate(self.roots.roots):
-            earlier = self.roots.roots[:at]
-            if any(root.is_relative_to(other) for other in earlier):
-                continue
-            listing = self.tree(root).listing()
-            inner = [other.relative_to(root).as_posix() for other in earlier if other.is_relative_to(root)]
-            yield root, self._open(root, _without(listing, inner))
-
-    def _open(self, root: Path, listing: Listing) -> Listing:
-        left_out = (*self.private, *map(Path, self.tree(root).closed()))
-        inner = [folder.relative_to(root).as_posix() for folder in left_out if folder.is_relative_to(root)]
-        return _without(listing, inner)
-
-    def closed(self, path: Path) -> str | None:
-        """The name on the user's list that closes a real path: its own, or that of a link to it or to a folder around
-        it. None for an open one. Takes a while the first time."""
-        root = self.roots.root_of(path) or next((one for one in self.roots.extra if path.is_relative_to(one)), None)
-        if root is not None and self.rules[root].closed(path.relative_to(root).as_posix()):
-            return path.relative_to(root).as_posix()
-        around = {str(path), *map(str, path.parents)}
-        targets = (target for one in self.roots.roots for target in self.tree(one).closed() if target in around)
-        return next(targets, None)
-
-    def closed_as_spelled(self, spelled: str) -> str | None:
-        """The name on the user's list by which a path is spelled, links in it taken as they are; None for none."""
-        path = self.roots.as_spelled(spelled)
-        root = self.roots.root_of(path) if path is not None else None
-        if path is None or root is None:
-            return None
-        relative = path.relative_to(root).as_posix()
-        return relative if self.rules[root].closed(relative) else None
-
-    def below(self, root: Path, relative: str) -> Listing:
-        """What is in a folder of a root. What is ignored is there if the folder itself is."""
-        if relative in ("", "."):
-            return self._open(root, self.tree(root).listing())
-        rules = self.rules[root]
-        if rules.ignored(relative, True):
-            kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
-            for entry in walk(root / relative, rules):
-                kinds[0 if _is_file(entry.path) else 1 if entry.is_dir else 2].append(entry.relative)
-            found = Listing(*(tuple(sorted(paths, key=in_path_order)) for paths in kinds))
-            return self._open(root, found)
-        listing, prefix = self.tree(root).listing(), f"{relative}/"
-        chosen = (
-            tuple(path for path in paths if path.startswith(prefix))
-            for paths in (listing.files, listing.folders, listing.others)
-        )
-        return self._open(root, Listing(*chosen))
-
-
-def _folder(path: str, chains: Chains, found: _Names | None, ignore_files: frozenset[str]) -> _Folder:
+def _folder(
+    path: str, chains: Chains, found: _Names | None, ignore_files: frozenset[str], *, shut: bool = False
+) -> _Folder:
     if found is None:
-        return _Folder(path, chains, None)
-    shown = chains.shown(path, found.names, found.folders)
+        return _Folder(path, chains, None, shut=shut)
+    if shut:
+        inner = tuple(sorted(name for name in found.folders if _is_looked_through(name)))
+        files = tuple(sorted({*found.names} - {*found.folders} - {*found.others}))
+        return _Folder(path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True)
+    closed = chains.closed_of(path, found.names, found.folders)
+    shown = chains.shown(path, found.names, found.folders, closed)
     whole = len(shown) == len(found.names)
+    shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
+    shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
     if not found.folders and not found.others:  # most have files only
-        return _Folder(path, chains, found.changed, (), shown, (), ignore_files, whole)
+        return _Folder(path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files)
     folders = [name for name in shown if name in found.folders]
     others = [name for name in shown if name in found.others]
-    files = [name for name in shown if name not in found.folders and name not in found.others]
-    closed = () if whole else _closed_links(path, chains, found.others)
-    return _Folder(path, chains, found.changed, folders, files, others, ignore_files, whole, closed)
+    files_shown = [name for name in shown if name not in found.folders and name not in found.others]
+    return _Folder(
+        path,
+        chains,
+        found.changed,
+        folders,
+        files_shown,
+        others,
+        ignore_files,
+        whole,
+        found.links,
+        shut_folders,
+        shut_files,
+    )
+
+
+def _is_looked_through(name: str) -> bool:
+    """Whether a closed folder is read for its links: what comes from elsewhere, as packages do, is large, and its links
+    lead into the project's own sources."""
+    return name not in ALWAYS_SKIPPED
 
 
 def _ignore_files(found: _Names | None) -> frozenset[str]:
@@ -390,41 +378,24 @@ def _ignore_files(found: _Names | None) -> frozenset[str]:
     return IGNORE_FILES.intersection(found.names)
 
 
-def _target(link: str) -> str | None:
-    """Where a link leads; None for nowhere, for what is none any more, and for a folder around it, which it does not
-    close."""
-    if not os.path.islink(link):
-        return None
-    try:
-        target = os.path.realpath(link, strict=True)
-    except OSError:
-        return None
-    return None if Path(link).is_relative_to(target) else target
-
-
-def _closed_links(path: str, chains: Chains, others: Collection[str]) -> tuple[str, ...]:
-    if not chains.exact.files:
-        return ()
-    links = (name for name in others if os.path.islink(join(path, name)))
-    # A link to a folder is one in a user's eyes.
-    return tuple(name for name in links if chains.closes(path, name, os.path.isdir(join(path, name))))
-
-
 def in_path_order(relative: str) -> str:
     """Sorts paths by their components: no character of a name sorts before NUL."""
     return relative.replace("/", "\0")
 
 
-def _without(listing: Listing, folders: Sequence[str]) -> Listing:
-    for folder in folders:
-        if folder == ".":
-            return Listing((), (), ())
-        prefix = f"{folder}/"
-        kinds = (listing.files, listing.folders, listing.others)
-        listing = Listing(
-            *(tuple(path for path in paths if path != folder and not path.startswith(prefix)) for paths in kinds)
-        )
-    return listing
+def without(listing: Listing, left_out: Iterable[str]) -> Listing:
+    """A listing without some paths and all below them."""
+    gone = set(left_out)
+    if not gone:
+        return listing
+    if "." in gone:
+        return Listing((), (), ())
+
+    def stays(path: str) -> bool:
+        return path not in gone and not any(folder in gone for folder in _folders_around(path))
+
+    kinds = (listing.files, listing.folders, listing.others)
+    return Listing(*(tuple(path for path in paths if stays(path)) for paths in kinds))
 
 
 def _changed_at(path: str) -> int:
@@ -439,35 +410,33 @@ def _folders_around(file: str) -> Iterator[str]:
         yield file
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
 def _read(path: str) -> _Names | None:
     """None for a folder that cannot be read."""
-    changed = _state(path)
     try:
-        with os.scandir(path) as listing:
+        with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
+            changed = _state_in(os.fstat(descriptor))
             entries = list(listing)
-        special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
-        folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
+            special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+            folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
     except OSError:
         return None
     names = [entry.name for entry in entries]
     if len(special) == len(folders):
-        return _Names(names, frozenset(folders), _NONE, changed)
-    return _Names(names, frozenset(folders), frozenset([entry.name for entry in special]) - set(folders), changed)
+        return _Names(names, frozenset(folders), _NONE, (), changed)
+    others = frozenset([entry.name for entry in special]) - set(folders)
+    links = tuple(sorted(entry.name for entry in special if entry.is_symlink()))
+    return _Names(names, frozenset(folders), others, links, changed)
 
 
 def _state(path: str) -> Signature | None:
     """What tells whether a folder has changed; None if that cannot be told."""
     try:
-        status = os.lstat(path)
+        return _state_in(os.lstat(path))
     except OSError:
         return None
+
+
+def _state_in(status: os.stat_result) -> Signature | None:
     modified = status.st_mtime_ns
     tick = _TICK_NS if modified % 1_000_000_000 else _LONG_TICK_NS
     if time.time_ns() - modified < tick:

@@ -1,4 +1,9 @@
-"""Git's wildcard patterns as regular expressions over bytes. Knows no files."""
+"""Git's wildcard patterns as regular expressions over bytes, which match in bounded time. Knows no files.
+
+A star is tried at the first place where what stands between it and the next one fits, and never again: if that place is
+of no use, no later one is, since the next star takes in whatever lies between (atomic groups say so). What stands
+behind the last star has to fit at the end. So matching takes the product of the lengths at most, whatever the pattern.
+"""
 
 import os
 import re
@@ -38,12 +43,60 @@ def _compiled(pattern: str) -> re.Pattern[bytes] | None:
     return None if expression is None else re.compile(expression, re.DOTALL)
 
 
+_STAR, _FOLDERS, _ALL, _SLASH = b"*", b"**/", b"**", b"/"
+_ACROSS = {_FOLDERS: b"(?:[^/]*+/)*?", _ALL: b".*?"}
+
+
 def translate(pattern: bytes) -> bytes | None:
     """The regular expression (DOTALL, to be matched in full) of a pattern in which `*` stops at `/`.
 
     None if the pattern is broken and matches nothing.
     """
-    out: list[bytes] = []
+    parts = _parts(pattern)
+    if parts is None:
+        return None
+    pieces: list[list[bytes]] = [[]]
+    across: list[bytes] = []
+    for kind, expression in parts:
+        if kind in _ACROSS:
+            across.append(kind)
+            pieces.append([])
+        else:
+            pieces[-1].append(expression if kind not in (_STAR, _SLASH) else kind)
+    first, *rest = map(_piece, pieces)
+    out = [first]
+    for kind, piece in zip(across, rest, strict=True):
+        out.append(b"(?>" + _ACROSS[kind] + piece + b")")
+    if rest:
+        out[-1] = b".*" if (across[-1], rest[-1]) == (_ALL, b"") else _ACROSS[across[-1]] + rest[-1]
+    return b"".join(out)
+
+
+def _piece(parts: list[bytes]) -> bytes:
+    """Names and slashes between two places that take in folders."""
+    names: list[list[bytes]] = [[b""]]
+    for part in parts:
+        if part == _SLASH:
+            names.append([b""])
+        elif part == _STAR:
+            names[-1].append(b"")
+        else:
+            names[-1][-1] += part
+    return b"/".join(map(_name, names))
+
+
+def _name(texts: list[bytes]) -> bytes:
+    """What stands before, between and behind the stars of one name."""
+    first, *rest = texts
+    if not rest:
+        return first
+    between = b"".join(b"(?>[^/]*?" + text + b")" for text in rest[:-1] if text)
+    return first + between + (b"[^/]*" + rest[-1] if rest[-1] else b"[^/]*+")
+
+
+def _parts(pattern: bytes) -> list[tuple[bytes, bytes]] | None:
+    """What a pattern is made of: wildcards and slashes by kind, expressions for single characters."""
+    out: list[tuple[bytes, bytes]] = []
     first_special = next((at for at, byte in enumerate(pattern) if byte in SPECIAL), len(pattern))
     at = 0
     while at < len(pattern):
@@ -55,31 +108,35 @@ def translate(pattern: bytes) -> bytes | None:
                 # Git compares the literal beginning by itself, so stars right behind it count as the beginning, too.
                 opens = at == first_special or pattern[at - 1 : at] == b"/"
                 if end - at == 1 or not opens or not _closes(pattern, end):
-                    out.append(b"[^/]*")
+                    out.append((_STAR, b""))
                 elif pattern[end : end + 1] == b"/":
-                    out.append(b"(?:.*/)?")
+                    out.append((_FOLDERS, b""))
                     end += 1
                 else:
-                    out.append(b".*")
+                    out.append((_ALL, b""))
                 at = end
             case b"?":
-                out.append(b"[^/]")
+                out.append((b"?", b"[^/]"))
                 at += 1
             case b"[":
                 bracket = _bracket(pattern, at + 1)
                 if bracket is None:
                     return None
                 expression, at = bracket
-                out.append(expression)
+                out.append((b"[", expression))
             case b"\\":
                 if at + 1 == len(pattern):
                     return None
-                out.append(re.escape(pattern[at + 1 : at + 2]))
+                out.append(_literal(pattern[at + 1 : at + 2]))
                 at += 2
             case literal:
-                out.append(re.escape(literal))
+                out.append(_literal(literal))
                 at += 1
-    return b"".join(out)
+    return out
+
+
+def _literal(byte: bytes) -> tuple[bytes, bytes]:
+    return (_SLASH if byte == b"/" else b"", re.escape(byte))
 
 
 def _closes(pattern: bytes, end: int) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,97 @@ async def test_a_client_that_has_not_seen_the_disk_change_does_not_overwrite_it(
     assert files.written == []
 
 
+class Swapping(Files):
+    """A client during whose first write somebody does something to the second file's place."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__()
+        self.act = act
+
+    async def write(self, params: dict[str, Any]) -> dict[str, Any]:
+        done = await super().write(params)
+        if len(self.written) == 1:
+            self.act()
+        return done
+
+
+@pytest.mark.parametrize("how", ["a link to a folder", "a link", "a hard link", "another folder"])
+async def test_what_is_swapped_during_the_first_write_of_a_batch_stops_the_second(
+    world: World, server: ModelServer, how: str
+) -> None:
+    outside, sub = world.project.parent / "outside", world.project / "sub"
+    for folder in (outside, sub):
+        folder.mkdir()
+        (folder / "b.txt").write_text("one\ntwo\n")
+    (world.project / "a.txt").write_text("one\ntwo\n")
+
+    def act() -> None:
+        match how:
+            case "a link to a folder":
+                sub.rename(world.project / "gone")
+                sub.symlink_to(outside)
+            case "a link":
+                (sub / "b.txt").unlink()
+                (sub / "b.txt").symlink_to(outside / "b.txt")
+            case "a hard link":
+                (sub / "b.txt").unlink()
+                os.link(outside / "b.txt", sub / "b.txt")
+            case _:
+                sub.rename(world.project / "gone")
+                sub.mkdir()
+                (sub / "b.txt").write_text("another\n")
+
+    files = Swapping(act)
+    names = ("a.txt", "sub/b.txt")
+    edits = [{"tool": "edit_replace_exact", "args": {"path": name, "old": "two", "new": "2"}} for name in names]
+    async with session(world, "accept", files) as (client, _, id):
+        reads = [call("read_file", path=name) for name in names]
+        *_, told = await turn(client, id, server, *reads, call("edit_apply_batch", edits=edits))
+    assert told["error"]["code"] == "STALE"
+    assert (outside / "b.txt").read_text() == "one\ntwo\n"
+    assert (world.project / "a.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("auto", [False, True])
+async def test_no_client_writes_through_a_hard_link(world: World, server: ModelServer, auto: bool) -> None:
+    outside = world.project.parent / "outside.txt"
+    outside.write_text("one\ntwo\n")
+    os.link(outside, world.project / "notes.txt")
+    files = Files()
+    async with session(world, "accept", files) as (client, asked, id):
+        if auto:
+            switch = {"sessionId": id, "configId": "_edits", "value": "auto"}
+            await client.request("session/set_config_option", switch)
+        edit = call("edit_replace_exact", path="notes.txt", old="two", new="2")
+        await turn(client, id, server, call("read_file", path="notes.txt"), edit)
+        assert "hard links" in json.dumps(asked.questions[0]["toolCall"]["content"])
+    assert (world.project / "notes.txt").read_text() == "one\n2\n"
+    assert (outside.read_text(), files.written) == ("one\ntwo\n", [])
+
+
+async def test_a_batch_makes_no_repository_under_auto_accept(world: World, server: ModelServer) -> None:
+    parts = {"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\tfsmonitor = x\n", "objects/x": "", "refs/x": ""}
+    edits = [
+        {"tool": "edit_create_file", "args": {"path": f"inner/{name}", "content": text}} for name, text in parts.items()
+    ]
+    patch = "".join(f"*** Add File: split/{name}\n+x\n" for name in ("HEAD", "commondir"))
+    async with session(world, "accept") as (client, asked, id):
+        await client.request("session/set_config_option", {"sessionId": id, "configId": "_edits", "value": "auto"})
+        told = await turn(
+            client,
+            id,
+            server,
+            call("edit_apply_batch", edits=edits),
+            call("edit_patch", patch=f"*** Begin Patch\n{patch}*** End Patch\n"),
+            call("edit_create_file", path="one/HEAD", content="x"),
+            call("edit_create_file", path="one/commondir", content="../x"),
+        )
+    assert [one.get("error", {}).get("code") for one in told] == ["OUTSIDE_WORKSPACE"] * 2 + [None, "OUTSIDE_WORKSPACE"]
+    assert not (world.project / "inner").exists()
+    assert not (world.project / "split").exists()
+    assert asked.questions == []
+
+
 async def test_what_the_model_is_told_of_a_very_long_line_is_short(world: World, server: ModelServer) -> None:
     (world.project / "long.txt").write_text(f"{'x' * 300_000}two\n")
     edits = (
@@ -79,7 +171,7 @@ async def test_read_only_files_and_linked_names_ask_every_time(world: World, ser
         reasons = [json.dumps(question["toolCall"]["content"]) for question in asked.questions]
     assert len(reasons) == 2
     assert "read-only" in reasons[0]
-    assert ".vscode/tasks.json is a protected name" in reasons[1]
+    assert "json/tasks.json is known as .vscode/tasks.json, too, which is a protected file" in reasons[1]
     assert (world.project / "a.txt").read_text() == "one\n"
     assert not (world.project / "json/tasks.json").exists()
 

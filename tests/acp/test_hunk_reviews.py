@@ -292,3 +292,27 @@ async def test_accepting_nothing_for_the_session_switches_nothing_on(world: Worl
         assert told["data"] == {"applied": False, "reason": "rejected"}
         await turn(client, id, server, edit()[1])
     assert len(reviewer.questions) == 2
+
+
+def _shown(client: RawAcpClient) -> list[Any]:
+    """The differences that finished calls were shown with."""
+    ended = [params["update"] for params in client.updates if params["update"].get("status") == "completed"]
+    return [part for update in ended for part in update.get("content") or () if part.get("type") == "diff"]
+
+
+@pytest.mark.parametrize("how", ["hunks", "texts"])
+async def test_a_replay_shows_what_was_accepted(world: World, server: ModelServer, how: str) -> None:
+    def decide(params: dict[str, Any]) -> dict[str, Any]:
+        path = params["_meta"]["north"]["files"][0]["path"]
+        return {"hunks": {path: ["h2"]}} if how == "hunks" else {"texts": {path: OLD + "mine\n"}}
+
+    async with session(world, Reviewer(decide)) as (client, id):
+        await turn(client, id, server, *edit())
+        live = _shown(client)
+    now = (world.project / "a.txt").read_text()
+    assert [part["newText"] for part in live] == [now]
+    assert now not in (OLD, NEW)
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
+        assert [part["newText"] for part in _shown(client)] == [now]

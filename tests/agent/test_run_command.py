@@ -17,6 +17,7 @@ from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import CommandDecision, CommandReview
 from north_lsp.agent.events import CallRunning, Event
+from north_lsp.agent.history import History
 from north_lsp.agent.permissions import described
 from north_lsp.agent.queue import PromptQueue
 from north_lsp.agent.shell_setup import make_runner
@@ -121,7 +122,8 @@ async def shell(folder: Path, settings: Settings | None = None, **environ: str) 
 
         nothing, model = cast(Any, None), load_catalog(folder, {}).find("offline")
         state = TurnState(
-            world.conversation, model, nothing, "", "agent", world.tools, world.workspace, cast(Any, editor),
+            world.conversation, History(world.conversation), model, nothing, "", "agent", world.tools,
+            world.workspace, cast(Any, editor),
             Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
             nothing, nothing, PromptQueue(editor.show), Status(cast(Any, editor)), nothing, nothing, nothing, nothing,
             nothing, Detached(background), lambda: model, nothing,

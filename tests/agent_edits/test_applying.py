@@ -1,5 +1,6 @@
 """Applying proposals: merged with what happened meanwhile, to editor and disk alike, or not at all."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from north_lsp.agent.recovery import recover_project
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply import write
-from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.diff import make_change, make_deletion
 from north_lsp.workspace.merge import merge
 from north_lsp.workspace.proposal import TextForm
 from tests.support.edits import World
@@ -118,6 +119,25 @@ def test_merging_keeps_both_sides_or_says_where_they_clash() -> None:
     assert merge("a", "a\nmore", "new\na").conflicts
 
 
+async def test_what_cannot_be_put_back_at_once_is_put_back_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = TEXT.replace("line 3\n", "third\n")
+    changes = [make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt")]
+    changes.append(make_deletion(world.write("c.txt", TEXT), "c.txt", TEXT, TextForm()))
+    written = write(changes, world.workspace.roots, world.checkpoints.journals)
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", broken)
+        with pytest.raises(ToolError, match="putting these files back failed"):
+            written.take_back()
+    assert len(list(world.checkpoints.journals.iterdir())) == 1
+    assert (await recover_project(world.checkpoints.journals, world.workspace, world.editor))[0].endswith("c.txt")
+    assert world.files() == {name: TEXT.encode() for name in ("a.txt", "b.txt", "c.txt")}
+    assert list(world.checkpoints.journals.iterdir()) == []
+
+
 # -- editor and disk ---------------------------------------------------------------------------------------------------
 
 
@@ -190,6 +210,32 @@ async def test_an_editor_whose_disk_half_was_put_back_gets_its_text_back(world: 
     told = await recover_project(world.checkpoints.journals, world.workspace, world.editor)
     assert world.editor.texts[world.root / "a.txt"] == TEXT
     assert "taken back" in told[0]
+
+
+@pytest.mark.parametrize("made", ["{}\n\n", "# formatted\n{}"])
+async def test_an_editor_that_formats_gets_its_text_back_after_a_crash(world: World, made: str) -> None:
+    new = TEXT.replace("line 3\n", "third\n")
+    a, b = (make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt"))
+    written = write([b], world.workspace.roots, world.checkpoints.journals, [a])
+    assert written._note is not None
+    os.close(written._note._descriptor)
+    world.editor.texts[world.root / "a.txt"] = made.format(new)
+    await recover_project(world.checkpoints.journals, world.workspace, world.editor)
+    assert world.editor.texts[world.root / "a.txt"] == made.format(TEXT)
+    assert world.read("b.txt").decode() == TEXT
+
+
+async def test_a_file_with_other_names_is_never_left_to_the_editor(world: World) -> None:
+    os.link(world.root / "a.txt", world.root.parent / "outside.txt")
+    world.editor.texts[world.root / "a.txt"] = TEXT
+    await world.edit("edit_replace_exact", path="a.txt", old="line 3\n", new="third\n")
+    assert world.editor.applied == []
+    assert (world.root.parent / "outside.txt").read_text() == TEXT
+    assert "third" in world.read("a.txt").decode()
+    os.link(world.root / "b.txt", world.root.parent / "other.txt")
+    world.editor.texts[world.root / "b.txt"] = "unsaved\n" + TEXT
+    changes = await world.prepare("edit_after_anchor", path="b.txt", anchor="unsaved", content="x")
+    assert "hard links" in (await stale(world, changes)).message
 
 
 async def test_a_live_application_is_left_alone(world: World) -> None:

@@ -1,5 +1,6 @@
 """Undo, redo, named points and differences, as the user is told of them."""
 
+import errno
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import pytest
 
 from north_lsp.agent import restoring
 from north_lsp.agent.overview import Totals, totals
-from north_lsp.agent.recovery import interrupted_edits
+from north_lsp.agent.recovery import interrupted_edits, settle_interrupted
 from north_lsp.agent.undoing import Plan, Undoing
 from north_lsp.errors import ToolError
+from north_lsp.storage.blobs import Blobs
 from tests.support.edits import World, commit
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
@@ -72,6 +74,91 @@ async def test_a_named_point_is_listed_and_restored(world: World) -> None:
     for name in ("", " \n", "x" * 61):
         with pytest.raises(ToolError, match="1 to 60"):
             world.undoing.name_point(name)
+
+
+async def test_a_restored_point_brings_back_what_was_undone_after_it(world: World) -> None:
+    talk = Talk(world)
+    await third(world, "a.txt")
+    point = world.undoing.name_point("v1")
+    at_point = world.files()
+    await world.undo()
+    assert await restoring.restore(talk, point) == "- `a.txt`: restored"
+    assert world.files() == at_point
+    assert await restoring.restore(talk, point) == "Nothing has been changed since."
+    await third(world, "b.txt")
+    await world.undo(2)  # one from after the point, one from before it
+    assert world.files() == {"a.txt": TEXT.encode(), "b.txt": TEXT.encode()}
+    await restoring.restore(talk, point)
+    assert world.files() == at_point
+    await world.undo()
+    await world.redo()
+    await restoring.restore(talk, point)
+    assert world.files() == at_point
+
+
+async def test_an_undo_of_what_was_not_changed_names_what_was(world: World) -> None:
+    talk = Talk(world)
+    await third(world, "a.txt")
+    with pytest.raises(ToolError, match=r"^b.txt was not changed in this conversation; changed were: a.txt$"):
+        await restoring.undo(talk, path=world.root / "b.txt")
+    await restoring.undo(talk)
+    with pytest.raises(ToolError, match=r"^there is no change of a.txt left to be undone$"):
+        await restoring.undo(talk, path=world.root / "a.txt")
+
+
+@pytest.mark.parametrize("stands", [False, True])
+async def test_an_edit_that_a_crash_cut_off_is_settled(world: World, stands: bool) -> None:
+    await third(world, "b.txt")
+    changes = await world.prepare("edit_replace_exact", path="a.txt", old="line 3\n", new="third\n")
+    await world.checkpoints.record("call", "an edit", changes)
+    if stands:
+        world.write("a.txt", changes[0].new_text)
+    await settle_interrupted(world.checkpoints, world.workspace)
+    assert [one.status for one in world.checkpoints.all()] == (["applied"] * 2 if stands else ["applied"])
+    assert await world.undo() == {"a.txt" if stands else "b.txt": "restored"}
+
+
+async def test_contents_that_cannot_be_read_now_end_the_undo_and_change_nothing(world: World) -> None:
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": name, "old": "line 3\n", "new": "third\n"}}
+        for name in ("a.txt", "b.txt")
+    ]
+    await world.edit("edit_apply_batch", edits=edits)
+    after = world.files()
+    real = Blobs.find
+
+    def find(blobs: Blobs, digest: str) -> bytes | None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Blobs, "find", find)
+        with pytest.raises(ToolError, match=r"cannot be read in North's data folder now \(Input/output error\)"):
+            await restoring.undo(Talk(world))
+    assert (world.files(), Blobs.find) == (after, real)
+    assert "restored" in await restoring.undo(Talk(world))
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+async def test_what_was_closed_since_is_neither_restored_nor_shown(world: World, by_link: bool) -> None:
+    talk = Talk(world)
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": name, "old": "line 3\n", "new": "third\n"}}
+        for name in ("a.txt", "b.txt")
+    ]
+    await world.edit("edit_apply_batch", edits=edits)
+    if by_link:
+        (world.root / "secret.txt").symlink_to("a.txt")
+    (world.root / ".northignore").write_text("secret.txt\n" if by_link else "a.txt\n")
+    assert "closed" in await restoring.differences(talk)
+    assert "-line 3" not in (await restoring.differences(talk)).split("b.txt")[0]
+    changes = await world.prepare("undo_edit")
+    assert [change.relative for change in changes] == ["b.txt"]
+    assert "northignore" in changes[0].notices[0]
+    told = await restoring.undo(talk)
+    assert "`a.txt`: **not restored** " in told
+    assert world.read("a.txt").decode() == TEXT.replace("line 3\n", "third\n")
+    with pytest.raises(ToolError, match="northignore"):
+        await world.prepare("undo_edit")
 
 
 async def test_the_whole_difference_is_against_the_first_contents(world: World) -> None:

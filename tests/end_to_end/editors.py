@@ -200,7 +200,7 @@ class _Protocol(pytest_lsp.LanguageClientProtocol):
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         method = str(data.get("method", ""))
-        if method.startswith("session/"):
+        if method.startswith(("session/", "_north/")):
             if "id" in data:
                 return JsonRPCRequestMessage(data["id"], method, "2.0", data.get("params"))
             return JsonRPCNotification(method, "2.0", data.get("params"))
@@ -212,10 +212,13 @@ class _Protocol(pytest_lsp.LanguageClientProtocol):
 
 class LspEditor(Base):
     """What both LSP editors share: documents, and edits applied to them in one step. One that `denies` applies an edit
-    and says that it did not."""
+    and says that it did not; `on_save` is what it makes of a text that it is asked to save (None: it cannot)."""
 
     client: pytest_lsp.LanguageClient
     denies = False
+    versions: dict[Path, int]
+    saves: list[list[dict[str, Any]]]
+    on_save: Callable[[str], str | None] = staticmethod(lambda text: text)
 
     def start_handlers(self) -> None:
         @self.client.feature(types.WORKSPACE_APPLY_EDIT)
@@ -225,8 +228,28 @@ class LspEditor(Base):
                 self._edit(change.text_document.uri, list(change.edits))
             return types.ApplyWorkspaceEditResult(applied=not self.denies)
 
+        self.versions, self.saves = {}, []
+
+        @self.client.feature("_north/saveFiles")
+        def save(params: dict[str, Any]) -> dict[str, Any]:
+            self.saves.append(params["files"])
+            answer: dict[str, list[Any]] = {"saved": [], "failed": []}
+            for file in params["files"]:
+                path = next(path for path in self.texts if path.as_uri() == file["uri"])
+                text = self.on_save(self.texts[path])
+                if text is None or file["version"] != self.versions[path]:
+                    answer["failed"].append({"uri": file["uri"], "reason": "it cannot be saved"})
+                    continue
+                if text != self.texts[path]:
+                    self.texts[path] = text
+                    self._tell(path)
+                path.write_text(text)
+                answer["saved"].append(file["uri"])
+            return answer
+
     def open(self, path: Path, text: str | None = None) -> None:
         self.texts[path] = text if text is not None else path.read_text()
+        self.versions[path] = 1
         document = types.TextDocumentItem(path.as_uri(), "python", 1, self.texts[path])
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
 
@@ -237,8 +260,12 @@ class LspEditor(Base):
             assert edit.range.start.character == edit.range.end.character == 0
             lines[edit.range.start.line : edit.range.end.line] = [edit.new_text]
         self.texts[path] = "".join(lines)
+        self._tell(path)
+
+    def _tell(self, path: Path) -> None:
+        self.versions[path] += 1
         whole = types.TextDocumentContentChangeWholeDocument(self.texts[path])
-        document = types.VersionedTextDocumentIdentifier(version=2, uri=uri)
+        document = types.VersionedTextDocumentIdentifier(version=self.versions[path], uri=path.as_uri())
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
 
 
@@ -356,10 +383,11 @@ def _converter() -> Any:
 
 
 @asynccontextmanager
-async def opted_in_editor(world: World, *, start: bool = True) -> AsyncIterator[OptedInEditor]:
+async def opted_in_editor(world: World, *, start: bool = True, saves: bool = False) -> AsyncIterator[OptedInEditor]:
     editor = OptedInEditor(world)
     editor.updates, editor.oracle = [], Oracle.load()
-    await _start(editor, {"north": {"acp": True}})
+    capabilities = {"_meta": {"north": {"saveFiles": True}}} if saves else {}
+    await _start(editor, {"north": {"acp": True, "clientCapabilities": capabilities}})
     try:
         if start:
             answer = await editor.call("session/new", {"cwd": str(world.project), "mcpServers": []})
@@ -370,9 +398,9 @@ async def opted_in_editor(world: World, *, start: bool = True) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def plain_editor(world: World, *, start: bool = True) -> AsyncIterator[PlainEditor]:
+async def plain_editor(world: World, *, start: bool = True, saves: bool = False) -> AsyncIterator[PlainEditor]:
     editor = PlainEditor(world)
-    await _start(editor, {})
+    await _start(editor, {"north": {"saveFiles": True}} if saves else {})
     try:
         yield editor
     finally:

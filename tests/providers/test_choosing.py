@@ -13,7 +13,7 @@ from north_lsp.providers.choosing import EVERYTHING, Allowed, choose, prepared
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings, Scoped
-from north_lsp.storage.settings import SettingsError, load_settings
+from north_lsp.storage.settings import load_settings
 
 BOTH = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
 
@@ -101,16 +101,10 @@ def test_the_settings_about_models(tmp_path: Path) -> None:
     found = settings_of(tmp_path, text)
     assert found.enabled == (Scoped(("a",)), Scoped(("b",), (Path.home().resolve() / "work",)))
     assert found.disabled_providers == (Scoped(("openai",), (Path("/p"), Path("/q"))),)
-    assert [problem.partition(": ")[2].partition(" ")[0] for problem in found.problems] == [
-        "enabledModels[2]",
-        "enabledModels[3]",
-        "enabledModels[4]",
-    ]
     assert (found.thinking_level, found.show_thinking, found.service_tier) == ("high", False, "flex")
     assert (found.discover_local, found.max_output_tokens, found.cache_retention) == (False, 1024, "long")
     for bad in ('{"thinking.level": "huge"}', '{"serviceTier": 3}', '{"modelRoles": ["a"]}'):
-        with pytest.raises(SettingsError):
-            settings_of(tmp_path, bad)
+        assert settings_of(tmp_path, bad) == ModelSettings()
 
 
 def test_what_the_settings_change_in_models() -> None:

@@ -12,15 +12,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.review.parsing import MAX_LENGTH, NotSimple, parse
-from north_lsp.review.rules import Place, Rule, covered
+from north_lsp.review.places import Place
+from north_lsp.review.rules import Rule, covered
 from north_lsp.workspace.paths import Roots
 
-RULES = [Rule(("ok",), ("-*",)), Rule(("good", "sub"), ("-a",)), Rule(("echo",), ("-*",)), Rule(("true",))]
+RULES = [Rule(("expr",), ("-*",)), Rule(("uname",), ("-a", "-s")), Rule(("echo",), ("-*",)), Rule(("true",))]
 WORDS = [
-    "ok",
+    "expr",
     "bad",
-    "good",
-    "good sub",
+    "uname",
+    "uname -s",
     "echo",
     "true",
     "false",
@@ -90,7 +91,7 @@ def world() -> Iterator[World]:
         folder = Path(os.path.realpath(name))
         (folder / "bin").mkdir()
         (folder / "project").mkdir()
-        for stub in ("ok", "bad", "good", "bad2", "a", "1", "2"):
+        for stub in ("expr", "bad", "uname", "bad2", "a", "1", "2"):
             (folder / "bin" / stub).write_text(STUB)
             (folder / "bin" / stub).chmod(0o755)
         yield World(folder)
@@ -103,23 +104,23 @@ def check(world: World, *texts: str) -> int:
         seen = [tuple(word.text for word in simple.words) for simple in parse(text)]
         for one in ran:
             assert one in seen, (text, one, seen)
-            assert one[0] in ("ok", "good", "echo", "true"), (text, one)
+            assert one[0] in ("expr", "uname", "echo", "true"), (text, one)
     return len(passing)
 
 
 @settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(texts, spaced))
-@example("ok \\\nbad")
-@example("ok\\\n;bad")
-@example("ok # \\\nbad")
-@example("ok '#' ; bad")
-@example("ok a#b;bad")
-@example("ok 2>/dev/null;bad")
-@example('ok "a\\"";bad')
-@example("ok '\\';bad")
-@example("ok $;bad")
-@example("ok {}&bad")
-@example("! ok;bad")
+@example("expr \\\nbad")
+@example("expr\\\n;bad")
+@example("expr # \\\nbad")
+@example("expr '#' ; bad")
+@example("expr a#b;bad")
+@example("expr 2>/dev/null;bad")
+@example('expr "a\\"";bad')
+@example("expr '\\';bad")
+@example("expr $;bad")
+@example("expr {}&bad")
+@example("! expr;bad")
 def test_nothing_runs_that_was_not_covered(world: World, text: str) -> None:
     check(world, text)
 
@@ -152,7 +153,7 @@ quoted = st.one_of(
 )
 plain = st.builds(
     lambda program, words, tail: " ".join([program, *words]) + tail,
-    st.sampled_from(["ok", "good sub", "! ok", "  ok"]),
+    st.sampled_from(["expr", "uname -s", "! expr", "  expr"]),
     st.lists(quoted.filter(lambda word: "\u2028" not in word), max_size=4),
     st.sampled_from(["", " >/dev/null", " 2>&1", " </dev/null", " &>/dev/null", " # bad", "  "]),
 )
@@ -190,15 +191,19 @@ def test_lists_run_only_what_was_seen(world: World, texts: list[str]) -> None:
 
 def test_the_oracle_sees_what_bash_runs(world: World) -> None:
     """So that the tests above can fail."""
-    ran = world.run("ok 'a b' $(bad)", "good sub; echo > made", "exit 3; bad", "bad2 |& a", "if", "ok")
-    assert sorted(ran[0]) == [("bad",), ("ok", "a b")]
-    assert ran[1:3] == [[("good", "sub"), ("made", "made")], []]
+    ran = world.run("expr 'a b' $(bad)", "uname -s; echo > made", "exit 3; bad", "bad2 |& a", "if", "expr")
+    assert sorted(ran[0]) == [("bad",), ("expr", "a b")]
+    assert ran[1:3] == [[("uname", "-s"), ("made", "made")], []]
     assert sorted(ran[3]) == [("a",), ("bad2",)]
-    assert ran[4:] == [[], [("ok",)]]
+    assert ran[4:] == [[], [("expr",)]]
 
 
 def test_such_lines_do_pass(world: World) -> None:
-    for text in ("ok a 'b c' \"d\" && good sub -a | ok; true", "ok\nok # x\n! ok >/dev/null 2>&1", "ok {} a{b}c \\; $"):
+    for text in (
+        "expr a 'b c' \"d\" && uname -a | expr; true",
+        "expr\nexpr # x\n! expr >/dev/null 2>&1",
+        "expr {} a{b}c \\; $",
+    ):
         assert check(world, text) == 1
 
 

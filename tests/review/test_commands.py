@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.review.commands import judge
-from north_lsp.review.rules import Place
+from north_lsp.review.places import Place
 from north_lsp.workspace.paths import Roots
 
 
@@ -186,12 +186,13 @@ class Sources(Everything):
         return False
 
 
-def test_rules_for_folders_hold_in_the_clean_shell_only(tmp_path: Path) -> None:
+def test_what_changes_the_shell_is_covered_only_as_a_whole_line(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    place = Place(tmp_path, Roots.of(tmp_path), False, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
+    place = Place(tmp_path, Roots.of(tmp_path), True, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
     for command, status in (
         ("cd sub && ls", "always"),
-        ("source env.sh; ls", "always"),
+        ("source env.sh", "always"),
+        ("source env.sh; ls", None),
         ("source env.sh; cd sub; ls", None),
     ):
         assert judge(command, place=place, approvals=Sources()).status == status

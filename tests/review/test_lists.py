@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from north_lsp.review.commands import dangers
+from north_lsp.review.grammar import read
+from north_lsp.review.parsing import parse
 from north_lsp.review.rules import Rule
 from tests.review.test_rules import GENEROUS, GIT, READING, asks, make_place
 
@@ -55,8 +57,17 @@ def test_none_of_the_ways_past_rules_passes(tmp_path: Path) -> None:
     assert [line for line in [*lines, *SEVERAL_LINES, *PROGRAMS] if asks(line, RULES, place) is None] == []
 
 
+def test_in_the_sandbox_only_what_runs_a_project_s_code_passes(tmp_path: Path) -> None:
+    place = make_place(tmp_path, contained=True)
+    lines = [*(HERE / "hostile.txt").read_text("utf-8").splitlines(), *SEVERAL_LINES, *PROGRAMS]
+    for line in lines:
+        if asks(line, RULES, place) is None:
+            readings = [read(simple) for simple in parse(line)]
+            assert all(not isinstance(one, str) and one.kind == "project" for one in readings), line
+
+
 def test_nothing_of_every_day_asks(tmp_path: Path) -> None:
-    place = make_place(tmp_path)
+    place = make_place(tmp_path, contained=True)
     for folder in ("src", "tests"):
         (tmp_path / folder).mkdir(exist_ok=True)
     lines = (HERE / "everyday.txt").read_text("utf-8").splitlines()

@@ -349,7 +349,7 @@ def test_variables_of_effect() -> None:
         "OPENSSL_CONF",
     ):
         assert changes_meaning(name)
-    for name in ("DEBUG", "FOO", "DATABASE_NAME", "LANG", "TZ", "PORT"):
+    for name in ("DEBUG", "FOO", "DATABASE_NAME", "LS_COLORS", "TZ", "PORT"):
         assert not changes_meaning(name)
 
 

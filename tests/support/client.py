@@ -22,8 +22,8 @@ class RpcFailure(Exception):
 
 
 class RawAcpClient:
-    """`handlers` answer what the agent asks; a method without one gets -32601. There may be no process
-    (`inside.py`)."""
+    """`handlers` answer what the agent asks, or raise RpcFailure; one that gives None never answers, and a method
+    without one gets -32601. There may be no process (`inside.py`)."""
 
     def __init__(
         self,
@@ -125,7 +125,11 @@ class RawAcpClient:
         if handler is None:
             await self.send({"id": message["id"], "error": {"code": -32601, "message": "unknown method"}})
             return
-        result = await handler(message["params"])
+        try:
+            result = await handler(message["params"])
+        except RpcFailure as failure:
+            await self.send({"id": message["id"], "error": {"code": failure.code, "message": failure.message}})
+            return
         if result is not None:
             await self.send({"id": message["id"], "result": result})
 

@@ -42,7 +42,7 @@ class MemoryEditor:
     async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return [change for change in changes if change.path in self.texts and change.action == "update"]
 
-    async def apply(self, changes: Sequence[FileChange]) -> None:
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         before = dict(self.texts)
         for change in changes:
             if self.refuses is not None:
@@ -51,6 +51,7 @@ class MemoryEditor:
             assert to_newlines(self.texts[change.path], "\n") == to_newlines(change.old_text or "", "\n")
             self.texts[change.path] = change.new_text
         self.applied.append(tuple(change.relative for change in changes))
+        return changes
 
 
 class World:

@@ -21,7 +21,7 @@ from typing import Any
 from north_lsp.storage.settings import EditSettings
 from north_lsp.workspace.anchors import find_anchors
 from north_lsp.workspace.lines import Block, changed_blocks
-from north_lsp.workspace.text import decode, dominant_newline, is_binary, split_lines
+from north_lsp.workspace.text import decode, dominant_newline, encode, is_binary, split_lines
 from tests.support.edits import World
 
 _MAX_BATCH_BYTES = 45_000
@@ -141,7 +141,7 @@ def _edited(data: bytes, pool: dict[str, bytes], names: list[str], chance: rando
                 continue
             keep = form.encoding != "latin-1"
             lines[at:at] = [(line if keep else line.encode("ascii", "replace").decode()) + newline for line in piece]
-    return form.bom + "".join(lines).encode(form.encoding)
+    return encode("".join(lines), form)
 
 
 # -- reading a history -------------------------------------------------------------------------------------------------
@@ -472,9 +472,13 @@ def _call(name: str, lines: list[str], block: Block, added: list[str], chance: r
 
 
 def _looks_pasted(content: str) -> bool:
-    from north_lsp.tools.pasted import strip_pasted
+    from north_lsp.errors import ToolError
+    from north_lsp.tools.pasted import Place, without_pasted
 
-    return strip_pasted(content)[1]
+    try:
+        return without_pasted(content, Place(), "")[1]
+    except ToolError:
+        return True
 
 
 def _anchor(lines: list[str], at: int) -> dict[str, Any] | None:

@@ -98,6 +98,115 @@ async def test_line_numbers_that_were_copied_along_are_left_out(world: World) ->
     )
 
 
+_PUT: dict[str, dict[str, Any]] = {
+    "edit_after_anchor": {"anchor": "four"},
+    "edit_before_anchor": {"anchor": "four"},
+    "edit_by_anchor": {"anchor": "four", "mode": "replace_line"},
+    "edit_insert_at_line": {"line": 5},
+    "edit_replace_block": {"startAnchor": "one", "endAnchor": "four"},
+}
+
+
+@pytest.mark.parametrize("tool", _PUT)
+async def test_numbers_are_left_out_only_where_it_is_certain(world: World, tool: str) -> None:
+    async def put(content: str, path: str = "a.txt") -> str:
+        return await new_text(world, tool, path=path, content=content, **_PUT[tool])
+
+    for content in ('1: "one",\n2: "two",\n', "1: one\n2:\n", "1→one\n3→two\n", "5:x\n", "1→a\nb\n"):
+        assert content in await put(content), content
+    column = "     1\ta\n     2\tb\n"
+    for content in ("1→alpha\n2→beta\n", "5→five\n", "1:alpha\n2:beta\n", "1:  a\n2:  b\n", column):
+        assert (await fails(world, tool, path="a.txt", content=content, **_PUT[tool])).code == "INVALID_INPUT", content
+    assert "two\nthree\nfour\nfive\n" in await put("2→two\n3→three\n4→four\n5→five\n")
+    world.write("list.txt", "one\n1→a\n2→b\nfour\n")
+    assert "3→c\n4→d\n" in await put("3→c\n4→d\n", "list.txt")
+
+
+async def test_numbers_in_what_replaces_an_exact_text(world: World) -> None:
+    exact = {"path": "a.txt", "old": "two\nthree\n"}
+    assert "one\ntwo\n3\nfour" in await new_text(world, "edit_replace_exact", **exact, new="2→two\n3→3\n")
+    assert (await fails(world, "edit_replace_exact", **exact, new="2→2\n3→3\n")).code == "INVALID_INPUT"
+    assert "1: a\n2: b\n" in await new_text(world, "edit_replace_exact", **exact, new="1: a\n2: b\n")
+    pasted = {"path": "a.txt", "old": "2→two\n3→three\n"}
+    assert (await fails(world, "edit_replace_exact", **pasted, new="2→2\nnew\n3→3\n")).code == "INVALID_INPUT"
+    patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,4 @@\n one\n+2→x\n+3→y\n two\n"
+    assert (await fails(world, "edit_patch", patch=patch)).code == "INVALID_INPUT"
+    with_line = await new_text(world, "edit_replace_exact", path="a.txt", old="four\n", new="four\n5→five\n6→six\n")
+    assert with_line.endswith("four\n5→five\n6→six\n")
+
+
+# -- whole files ------------------------------------------------------------------------------------------------------
+
+
+_WHOLE: list[tuple[str, dict[str, Any]]] = [
+    ("edit_create_file", {"path": "a.txt", "content": "new\n", "overwrite": True}),
+    ("edit_delete_file", {"path": "a.txt"}),
+    ("edit_move_file", {"from": "a.txt", "to": "c.txt"}),
+    ("edit_move_file", {"from": "b.txt", "to": "a.txt", "overwrite": True}),
+    ("edit_patch", {"patch": "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n"}),
+    ("edit_patch", {"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -2,0 +3 @@\n+x\n"}),
+    ("edit_apply_batch", {"edits": [{"tool": "edit_delete_file", "args": {"path": "a.txt"}}]}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), _WHOLE)
+async def test_a_file_that_changed_since_it_was_read_is_not_replaced_or_taken_away(
+    world: World, tool: str, arguments: dict[str, Any]
+) -> None:
+    world.write("b.txt", "b\n")
+    assert await world.prepare(tool, **arguments)
+    world.write("a.txt", TEXT + "more\n", shown=False)
+    error = await fails(world, tool, **arguments)
+    assert error.code == "STALE"
+    assert "a.txt has changed" in error.message
+
+
+async def test_an_unseen_text_is_not_replaced(world: World) -> None:
+    world.write("u.txt", TEXT, shown=False)
+    world.write("empty.txt", "", shown=False)
+    assert (await fails(world, "edit_create_file", path="u.txt", content="x\n", overwrite=True)).code == "STALE"
+    assert (await fails(world, "edit_move_file", **{"from": "a.txt", "to": "u.txt", "overwrite": True})).code == "STALE"
+    assert await new_text(world, "edit_create_file", path="empty.txt", content="x\n", overwrite=True) == "x\n"
+    assert await world.prepare("edit_delete_file", path="u.txt")
+
+
+async def test_a_final_newline_that_was_forgotten_stays(world: World) -> None:
+    world.write("n.txt", "no end")
+    assert await new_text(world, "edit_create_file", path="a.txt", content="new", overwrite=True) == "new\n"
+    assert await new_text(world, "edit_create_file", path="n.txt", content="new", overwrite=True) == "new"
+
+
+async def test_a_place_in_a_file_is_no_path_to_write(world: World) -> None:
+    world.write("t.zip", b"PK\x03\x04")
+    for tool, arguments in (
+        ("edit_create_file", {"path": "t.zip:new.txt", "content": "x"}),
+        ("edit_move_file", {"from": "a.txt", "to": "t.zip:a.txt"}),
+        ("edit_patch", {"patch": "*** Begin Patch\n*** Add File: t.zip:b\n+x\n*** End Patch\n"}),
+    ):
+        assert "would be a place in the file t.zip" in (await fails(world, tool, **arguments)).message
+    assert await world.prepare("edit_create_file", path="a:b.txt", content="x")
+
+
+async def test_protected_links_are_protected_by_every_spelling(tmp_path: Path) -> None:
+    world = World(tmp_path, EditSettings(protected=("link.txt", "sub/*.cfg")))
+    world.write("real.txt", "one\n")
+    (world.root / "link.txt").symlink_to("real.txt")
+    world.write("conf/a.cfg", "one\n")
+    (world.root / "sub").symlink_to("conf")
+    root, link = world.root, tmp_path / "way"
+    link.symlink_to(root)
+    for path in (
+        "link.txt",
+        f"file://{root}/link.txt",
+        f"{root}/x/../link.txt",
+        "real.txt",
+        f"file://{root}/l%69nk.txt",
+    ):
+        assert (await fails(world, "edit_replace_exact", path=path, old="one", new="1")).code == "DENIED", path
+    for path in ("sub/a.cfg", "conf/a.cfg", f"{link}/sub/a.cfg", f"file://{link}/SUB/../sub/a.cfg"):
+        assert (await fails(world, "edit_create_file", path=path, content="x", overwrite=True)).code == "DENIED", path
+
+
 # -- lines and anchors -------------------------------------------------------------------------------------------------
 
 
@@ -381,6 +490,32 @@ async def test_a_character_that_the_encoding_lacks_is_named_and_nothing_is_writt
     assert "'€' (U+20AC)" in error.message
     assert "'\\ud800'" in (await fails(world, "edit_create_file", path="s.txt", content="a\ud800b")).message
     assert world.read("l.txt") == "Maß\n".encode("latin-1")
+
+
+async def test_a_byte_that_is_no_utf8_is_kept_and_what_is_added_is_utf8(world: World) -> None:
+    before = "grün\n".encode() + b"caf\xe9\n" + b"blau\n"
+    world.write("n.txt", before)
+    await world.edit("edit_after_anchor", path="n.txt", anchor="blau", content="weiß ä")
+    await world.edit("edit_replace_exact", path="n.txt", old="grün", new="größer")
+    assert world.read("n.txt") == "größer\n".encode() + b"caf\xe9\n" + "blau\nweiß ä\n".encode()
+    await world.undo(2)
+    assert world.read("n.txt") == before
+
+
+async def test_where_the_encoding_is_not_known_only_known_characters_are_written(world: World) -> None:
+    data = "a ß» b äöü\n".encode("latin-1")
+    world.write("l.txt", data)
+    await world.edit("edit_replace_exact", path="l.txt", old="a", new="ä")
+    error = await fails(world, "edit_after_anchor", path="l.txt", anchor="b", content="é")
+    assert "not known in which encoding" in error.message
+    assert world.read("l.txt") == "ä ß» b äöü\n".encode("latin-1")
+
+
+async def test_unsaved_text_of_a_file_with_other_bytes_is_not_written_over_them(world: World) -> None:
+    path = world.write("n.txt", "grün\n".encode() + b"caf\xe9\n")
+    world.editor.texts[path] = "grün\ncaf\ufffd\nmore\n"
+    error = await fails(world, "edit_after_anchor", path="n.txt", anchor="more", content="x")
+    assert error.code == "CONFLICT"
 
 
 async def test_the_unsaved_text_is_what_is_edited(world: World) -> None:
@@ -698,7 +833,6 @@ async def test_line_numbers_that_were_copied_into_a_new_file_are_left_out(world:
     for content, wanted in (
         ("[a.txt#c3f9c8c2]\n1→one\n2→two\n", "one\ntwo\n"),
         ("[a.txt#c3f9c8c2]\none\n", "one\n"),
-        ("7→one\n8→two", "one\ntwo\n"),
         ("1: one\n2: two\n", "1: one\n2: two\n"),
         ("1→one\n", "1→one\n"),
         ("1→one\n3→two\n", "1→one\n3→two\n"),
@@ -707,6 +841,7 @@ async def test_line_numbers_that_were_copied_into_a_new_file_are_left_out(world:
         (change,) = await world.prepare("edit_create_file", path="new.txt", content=content)
         assert change.new_text == wanted
         assert bool(change.notices) == (content.rstrip() != wanted.rstrip())
+    assert "in sequence" in (await fails(world, "edit_create_file", path="new.txt", content="7→one\n8→two")).message
 
 
 async def test_a_script_gets_no_line_ends_that_keep_it_from_running(world: World) -> None:

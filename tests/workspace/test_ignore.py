@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from north_lsp.workspace.gitignore import parse
 from north_lsp.workspace.ignore import IgnoreRules, walk
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.tree import Trees
+from north_lsp.workspace.trees import Trees
 
 
 @pytest.fixture(autouse=True)

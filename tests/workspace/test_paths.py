@@ -1,6 +1,7 @@
 import errno
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -130,7 +131,7 @@ def test_links_are_followed_and_judged_by_where_they_lead(repo: Path) -> None:
 
 def test_links_that_lead_nowhere_or_in_circles_are_refused(repo: Path) -> None:
     roots = Roots.of(repo)
-    (repo / "gone").symlink_to("/nowhere/at/all")
+    (repo / "gone").symlink_to("missing/deep")
     (repo / "near").symlink_to("src/missing")
     (repo / "one").symlink_to("two")
     (repo / "two").symlink_to("one")
@@ -140,16 +141,47 @@ def test_links_that_lead_nowhere_or_in_circles_are_refused(repo: Path) -> None:
 
 def test_a_folder_that_may_not_be_entered_is_no_pass(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is forbidden to root, so the system's answer is given here."""
-    real = os.path.realpath
+    real = os.lstat
 
-    def forbidding(path: str | os.PathLike[str], *, strict: bool = False) -> str:
+    def forbidding(path: str | os.PathLike[str]) -> os.stat_result:
         if "locked" in os.fspath(path):
             raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
-        return real(path, strict=strict)
+        return real(path)
 
     roots = Roots.of(repo)
-    monkeypatch.setattr(os.path, "realpath", forbidding)
+    monkeypatch.setattr(os, "lstat", forbidding)
     assert refused(roots, "locked/x") == "IO_ERROR"
+    assert refused(roots, "/locked/x") == "OUTSIDE_WORKSPACE"
+
+
+def test_what_lies_outside_is_not_told_apart(repo: Path) -> None:
+    """Neither what there is, nor of what kind, nor why it cannot be reached."""
+    outside = repo.parent / "outside"
+    (outside / "folder").mkdir(parents=True)
+    (outside / "file").touch()
+    (outside / "loop").symlink_to("loop")
+    (outside / "dangling").symlink_to("nowhere")
+    (repo / "way").symlink_to("../outside")
+    (repo / "none").symlink_to("/nowhere/at/all")
+    (repo / "into").symlink_to("../outside/missing")
+    (repo / "over").symlink_to("../outside/file/x")
+    names = ("file", "file/x", "folder", "folder/x", "missing", "missing/x", "loop", "loop/x", "dangling", "é" * 100)
+    spelled = [*(f"{outside}/{name}" for name in names), *(f"way/{name}" for name in names)]
+    told = set[str]()
+    for name in (*spelled, "none", "none/x", "into", "over", "/etc/shadow/x", "/proc/1/root/x", "/dev/fd/99/x"):
+        for resolve in (Roots.of(repo).resolve, replace(Roots.of(repo), extra=(repo / "src",)).resolve_readable):
+            with pytest.raises(ToolError) as caught:
+                resolve(name)
+            told.add(f"{caught.value.code} {caught.value.message.replace(repr(name), '')} {caught.value.hint}")
+    assert len(told) == 1
+    assert "OUTSIDE_WORKSPACE" in told.pop()
+
+
+def test_every_name_by_which_a_path_is_reached_is_known(repo: Path) -> None:
+    (repo / "one").symlink_to("two")
+    (repo / "two").symlink_to(repo / "src")
+    names = Roots.of(repo).resolve("./one//x/../a.py").names
+    assert names == tuple(str(repo / name) for name in ("one/a.py", "two/a.py", "src/a.py"))
 
 
 def test_roots_are_real_and_named(tmp_path: Path) -> None:

@@ -1,10 +1,16 @@
 import re
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from north_lsp.workspace import protected
-from north_lsp.workspace.protected import write_reason, write_rule, write_rule_on_disk
+from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.judging import refusal
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.protected import write_reason, write_rule
 
 
 @pytest.mark.parametrize(
@@ -66,43 +72,55 @@ def test_the_stricter_of_both_spellings_holds() -> None:
     assert write_rule("a.py", "file:///repo/%2Egit/config") == "never"
 
 
+def rule(path: Path, root: Path, private: list[Path] | None = None) -> str:
+    """Whether making a file there is refused."""
+    made = make_change(path, path.name, None, "text\n", TextForm())
+    return "free" if refusal([made], Roots((root,)), private or []) is None else "never"
+
+
 def test_composed_and_decomposed_names_are_the_same(tmp_path: Path) -> None:
     own = tmp_path / "é"
-    assert write_rule_on_disk(tmp_path / "E\u0301" / "x", tmp_path, [own]) == "never"
+    assert rule(tmp_path / "E\u0301" / "x", tmp_path, [own]) == "never"
 
 
 def test_norths_own_folders_are_never_written(tmp_path: Path) -> None:
     own = tmp_path / "home" / "data"
-    assert write_rule_on_disk(own / "x", tmp_path, [own]) == "never"
-    assert write_rule_on_disk(own, tmp_path, [own]) == "never"
-    assert write_rule_on_disk(tmp_path / "home" / "database", tmp_path, [own]) == "free"
+    assert rule(own / "x", tmp_path, [own]) == "never"
+    assert rule(own, tmp_path, [own]) == "never"
+    assert rule(tmp_path / "home" / "database", tmp_path, [own]) == "free"
 
 
 def test_outside_the_root_nothing_is_written(tmp_path: Path) -> None:
-    assert write_rule_on_disk(tmp_path / "x", tmp_path / "root") == "never"
+    assert rule(tmp_path / "x", tmp_path / "root") == "never"
+    assert rule(tmp_path, tmp_path) == "never"
 
 
 def test_a_bare_repository_is_never_written_nor_completed(tmp_path: Path) -> None:
     bare = tmp_path / "deep" / "store"
     (bare / "objects").mkdir(parents=True)
-    assert write_rule_on_disk(bare / "HEAD", tmp_path) == "free"
+    assert rule(bare / "HEAD", tmp_path) == "free"
     (bare / "HEAD").touch()
-    assert write_rule_on_disk(bare / "refs" / "x", tmp_path) == "never"
-    assert write_rule_on_disk(bare / "config", tmp_path) == "free"
+    assert rule(bare / "refs" / "x", tmp_path) == "never"
+    assert rule(bare / "config", tmp_path) == "free"
     (bare / "refs").mkdir()
-    assert write_rule_on_disk(bare / "config", tmp_path) == "never"
-    assert write_rule_on_disk(bare / "hooks" / "deep" / "x", tmp_path) == "never"
-    assert write_rule_on_disk(tmp_path / "deep" / "x", tmp_path) == "free"
+    assert rule(bare / "config", tmp_path) == "never"
+    assert rule(bare / "hooks" / "deep" / "x", tmp_path) == "never"
+    assert rule(tmp_path / "deep" / "x", tmp_path) == "free"
 
 
 def test_what_lies_above_the_root_protects_nothing_in_it(tmp_path: Path) -> None:
-    root = tmp_path / ".claude" / "worktrees" / "one"
-    assert write_rule_on_disk(root / "a.py", root, spelled=f"{root}/a.py") == "free"
-    assert write_rule_on_disk(root / "a.py", root, spelled=f"{root}/.vscode/a.py") == "ask"
+    root = tmp_path / ".git" / "worktrees" / "one"
+    assert rule(root / "a.py", root) == "free"
+    assert rule(root / ".git" / "a.py", root) == "never"
 
 
 def test_every_name_of_the_list_is_found_by_its_beginning() -> None:
     for name in protected._names():
         sample = [re.sub(r"\[(.)[^\]]*\]", r"\1", one.pattern) for one in name.components]
         shown = [re.sub(r"\\(.)", r"\1", one[len("(?s:") : -len(r")\Z")]).replace(".*", "x") for one in sample]
-        assert protected.write_rule("/".join(shown), "x") != "free", name
+        assert protected.edit_rule(["/".join(shown)], lambda: ["* filter=x"])[0] != "free", name
+
+
+def test_every_row_says_why_and_where_it_comes_from() -> None:
+    table = tomllib.loads(files("north_lsp.workspace").joinpath("protected.toml").read_text("utf-8"))
+    assert all(row["reason"] and row["source"] and row["patterns"] for rows in table.values() for row in rows)

@@ -10,6 +10,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace import text as texts
 from north_lsp.workspace.proposal import TextForm
 from north_lsp.workspace.text import (
+    NEARLY_UTF8,
     decode,
     dominant_newline,
     encode,
@@ -44,7 +45,10 @@ def test_any_text_comes_back_exactly(text: str, encoding: str) -> None:
         (b"\xff\xfex\0", "x", TextForm("utf-16-le", b"\xff\xfe")),
         (b"\xfe\xff\0x", "x", TextForm("utf-16-be", b"\xfe\xff")),
         (b"caf\xe9", "café", TextForm("latin-1")),
-        (b"\xef\xbb\xbf\xff", "ï»¿ÿ", TextForm("latin-1")),
+        (b"\xef\xbb\xbf\xff", "\uf7ff", TextForm(NEARLY_UTF8, b"\xef\xbb\xbf")),
+        ("äö ".encode() + b"\xe4", "äö \uf7e4", TextForm(NEARLY_UTF8)),
+        ("\uf7e4ä".encode() + b"\xff", "\uf7ef\uf79f\uf7a4ä\uf7ff", TextForm(NEARLY_UTF8)),
+        ("ß»".encode("latin-1") + b"\xe4\xf6\xfc", "ß»äöü", TextForm("latin-1")),
     ],
 )
 def test_encodings_are_recognised(data: bytes, text: str, form: TextForm) -> None:
@@ -57,6 +61,13 @@ def test_a_character_that_cannot_be_written_is_named_with_its_line() -> None:
     assert caught.value.code == "INVALID_INPUT"
     with pytest.raises(ToolError, match="line 1"):
         encode("\ud800", TextForm())
+
+
+def test_what_is_added_to_nearly_utf8_is_utf8() -> None:
+    text, form = decode("für ".encode() + b"caf\xe9\n")
+    assert encode(text.replace("für", "für Ä €"), form) == "für Ä € ".encode() + b"caf\xe9\n"
+    with pytest.raises(ToolError, match="line 1"):
+        encode("\udce4", form)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.workspace.ignore import IgnoreRules, walk
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.tree import FileTree, Trees
+from north_lsp.workspace.trees import Trees
 
 _PATHS = st.lists(st.sampled_from(["a", "b", "out", "x.key", "node_modules", "é"]), min_size=1, max_size=3).map(
     "/".join
@@ -49,10 +49,19 @@ def change(root: Path, kind: str, path: str, text: str) -> None:
 
 
 def walked(root: Path, rules: IgnoreRules) -> tuple[list[str], list[str], list[str]]:
+    """What a walk meets, but for what links with closed names lead to."""
+    closed = {os.path.realpath(link) for link in root.rglob("*") if link.is_symlink() and is_closed(link, root, rules)}
     kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
     for entry in walk(root, rules):
+        if not closed.isdisjoint(map(str, (entry.path, *entry.path.parents))):
+            continue
         kinds[1 if entry.is_dir else 2 if entry.path.is_symlink() else 0].append(entry.relative)
     return kinds
+
+
+def is_closed(link: Path, root: Path, rules: IgnoreRules) -> bool:
+    relative = link.relative_to(root).as_posix()
+    return rules.closed(relative) and not (rules.ignored(relative, False) and "node_modules" in link.parts)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +69,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(os.path.realpath(tmp_path_factory.mktemp("tree")))
 
 
+@example(
+    rounds=[[("closed", "", "out\n"), ("link", "a", ""), ("link", "out", ""), ("write", "a", "")]], in_subfolder=False
+)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(_CHANGES, max_size=4), min_size=1, max_size=5), st.booleans())
 def test_the_kept_list_is_the_walked_one(
@@ -71,16 +83,21 @@ def test_the_kept_list_is_the_walked_one(
     root.mkdir(parents=True)
     (top / ".git").mkdir()
     (top / ".gitignore").write_text("sub/b\n")
-    tree = FileTree(IgnoreRules.of(root))
+    trees = Trees.of(Roots.of(root))
+    tree = trees.tree(root)
     for changes in rounds:
         for kind, path, text in changes:
             change(root, kind, path, text)
         listing = tree.listing()
         files, folders, others = walked(root, IgnoreRules.of(root))
         assert (list(listing.files), list(listing.folders), list(listing.others)) == (files, folders, others)
-        assert listing.whole is not None
-        meant = [file for file in every_file(root) if any(covers(whole, file) for whole in listing.whole)]
-        assert sorted(meant) == sorted(files)
+        for path in (*files, *folders):
+            assert trees.closed(root / path) is None
+        if listing.whole is None:
+            assert any(path.is_symlink() for path in root.rglob("*"))
+        else:
+            meant = [file for file in every_file(root) if any(covers(whole, file) for whole in listing.whole)]
+            assert sorted(meant) == sorted(files)
 
 
 def every_file(root: Path) -> list[str]:

@@ -30,6 +30,7 @@ export interface ToolCall {
   status?: ToolStatus | null;
   content?: ToolContent[] | null;
   locations?: { path: string; line?: number | null }[] | null;
+  rawInput?: { command?: unknown } | null;
   /** `retry`: it counts down to the next attempt to reach the model. North's extension of the protocol. */
   _meta?: { north?: { retry?: object } } | null;
 }
@@ -43,6 +44,7 @@ export type Update =
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
+  | { sessionUpdate: "config_option_update" }
   | { sessionUpdate: "usage_update"; used: number; size: number; cost?: { amount: number; currency: string } | null }
   | { sessionUpdate: "notice"; severity: string; title: string };
 
@@ -55,6 +57,21 @@ export interface PermissionOption {
   optionId: string;
   name: string;
   kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
+  /** `scope`: what it allows beyond this once, in words. North's extension of the protocol. */
+  _meta?: { north?: { scope?: string } } | null;
+}
+
+/** What is asked: an edit (also one without any text to compare), a command, or something else. North's extension. */
+export interface Asked {
+  kind: "edit" | "command" | "choice";
+  /** In words, on one line. */
+  text: string;
+}
+
+export interface ChangedFile {
+  path: string;
+  kind?: "create" | "update" | "delete" | "rename";
+  hunks: Hunk[];
 }
 
 /** Where a hunk stands in the old and in the proposed text; lines count from 1. North's extension of the protocol. */
@@ -70,7 +87,7 @@ export interface PermissionParams {
   sessionId: string;
   toolCall: ToolCall;
   options: PermissionOption[];
-  _meta?: { north?: { files?: { path: string; hunks: Hunk[] }[] } };
+  _meta?: { north?: { files?: ChangedFile[]; question?: Asked } } | null;
 }
 
 /** What goes with a decision: for each file of an accepted edit the hunks that stand, or the text that the user made of
@@ -92,6 +109,24 @@ export interface Mode {
   description?: string | null;
 }
 
+/** Files to write to the disk, whose texts an accepted edit has changed and nobody else. North's extension. */
+export interface SaveParams {
+  files: { uri: string; version: number }[];
+}
+
+export interface SaveResult {
+  saved: string[];
+  failed: { uri: string; reason: string }[];
+}
+
+/** What runs or is written without a question. North's extension. */
+export interface Permission {
+  id: string;
+  allows: string;
+  origin: "user" | "session" | "project";
+  since?: string;
+}
+
 export interface SessionState {
   modes?: { currentModeId: string; availableModes: Mode[] } | null;
 }
@@ -107,8 +142,8 @@ export function diffsOf(call: ToolCall): Diff[] {
 }
 
 /** The Markdown of a tool call's texts. */
-export function textOf(call: ToolCall): string {
-  return (call.content ?? [])
-    .flatMap((content) => (content.type === "content" && content.content.text !== undefined ? [content.content.text] : []))
-    .join("\n\n");
+export function textsOf(call: ToolCall): string[] {
+  return (call.content ?? []).flatMap((content) =>
+    content.type === "content" && content.content.text !== undefined ? [content.content.text] : [],
+  );
 }

@@ -8,8 +8,10 @@ import { createLog } from "./common/logger";
 import { Server } from "./common/server";
 import { createStatus } from "./common/status";
 import { pointToCommands } from "./review/approvals";
+import { Permissions } from "./review/permissions";
 import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
+import { saveOnRequest } from "./review/saving";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
@@ -18,9 +20,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const server: Server = new Server(log, (client) => {
     session.listen(client);
     questions.listen(client, (id) => session.isCurrent(id));
+    saveOnRequest(client);
   });
   const session = new Session(server, transcript, questions, log);
   const proposals = new Proposals(questions);
+  const permissions = new Permissions(session);
   const panel = new Panel(context.extensionUri, session, transcript, questions, proposals);
   context.subscriptions.push(
     log,
@@ -28,9 +32,10 @@ export function activate(context: vscode.ExtensionContext): void {
     session,
     questions,
     proposals,
+    permissions,
     panel,
     createStatus(session),
     pointToCommands(questions, () => void panel.show(true)),
-    registerCommands({ session, panel, questions, proposals, log }),
+    registerCommands({ session, panel, questions, proposals, permissions, log }),
   );
 }

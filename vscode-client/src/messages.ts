@@ -7,6 +7,8 @@ export interface Option {
   name: string;
   /** Rejecting can say why. */
   rejects: boolean;
+  /** It allows more than this once: the extension asks again, in words. */
+  lasts: boolean;
 }
 
 /** A row of the conversation. A later one with the same `id` takes the place of the earlier one. */
@@ -19,11 +21,15 @@ export type Item =
 
 /** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
 export interface Question {
-  kind: "edit" | "command";
+  kind: "edit" | "command" | "choice";
   id: string;
   title: string;
+  /** What is asked, in words. */
+  heading: string;
   markdown: string;
   options: Option[];
+  /** There are texts to compare. */
+  hasDiff: boolean;
   decision?: string;
 }
 
@@ -34,6 +40,10 @@ export interface State {
   /** How full the model's context is, and what the conversation has cost. */
   usage: string;
   busy: boolean;
+  /** How many questions wait for the user. */
+  waiting: number;
+  /** What runs or is written without a question; empty for nothing. */
+  unasked: string;
   queued: string[];
   attachment: string;
 }
@@ -57,4 +67,4 @@ export type FromPage =
   | { type: "link"; address: string }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
-  | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" };
+  | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" | "north.showPermissions" };

@@ -76,7 +76,11 @@ end
 ---What opts in to the chat on the language server's connection.
 ---@return table
 function M.init_options()
-  return { north = { acp = true, clientCapabilities = { session = { notices = vim.empty_dict() } } } }
+  local capabilities = {
+    session = { notices = vim.empty_dict() },
+    _meta = { north = { hunks = true, saveFiles = true } },
+  }
+  return { north = { acp = true, clientCapabilities = capabilities } }
 end
 
 ---@param buffer integer

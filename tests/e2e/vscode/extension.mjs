@@ -9,8 +9,9 @@ import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { Chat } from "./chat.mjs";
 import { checkout, packedExtension, userDataFor } from "./packed.mjs";
-import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines, webview } from "./workbench.mjs";
+import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
 
@@ -28,33 +29,6 @@ async function serverProcesses(data) {
     if (isServer) found.push(Number(name));
   }
   return found;
-}
-
-class Chat {
-  constructor(page) {
-    this.page = page;
-    this.frame = webview(page, "north.north");
-    this.rows = this.frame.locator("#rows .row");
-    this.input = this.frame.locator("#input");
-  }
-
-  async send(text) {
-    await this.input.fill(text);
-    await this.input.press("Enter");
-  }
-
-  row(kind) {
-    return this.frame.locator(`#rows .row.${kind}`);
-  }
-
-  /** The question that waits. */
-  question(kind) {
-    return this.frame.locator(`#rows .row.${kind}:not(.decided)`);
-  }
-
-  async idle() {
-    await this.frame.locator("#stop").waitFor({ state: "hidden" });
-  }
 }
 
 const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-extension-"));
@@ -139,7 +113,7 @@ try {
   assert.deepEqual(await chat.question("edit").getByRole("button").allTextContents(), [
     "Show changes",
     "Accept",
-    "Always accept in this project",
+    "Always accept in this project…",
     "Reject",
   ]);
   await screenshot(page, "extension-4-diff");
@@ -153,6 +127,7 @@ try {
   await diffTab.waitFor({ state: "detached" });
   await chat.idle();
   await until("the edit in the editor", async () => (await cursorLines()).includes('SALUTATION = "Good morning"'));
+  await until("the edit on the disk", async () => (await readFile(greeting, "utf8")).includes('SALUTATION = "Good morning"'));
   await screenshot(page, "extension-5-accepted");
   await editor.locator(".view-line").first().click();
   await page.keyboard.press("Control+Z");
@@ -276,12 +251,12 @@ try {
   await chat.send("run `echo a-command-that-ran`");
   const approval = chat.question("command");
   await approval.locator("pre", { hasText: "echo a-command-that-ran" }).waitFor();
-  await notification(page, "North asks to run a command").waitFor();
+  await notification(page, "North asks to run echo a-command-that-ran").waitFor();
   const focused = await approval.evaluate((card) => card.contains(document.activeElement));
   assert.equal(focused, false, "no button of an approval may have the focus");
   await screenshot(page, "extension-6-command");
   await approval.getByRole("button", { name: "Run", exact: true }).click();
-  await notification(page, "North asks to run a command").waitFor({ state: "detached" });
+  await notification(page, "North asks to run").waitFor({ state: "detached" });
   await chat.idle();
   await chat.row("answer").filter({ hasText: "a-command-that-ran" }).first().waitFor();
   log("command approved");

@@ -5,8 +5,10 @@ import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
 import type { FromPage, ToPage } from "../messages";
+import { confirmed } from "../review/approvals";
+import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
-import { kindOf, type OpenQuestion, type Questions } from "../review/questions";
+import type { OpenQuestion, Questions } from "../review/questions";
 import { openFile, openLink } from "./opening";
 import type { Attachment, Session } from "./session";
 import type { Transcript } from "./transcript";
@@ -126,9 +128,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
-    const kind = question.options.find((option) => option.optionId === optionId)?.kind;
+    const option = question.options.find((offered) => offered.optionId === optionId);
+    if (option === undefined || !(await confirmed(question, option))) return;
+    const { kind } = option;
     const word = comment === "" ? undefined : comment;
-    if (kindOf(question) === "command" || kind === undefined) {
+    if (question.kind !== "edit") {
       this.questions.choose(question, optionId, word === undefined ? undefined : { comment: word });
     } else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
     else await this.proposals.reject(question, word);
@@ -146,9 +150,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, modeName, busy, queued, usage } = this.session;
+    const { problem, modeName, busy, queued, usage, permissions } = this.session;
+    const waiting = this.questions.open.length;
     const attachment = this.attachment?.label ?? "";
-    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, queued, attachment } });
+    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued, attachment } });
+    if (this.view !== undefined) {
+      this.view.badge = waiting > 0 ? { value: waiting, tooltip: "North waits for you" } : undefined;
+    }
   }
 
   private page(webview: vscode.Webview): string {
@@ -166,6 +174,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 </head>
 <body>
 <main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
+<section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
@@ -173,6 +182,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 <div id="entry">
 <textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
 <div id="controls">
+<button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
 <button type="button" id="mode" class="plain" title="Switch mode"></button>
 <span id="activity" role="status"></span>
 <button type="button" id="stop" class="secondary" hidden>Stop</button>

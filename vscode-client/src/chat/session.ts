@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Mode, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
+import type { Mode, Permission, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
@@ -28,6 +28,8 @@ export class Session implements vscode.Disposable {
   modeId = "";
   title = "";
   usage = "";
+  /** What runs or is written without a question. */
+  permissions: Permission[] = [];
   private id = "";
   private opening: Promise<LanguageClient> | undefined;
   /** Sent and not yet answered; the first one is being worked on. */
@@ -35,10 +37,12 @@ export class Session implements vscode.Disposable {
   private stops = 0;
   private readonly stateChanged = new vscode.EventEmitter<void>();
   private readonly titled = new vscode.EventEmitter<string>();
+  private readonly permitted = new vscode.EventEmitter<Permission[]>();
   private readonly listeners: vscode.Disposable[];
 
   readonly onState = this.stateChanged.event;
   readonly onTitle = this.titled.event;
+  readonly onPermissions = this.permitted.event;
 
   constructor(
     private readonly server: Server,
@@ -51,6 +55,7 @@ export class Session implements vscode.Disposable {
       questions.onChange(() => this.stateChanged.fire()),
       this.stateChanged,
       this.titled,
+      this.permitted,
     ];
   }
 
@@ -112,6 +117,7 @@ export class Session implements vscode.Disposable {
     }
     this.prompts = this.prompts.filter((other) => other !== prompt);
     this.beginNext();
+    void this.askPermissions();
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
@@ -133,6 +139,17 @@ export class Session implements vscode.Disposable {
   async ask<Result>(method: string, params: object): Promise<Result> {
     const client = await this.open();
     return client.sendRequest<Result>(method, { sessionId: this.id, ...params });
+  }
+
+  /** Looks again at what is allowed: it changes with a decision, with a slash command, and in another window. */
+  async askPermissions(): Promise<void> {
+    const { id } = this;
+    if (id === "") return;
+    const { permissions } = await this.ask<{ permissions: Permission[] }>("_north/permissions/list", {}).catch((error: unknown) => {
+      this.log.debug(reason(error)); // a server that does not know it
+      return { permissions: [] };
+    });
+    if (this.isCurrent(id)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
   }
 
   async stop(): Promise<void> {
@@ -168,8 +185,15 @@ export class Session implements vscode.Disposable {
     await this.reopen(old);
   }
 
+  private setPermissions(permissions: Permission[]): void {
+    this.permissions = permissions;
+    this.permitted.fire(permissions);
+    this.stateChanged.fire();
+  }
+
   private forget(): void {
     this.id = "";
+    this.setPermissions([]);
     this.opening = undefined;
     this.prompts = [];
     this.modeId = "";
@@ -197,6 +221,7 @@ export class Session implements vscode.Disposable {
     this.modeId = state.modes?.currentModeId ?? "";
     this.problem = "";
     this.stateChanged.fire();
+    setTimeout(() => void this.askPermissions(), 0); // once it is open
   }
 
   private async afterCrash(again: boolean): Promise<void> {
@@ -281,6 +306,8 @@ export class Session implements vscode.Disposable {
     } else if (update.sessionUpdate === "usage_update") {
       this.usage = usageOf(update);
       this.stateChanged.fire();
+    } else if (update.sessionUpdate === "config_option_update") {
+      void this.askPermissions();
     } else if (update.sessionUpdate === "session_info_update") {
       this.setTitle(update.title ?? "");
     } else {

@@ -6,6 +6,8 @@ import type { Panel } from "../chat/panel";
 import type { Session } from "../chat/session";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import { confirmed, runShown } from "../review/approvals";
+import type { Permissions } from "../review/permissions";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
@@ -16,13 +18,14 @@ interface Parts {
   panel: Panel;
   questions: Questions;
   proposals: Proposals;
+  permissions: Permissions;
   log: vscode.LogOutputChannel;
 }
 
-export function registerCommands({ session, panel, questions, proposals, log }: Parts): vscode.Disposable {
-  const decide = (kind: "allow_once" | "reject_once"): void => {
-    const [question] = questions.of("command");
-    if (question !== undefined) questions.chooseKind(question, kind);
+export function registerCommands({ session, panel, questions, proposals, permissions, log }: Parts): vscode.Disposable {
+  const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
+    const option = question.options.find((offered) => offered.kind === "allow_always");
+    if (option !== undefined && (await confirmed(question, option))) await proposals.accept(question, "allow_always");
   };
   const onEdit = async (act: (question: OpenQuestion) => Promise<void>): Promise<void> => {
     const question = proposals.current();
@@ -37,12 +40,16 @@ export function registerCommands({ session, panel, questions, proposals, log }: 
     askSelection: () => attachSelection(panel),
     showChanges: () => onEdit((question) => proposals.show(question, true)),
     accept: () => onEdit((question) => proposals.accept(question)),
-    alwaysAccept: () => onEdit((question) => proposals.accept(question, "allow_always")),
+    alwaysAccept: () => onEdit(alwaysAccept),
     reject: () => onEdit((question) => proposals.reject(question)),
     acceptHunk: () => proposals.decideHunk("accepted"),
     rejectHunk: () => proposals.decideHunk("rejected"),
-    runCommand: () => decide("allow_once"),
-    denyCommand: () => decide("reject_once"),
+    runCommand: () => runShown(questions, () => panel.show(false)),
+    denyCommand: () => {
+      const [question] = questions.of("command");
+      if (question !== undefined) questions.chooseKind(question, "reject_once");
+    },
+    showPermissions: () => permissions.choose(),
     undo: () => takeBack(session, { steps: 1 }),
     redo: () => takeBack(session, { redo: 1 }),
     undoEdit: () => chooseAndTakeBack(session),

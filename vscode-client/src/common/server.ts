@@ -25,15 +25,16 @@ export async function findServer(): Promise<string> {
     if (await isProgram(chosen)) return chosen;
     throw new NoServer(`The setting ${SERVER_PATH} names no program: ${chosen}`);
   }
-  const places = (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
-  if (folder !== undefined) places.unshift(path.join(folder, ".venv", SCRIPTS));
-  for (const place of places) {
+  for (const place of (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute)) {
     const program = path.join(place, PROGRAM);
     if (await isProgram(program)) return program;
   }
-  throw new NoServer(
-    `North's server north-lsp was not found: neither in the open folder's .venv nor on PATH. Install it, or name it in the setting ${SERVER_PATH}.`,
-  );
+  if (folder !== undefined && (await isProgram(path.join(folder, ".venv", SCRIPTS, PROGRAM)))) {
+    throw new NoServer(
+      `North's server north-lsp is not on PATH. There is one in the open folder's .venv, which is not started unless you say so, since whoever made the folder made it, too: set ${SERVER_PATH} to \${workspaceFolder}/.venv/${SCRIPTS}/${PROGRAM}.`,
+    );
+  }
+  throw new NoServer(`North's server north-lsp was not found on PATH. Install it, or name it in the setting ${SERVER_PATH}.`);
 }
 
 async function isProgram(file: string): Promise<boolean> {
@@ -119,7 +120,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} }, _meta: { north: { hunks: true } } } } },
+        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true } } } } },
         outputChannel: this.log,
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -10,6 +10,11 @@ export function chosenServer(home: string, folder: string | undefined): string {
   return path.replaceAll("${workspaceFolder}", folder ?? "");
 }
 
+/** Whether an accepted edit of an open file is saved, if the file had no unsaved changes. */
+export function savesEdits(): boolean {
+  return vscode.workspace.getConfiguration().get("north.saveAcceptedEdits") !== false;
+}
+
 export function openSetting(): Thenable<unknown> {
   return vscode.commands.executeCommand("workbench.action.openSettings", SERVER_PATH);
 }

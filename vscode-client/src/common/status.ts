@@ -16,7 +16,8 @@ export function createStatus(session: Session): vscode.Disposable {
           ? ["warning", session.problem]
           : ["circle-outline", "idle"];
     const name = session.modeName === "" ? "North" : `North: ${session.modeName}`;
-    item.text = `$(${icon}) ${name}`;
+    item.text = `$(${icon}) ${name}${session.waiting ? " waits for you" : ""}`;
+    item.backgroundColor = session.waiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     item.tooltip = `North: ${doing}`;
     item.accessibilityInformation = { label: `${name}, ${doing}`, role: "button" };
     item.show();

@@ -1,65 +1,72 @@
-/** One file of a proposal while it is reviewed: which hunks are decided, and where they stand in the proposed text now. */
+/** One file of a proposal while it is reviewed. Its text decides: what stands at a hunk's place now is what becomes of the
+ * hunk, whoever put it there (a command, typing, undo, the diff editor's arrow). Only the user's tick is kept beside it. */
 
 import type { Hunk } from "../acp";
+import { matchLines } from "./lines";
 
-/** A change of the proposed text: the lines that were replaced (from 0, the end included), and how many stand there now. */
-export interface LineChange {
-  first: number;
-  last: number;
-  lines: number;
-}
+/** What stands at a hunk's place: the proposed lines, the old ones, or something else. */
+export type Standing = "proposed" | "rejected" | "changed";
 
-interface Place {
+export interface Place {
   hunk: Hunk;
-  /** Lines in the proposed text as it is now, from 0; `end` is the line after the last one. */
+  /** Lines in the text as it is now, from 0; `end` is the line after the last one. */
   start: number;
   end: number;
   /** How many unchanged lines it begins with. */
   lead: number;
-  decision: "accepted" | "rejected" | undefined;
+  standing: Standing;
+  /** The user has said that it shall stand. */
+  ticked: boolean;
 }
 
 export class FileReview {
-  private readonly places: Place[];
   private readonly oldLines: string[];
+  private readonly newLines: string[];
+  private readonly ticked = new Set<string>();
 
   constructor(
-    readonly oldText: string,
-    readonly newText: string,
-    hunks: Hunk[],
+    oldText: string,
+    newText: string,
+    private readonly hunks: Hunk[],
   ) {
     this.oldLines = splitLines(oldText);
-    const newLines = splitLines(newText);
-    this.places = hunks.map((hunk) => {
-      const start = from0(hunk.newStart, hunk.newLines);
-      const lead = commonStart(this.oldLines.slice(...oldRange(hunk)), newLines.slice(start, start + hunk.newLines));
-      return { hunk, start, end: start + hunk.newLines, lead, decision: undefined };
+    this.newLines = splitLines(newText);
+  }
+
+  /** The hunks as they stand in a text. */
+  places(text: string): Place[] {
+    const lines = splitLines(text);
+    const matched = matchLines(this.newLines, lines);
+    return this.hunks.map((hunk) => {
+      const proposed = this.newLines.slice(...newRange(hunk));
+      const old = this.oldLines.slice(...oldRange(hunk));
+      const [start, end] = moved(newRange(hunk), matched, lines.length);
+      const here = lines.slice(start, end);
+      const standing = equal(here, proposed) ? "proposed" : equal(here, old) ? "rejected" : "changed";
+      return { hunk, start, end, lead: commonStart(old, proposed), standing, ticked: this.ticked.has(hunk.id) };
     });
   }
 
-  get all(): readonly Readonly<Place>[] {
-    return this.places;
-  }
-
-  get undecided(): readonly Readonly<Place>[] {
-    return this.places.filter((place) => place.decision === undefined);
+  /** Those that neither the text nor the user has decided. */
+  undecided(text: string): Place[] {
+    return this.places(text).filter((place) => !place.ticked && place.standing !== "rejected");
   }
 
   /** The undecided hunk at a line, else the one nearest to it. */
-  at(line: number, side: "before" | "after"): Readonly<Place> | undefined {
-    const distance = (place: Readonly<Place>): number => {
+  at(text: string, line: number, side: "before" | "after"): Place | undefined {
+    const distance = (place: Place): number => {
       const [start, end] = side === "after" ? [place.start, place.end] : oldRange(place.hunk);
       return line < start ? start - line : Math.max(line - end + 1, 0);
     };
-    return [...this.undecided].sort((one, two) => distance(one) - distance(two))[0];
+    return this.undecided(text).sort((one, two) => distance(one) - distance(two))[0];
   }
 
-  accept(id: string): void {
-    this.decide(id, "accepted");
+  tick(hunk: Hunk): void {
+    this.ticked.add(hunk.id);
   }
 
-  reject(id: string): void {
-    this.decide(id, "rejected");
+  untick(hunk: Hunk): void {
+    this.ticked.delete(hunk.id);
   }
 
   /** The old lines of a hunk, as they stand in the old text. */
@@ -67,28 +74,22 @@ export class FileReview {
     return this.oldLines.slice(...oldRange(hunk)).join("");
   }
 
-  /** Hunks move and grow with what the user types. */
-  changed({ first, last, lines }: LineChange): void {
-    const more = lines - (last - first + 1);
-    for (const place of this.places) {
-      if (last < place.start) place.start += more;
-      if (first < place.end) place.end = Math.max(place.end + more, place.start);
+  /** The ids of the hunks that stand in a text, if that says all there is to say of it: the rest is as proposed, or old. */
+  standing(text: string): string[] | undefined {
+    const places = this.places(text);
+    const lines = [...this.newLines];
+    for (const { hunk, standing } of [...places].reverse()) {
+      if (standing !== "rejected") continue;
+      const [start, end] = newRange(hunk);
+      lines.splice(start, end - start, ...this.oldLines.slice(...oldRange(hunk)));
     }
+    if (!equal(lines, splitLines(text))) return undefined;
+    return places.filter((place) => place.standing === "proposed").map((place) => place.hunk.id);
   }
 
-  /** The text that the decisions alone would leave, what is undecided counting as accepted. */
-  get decided(): string {
-    const lines = splitLines(this.newText);
-    for (const { hunk, decision } of [...this.places].reverse()) {
-      if (decision !== "rejected") continue;
-      lines.splice(from0(hunk.newStart, hunk.newLines), hunk.newLines, this.oldLinesOf(hunk));
-    }
-    return lines.join("");
-  }
-
-  private decide(id: string, decision: "accepted" | "rejected"): void {
-    const place = this.places.find((known) => known.hunk.id === id);
-    if (place !== undefined) place.decision = decision;
+  /** Nothing of the proposal is left in a text. */
+  isOld(text: string): boolean {
+    return this.hunks.length > 0 && equal(this.oldLines, splitLines(text));
   }
 }
 
@@ -97,14 +98,40 @@ function oldRange(hunk: Hunk): [number, number] {
   return [start, start + hunk.oldLines];
 }
 
+function newRange(hunk: Hunk): [number, number] {
+  const start = from0(hunk.newStart, hunk.newLines);
+  return [start, start + hunk.newLines];
+}
+
 /** A side without lines is numbered by the line before it, as in every unified diff. */
 function from0(start: number, lines: number): number {
   return lines > 0 ? start - 1 : start;
 }
 
+/** Where a range of lines is now: from the line behind what is left of those before it to what is left behind it. */
+function moved([first, last]: [number, number], matched: Int32Array, count: number): [number, number] {
+  let before = first - 1;
+  while (before >= 0 && matched[before] === -1) before -= 1;
+  let after = last;
+  while (after < matched.length && matched[after] === -1) after += 1;
+  const [begins, ends] = [matched[first] ?? -1, matched[last - 1] ?? -1];
+  const start = last > first && begins !== -1 ? begins : before < 0 ? 0 : (matched[before] ?? 0) + 1;
+  const end = last > first && ends !== -1 ? ends + 1 : after < matched.length ? (matched[after] ?? count) : count;
+  return [start, Math.max(start, end)];
+}
+
 function commonStart(one: string[], two: string[]): number {
   const end = one.findIndex((line, index) => line !== two[index]);
   return end < 0 ? Math.min(one.length, two.length) : end;
+}
+
+/** VS Code gives every line of a document the same end: such a difference is not the user's. */
+function equal(one: string[], two: string[]): boolean {
+  return one.length === two.length && one.every((line, index) => line === two[index] || plain(line) === plain(two[index] ?? ""));
+}
+
+function plain(line: string): string {
+  return line.endsWith("\r\n") ? `${line.slice(0, -2)}\n` : line;
 }
 
 /** Lines with their ends. */

@@ -1,13 +1,13 @@
 /** Proposed edits in VS Code's own diff editor. Its right side is what would be applied: rejecting a hunk takes it out
- * there, and the user may type. Accept takes it as it stands. */
+ * there, and the user may type. Accept takes it as it stands, whatever put it there. */
 
 import * as path from "node:path";
 import * as vscode from "vscode";
 
 import type { Diff, Parts } from "../acp";
 import { mainFolder } from "../common/settings";
-import { FileReview, type LineChange } from "./hunks";
-import { kindOf, type OpenQuestion, type Questions } from "./questions";
+import { FileReview, type Place } from "./hunks";
+import type { OpenQuestion, Questions } from "./questions";
 import { ProposalTexts, proposalUri, questionOf, SCHEME, sideOf } from "./texts";
 import { Typing } from "./typing";
 
@@ -16,7 +16,11 @@ interface ShownFile {
   readonly before: vscode.Uri;
   readonly after: vscode.Uri;
   readonly review: FileReview;
+  /** It goes, or stays as it is: its right side is no text that could be changed. */
+  readonly isDeletion: boolean;
 }
+
+type Mark = "accepted" | "rejected" | "changed";
 
 export class Proposals implements vscode.Disposable {
   readonly typing = new Typing();
@@ -25,6 +29,7 @@ export class Proposals implements vscode.Disposable {
   private readonly marks = {
     accepted: mark("✓ accepted"),
     rejected: mark("✗ rejected"),
+    changed: mark("✎ changed"),
   };
   private readonly listeners: vscode.Disposable[];
   private readonly decided = new vscode.EventEmitter<void>();
@@ -41,6 +46,7 @@ export class Proposals implements vscode.Disposable {
       this.typing,
       this.marks.accepted,
       this.marks.rejected,
+      this.marks.changed,
       this.decided,
     ];
     void closeTabs((id) => id !== undefined); // of an earlier window: nobody waits for them any more
@@ -66,27 +72,31 @@ export class Proposals implements vscode.Disposable {
    * (`focus`): words meant for the chat or for a file must not land in a proposal. */
   async show(question: OpenQuestion, focus: boolean): Promise<void> {
     for (const [index, file] of this.files(question).entries()) {
-      const title = `${path.basename(file.path)}: North's proposal`;
-      const selection = firstLine(file);
-      const options = { preview: false, preserveFocus: !focus || index > 0, selection };
-      await vscode.commands.executeCommand("vscode.diff", file.before, file.after, title, options);
+      await this.showFile(file, focus && index === 0);
     }
   }
 
-  /** Accepts what the right sides show; what was decided before stands. */
-  async accept(question: OpenQuestion, kind: "allow_once" | "allow_always" = "allow_once"): Promise<void> {
-    const parts = await this.parts(question, "accepted");
-    this.questions.chooseKind(question, parts === "nothing" ? "reject_once" : kind, known(parts));
+  private async showFile(file: ShownFile, focus: boolean): Promise<void> {
+    const title = `${path.basename(file.path)}: North's proposal`;
+    const selection = placeOf(file.review.undecided(this.textOf(file))[0]);
+    const options = { preview: false, preserveFocus: !focus, selection };
+    await vscode.commands.executeCommand("vscode.diff", file.before, file.after, title, options);
   }
 
-  /** Rejects what is not decided yet: everything, unless single hunks were accepted. */
+  /** Accepts what the right sides show. */
+  async accept(question: OpenQuestion, kind: "allow_once" | "allow_always" = "allow_once", comment?: string): Promise<void> {
+    this.settle(question, kind, this.parts(question), comment);
+  }
+
+  /** Rejects what is not decided yet: everything, unless the user has ticked single hunks. */
   async reject(question: OpenQuestion, comment?: string): Promise<void> {
-    const accepted = this.files(question).some((file) => file.review.all.some((place) => place.decision === "accepted"));
-    const parts = accepted ? await this.parts(question, "rejected") : "nothing";
-    const word = comment === undefined ? {} : { comment };
-    const told = { ...known(parts), ...word };
-    const kind = parts === "nothing" ? "reject_once" : "allow_once";
-    this.questions.chooseKind(question, kind, Object.keys(told).length > 0 ? told : undefined);
+    const files = this.files(question);
+    const ticked = files.some((file) => file.review.places(this.textOf(file)).some((place) => place.ticked && place.standing !== "rejected"));
+    if (!ticked) return this.settle(question, "allow_once", "nothing", comment);
+    for (const file of files) {
+      for (const place of file.review.undecided(this.textOf(file)).reverse()) await this.takeOut(file, place);
+    }
+    this.settle(question, "allow_once", this.parts(question, "named"), comment);
   }
 
   /** Decides the hunk at the cursor and goes on to the next one; the last one decides the edit. */
@@ -94,48 +104,70 @@ export class Proposals implements vscode.Disposable {
     const active = this.active();
     if (active === undefined) return;
     const { question, file, editor } = active;
-    const place = file.review.at(editor.selection.active.line, sideOf(editor.document.uri));
+    const place = file.review.at(this.textOf(file), editor.selection.active.line, sideOf(editor.document.uri));
     if (place === undefined) return;
-    if (decision === "rejected") {
-      if (!(await this.takeOut(file, place))) return;
-      file.review.reject(place.hunk.id);
-    } else {
-      file.review.accept(place.hunk.id);
-    }
+    if (decision === "accepted") file.review.tick(place.hunk);
+    else if (!(await this.takeOut(file, place))) return;
     this.paint();
     this.decided.fire();
-    const next = this.files(question).find((other) => other.review.undecided.length > 0);
-    if (next === undefined) return this.accept(question);
-    goTo(next);
+    const rest = file.review.undecided(this.textOf(file));
+    const next = rest.find((other) => other.start > place.start) ?? rest[0];
+    if (next !== undefined) return goTo(file, next);
+    const other = this.files(question).find((one) => one.review.undecided(this.textOf(one)).length > 0);
+    if (other === undefined) return this.accept(question);
+    await this.showFile(other, true);
   }
 
-  /** Every hunk that is not decided yet gets `rest`; then what is left of each file. */
-  private async parts(question: OpenQuestion, rest: "accepted" | "rejected"): Promise<Parts | "all" | "nothing"> {
+  private settle(
+    question: OpenQuestion,
+    kind: "allow_once" | "allow_always",
+    parts: Parts | "all" | "nothing" | undefined,
+    comment: string | undefined,
+  ): void {
+    if (parts === undefined) return;
+    const word = comment === undefined ? {} : { comment };
+    const told = typeof parts === "string" ? word : { ...parts, ...word };
+    this.questions.chooseKind(question, parts === "nothing" ? "reject_once" : kind, Object.keys(told).length > 0 ? told : undefined);
+  }
+
+  /** What the right sides leave of a proposal; undefined if that cannot be done. What has no text to compare (a binary
+   * file, a folder) stands with all the `rest`, or has to be `named`. */
+  private parts(question: OpenQuestion, rest: "rest" | "named" = "rest"): Parts | "all" | "nothing" | undefined {
     const hunks: Record<string, string[]> = {};
     const texts: Record<string, string> = {};
-    let whole = true;
-    let nothing = true;
-    for (const file of this.files(question)) {
-      for (const place of rest === "rejected" ? [...file.review.undecided] : []) {
-        await this.takeOut(file, place);
-        file.review.reject(place.hunk.id);
+    const files = this.files(question);
+    const others = [...question.hunks.keys()].filter((name) => !files.some((file) => file.path === name));
+    let whole = rest === "rest" || others.length === 0;
+    let nothing = rest === "named" || others.length === 0;
+    for (const name of rest === "rest" ? others : []) hunks[name] = [];
+    for (const file of files) {
+      const text = this.textOf(file);
+      const standing = file.review.standing(text);
+      if (standing === undefined && file.isDeletion) {
+        const name = path.basename(file.path);
+        void vscode.window.showWarningMessage(
+          `North: ${name} is to be deleted, so its right side cannot hold another text. Undo the change there, or reject the hunk to keep the file.`,
+        );
+        return undefined;
       }
-      const text = await textOf(file.after);
-      const standing = file.review.all.filter((place) => place.decision !== "rejected").map((place) => place.hunk.id);
-      const isTyped = text !== undefined && !same(text, file.review.decided);
-      if (isTyped) texts[file.path] = text;
-      else if (standing.length < file.review.all.length) hunks[file.path] = standing;
-      const isWhole = !isTyped && standing.length === file.review.all.length;
-      if (!isWhole) whole = false;
-      else hunks[file.path] = standing;
-      if (isTyped ? !same(text, file.review.oldText) : isWhole || standing.length > 0) nothing = false;
+      if (standing === undefined) texts[file.path] = text;
+      else if (standing.length > 0 || !file.review.isOld(text)) hunks[file.path] = standing;
+      if (standing === undefined || file.review.places(text).length !== standing.length) whole = false;
+      if (!file.review.isOld(text)) nothing = false;
     }
     if (whole) return "all";
     return nothing ? "nothing" : { hunks, texts };
   }
 
+  /** The right side as the user sees it, saved or not. */
+  private textOf(file: ShownFile): string {
+    const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === file.after.toString());
+    return open?.getText() ?? new TextDecoder().decode(this.texts.readFile(file.after));
+  }
+
   /** Puts the old lines of a hunk in the proposed text. */
-  private async takeOut(file: ShownFile, place: FileReview["all"][number]): Promise<boolean> {
+  private async takeOut(file: ShownFile, place: Place): Promise<boolean> {
+    file.review.untick(place.hunk);
     const edit = new vscode.WorkspaceEdit();
     edit.replace(file.after, new vscode.Range(place.start, 0, place.end, 0), file.review.oldLinesOf(place.hunk));
     await vscode.workspace.openTextDocument(file.after);
@@ -151,7 +183,7 @@ export class Proposals implements vscode.Disposable {
   }
 
   private async review(question: OpenQuestion): Promise<void> {
-    if (kindOf(question) !== "edit") return;
+    if (question.kind !== "edit" || question.diffs.length === 0) return;
     if (this.typing.inFile) void this.offer(question);
     else await this.show(question, false);
     await question.done;
@@ -179,8 +211,9 @@ export class Proposals implements vscode.Disposable {
     const [before, after] = [proposalUri(name, "before", question.id), proposalUri(name, "after", question.id)];
     this.texts.put(before, diff.oldText ?? "");
     this.texts.put(after, diff.newText);
-    const review = new FileReview(diff.oldText ?? "", diff.newText, question.hunks.get(diff.path) ?? []);
-    return { path: diff.path, before, after, review };
+    const known = question.hunks.get(diff.path);
+    const review = new FileReview(diff.oldText ?? "", diff.newText, known?.hunks ?? []);
+    return { path: diff.path, before, after, review, isDeletion: known?.kind === "delete" };
   }
 
   private active(): { question: OpenQuestion; file: ShownFile; editor: vscode.TextEditor } | undefined {
@@ -190,17 +223,14 @@ export class Proposals implements vscode.Disposable {
     if (editor === undefined || question === undefined) return undefined;
     const uri = editor.document.uri.toString();
     const file = this.files(question).find(({ before, after }) => [before.toString(), after.toString()].includes(uri));
-    return file !== undefined && file.review.undecided.length > 0 ? { question, file, editor } : undefined;
+    if (file === undefined || file.review.undecided(this.textOf(file)).length === 0) return undefined;
+    return { question, file, editor };
   }
 
   private follow(event: vscode.TextDocumentChangeEvent): void {
-    const { uri } = event.document;
-    const file = this.shown.get(questionOf(uri) ?? "")?.find(({ after }) => after.toString() === uri.toString());
-    if (file === undefined) return;
-    for (const { range, text } of event.contentChanges) {
-      file.review.changed(lineChange(range, text));
-    }
+    if (questionOf(event.document.uri) === undefined) return;
     this.paint();
+    this.decided.fire();
   }
 
   private paint(): void {
@@ -208,15 +238,18 @@ export class Proposals implements vscode.Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       const file = files.find(({ after }) => after.toString() === editor.document.uri.toString());
       if (file === undefined) continue;
-      for (const decision of ["accepted", "rejected"] as const) {
-        const places = file.review.all.filter((place) => place.decision === decision);
-        editor.setDecorations(
-          this.marks[decision],
-          places.map((place) => new vscode.Range(place.start + place.lead, 0, place.start + place.lead, 0)),
-        );
+      const places = file.review.places(editor.document.getText());
+      for (const wanted of ["accepted", "rejected", "changed"] as const) {
+        const marked = places.filter((place) => markOf(place) === wanted);
+        editor.setDecorations(this.marks[wanted], marked.map(placeOf));
       }
     }
   }
+}
+
+function markOf({ standing, ticked }: Place): Mark | undefined {
+  if (standing === "rejected") return "rejected";
+  return ticked ? "accepted" : standing === "changed" ? "changed" : undefined;
 }
 
 function mark(text: string): vscode.TextEditorDecorationType {
@@ -224,28 +257,6 @@ function mark(text: string): vscode.TextEditorDecorationType {
     isWholeLine: true,
     after: { contentText: text, margin: "0 0 0 3em", color: new vscode.ThemeColor("descriptionForeground") },
   });
-}
-
-function known(parts: Parts | "all" | "nothing"): Parts | undefined {
-  return typeof parts === "string" ? undefined : parts;
-}
-
-/** A change of whole lines ends before its last line, which it does not touch. */
-function lineChange({ start, end }: vscode.Range, text: string): LineChange {
-  const isWhole = start.character === 0 && end.character === 0 && (text.endsWith("\n") || text === "");
-  const lines = text.split("\n").length;
-  return isWhole ? { first: start.line, last: end.line - 1, lines: lines - 1 } : { first: start.line, last: end.line, lines };
-}
-
-/** The text as the user sees it, saved or not; undefined if it was never opened. */
-async function textOf(uri: vscode.Uri): Promise<string | undefined> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  return open?.getText();
-}
-
-/** VS Code gives every line of a document the same end: such a difference is not the user's. */
-function same(one: string, two: string): boolean {
-  return one.replaceAll("\r\n", "\n") === two.replaceAll("\r\n", "\n");
 }
 
 function nameOf(file: string): string {
@@ -259,16 +270,16 @@ function plain(name: string): string {
   return name.replace(/[[\]()]/g, "·");
 }
 
-function firstLine(file: ShownFile): vscode.Range {
-  const [place] = file.review.undecided;
+/** Where the eye should go: the first line of a hunk that changes. */
+function placeOf(place: Place | undefined): vscode.Range {
   const line = place === undefined ? 0 : place.start + place.lead;
   return new vscode.Range(line, 0, line, 0);
 }
 
-function goTo(file: ShownFile): void {
+function goTo(file: ShownFile, place: Place): void {
   const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === file.after.toString());
   if (editor === undefined) return;
-  const range = firstLine(file);
+  const range = placeOf(place);
   editor.selection = new vscode.Selection(range.start, range.start);
   editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }

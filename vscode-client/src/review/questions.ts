@@ -4,26 +4,33 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import {
+  type Asked,
   CANCELLED,
+  type ChangedFile,
   type Diff,
   diffsOf,
-  type Hunk,
   type Parts,
   type PermissionOption,
   type PermissionParams,
   type PermissionResult,
-  textOf,
+  textsOf,
+  type ToolCall,
 } from "../acp";
 import type { Transcript } from "../chat/transcript";
 import type { Question } from "../messages";
 
 export interface OpenQuestion {
   readonly id: string;
+  readonly kind: Question["kind"];
   readonly title: string;
+  /** The whole command, where it is one. */
+  readonly command: string | undefined;
+  /** What is to be known of the command beside it, without marks: where it runs, what is dangerous. */
+  readonly details: string[];
   readonly diffs: Diff[];
   readonly options: PermissionOption[];
-  /** By file; empty when the server does not tell them. */
-  readonly hunks: ReadonlyMap<string, Hunk[]>;
+  /** By path; empty when the server does not tell them. */
+  readonly hunks: ReadonlyMap<string, ChangedFile>;
   readonly settle: (result: PermissionResult, decision: string) => void;
   /** Ends when the question is decided, however. */
   readonly done: Promise<void>;
@@ -55,7 +62,7 @@ export class Questions implements vscode.Disposable {
 
   /** The edits or the commands that wait, oldest first. */
   of(kind: Question["kind"]): OpenQuestion[] {
-    return this.open.filter((question) => kindOf(question) === kind);
+    return this.open.filter((question) => question.kind === kind);
   }
 
   choose(question: OpenQuestion, optionId: string, parts?: Parts): void {
@@ -82,13 +89,25 @@ export class Questions implements vscode.Disposable {
     const id = `question:${this.asked}`;
     const title = toolCall.title ?? "";
     const diffs = diffsOf(toolCall);
-    const hunks = new Map((_meta?.north?.files ?? []).map((file) => [file.path, file.hunks]));
+    const asked = _meta?.north?.question;
+    const kind = asked?.kind ?? guessKind(toolCall);
+    const { command: raw } = toolCall.rawInput ?? {};
+    const command = kind === "command" && typeof raw === "string" ? raw : undefined;
+    const hunks = new Map((_meta?.north?.files ?? []).map((file) => [file.path, file]));
+    const details = command === undefined ? [] : textsOf(toolCall).slice(1).map((text) => text.replaceAll("**", ""));
     const row: Question = {
-      kind: diffs.length > 0 ? "edit" : "command",
+      kind,
       id,
       title,
-      markdown: textOf(toolCall),
-      options: options.map(({ optionId, name, kind }) => ({ id: optionId, name, rejects: kind.startsWith("reject") })),
+      heading: headingOf(kind, asked, title),
+      markdown: textsOf(toolCall).join("\n\n"),
+      options: options.map(({ optionId, name, kind }) => ({
+        id: optionId,
+        name,
+        rejects: kind.startsWith("reject"),
+        lasts: kind === "allow_always",
+      })),
+      hasDiff: diffs.length > 0,
     };
     return new Promise((resolve) => {
       let finish = (): void => {};
@@ -102,7 +121,7 @@ export class Questions implements vscode.Disposable {
         finish();
         this.changed.fire();
       };
-      const question: OpenQuestion = { id, title, diffs, options, hunks, settle, done };
+      const question: OpenQuestion = { id, kind, title, command, details, diffs, options, hunks, settle, done };
       const cancelled = token.onCancellationRequested(() => settle(CANCELLED, "Stop"));
       this.open.push(question);
       this.transcript.put(row);
@@ -112,6 +131,14 @@ export class Questions implements vscode.Disposable {
   }
 }
 
-export function kindOf(question: OpenQuestion): Question["kind"] {
-  return question.diffs.length > 0 ? "edit" : "command";
+/** For a server that does not say what it asks. */
+function guessKind(call: ToolCall): Question["kind"] {
+  if (call.kind === "execute") return "command";
+  return diffsOf(call).length > 0 || ["edit", "delete", "move"].includes(call.kind ?? "") ? "edit" : "choice";
+}
+
+function headingOf(kind: Question["kind"], asked: Asked | undefined, title: string): string {
+  if (kind === "command") return "North asks to run this command";
+  const text = asked?.text ?? title;
+  return kind === "edit" ? `North asks to change files: ${text}` : `North asks: ${text}`;
 }

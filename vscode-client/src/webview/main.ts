@@ -1,7 +1,7 @@
 /** The chat's page: draws what the extension sends, and sends what the user does. */
 
 import type { FromPage, Item, State, ToPage } from "../messages";
-import { type Actions, element, row } from "./rows";
+import { type Actions, card, element, row } from "./rows";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: FromPage): void;
@@ -20,6 +20,8 @@ function find<E extends HTMLElement>(selector: string, kind: new () => E): E {
 
 const rows = find("#rows", HTMLElement);
 const input = find("#input", HTMLTextAreaElement);
+const waiting = find("#waiting", HTMLElement);
+const unasked = find("#unasked", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
 const queue = find("#queue", HTMLElement);
 const attachment = find("#attachment", HTMLElement);
@@ -58,7 +60,21 @@ function draw(): void {
     elements.set(id, made);
   }
   stale.clear();
+  pin();
   if (atEnd) rows.scrollTop = rows.scrollHeight;
+}
+
+/** The question that has waited longest stands above the input, whole, wherever the conversation is scrolled to. */
+function pin(): void {
+  const open = [...items.values()].filter((item) => "options" in item && item.decision === undefined);
+  const [first] = open;
+  waiting.hidden = first === undefined;
+  if (first === undefined || !("options" in first)) return waiting.replaceChildren();
+  const more = open.length > 1 ? `1 of ${open.length} questions` : "";
+  if (waiting.dataset.question === first.id && waiting.dataset.more === more && waiting.childElementCount > 0) return;
+  waiting.dataset.question = first.id;
+  waiting.dataset.more = more;
+  waiting.replaceChildren(card(first, more, actions));
 }
 
 function put(item: Item): void {
@@ -70,6 +86,7 @@ function replaceAll(all: Item[]): void {
   items.clear();
   elements.clear();
   rows.replaceChildren();
+  pin();
   for (const item of all) put(item);
 }
 
@@ -81,7 +98,9 @@ function showState(state: State): void {
   attachment.hidden = state.attachment === "";
   attachmentName.textContent = state.attachment;
   mode.textContent = state.mode;
-  activity.textContent = [state.busy ? "working" : "", state.usage].filter((part) => part !== "").join(" · ");
+  unasked.hidden = state.unasked === "";
+  unasked.textContent = state.unasked;
+  activity.textContent = [state.waiting > 0 ? "waits for you" : state.busy ? "working" : "", state.usage].filter((part) => part !== "").join(" · ");
   stop.hidden = !state.busy;
   steer.hidden = !state.busy;
 }
@@ -134,14 +153,17 @@ input.addEventListener("keydown", (event) => {
   event.preventDefault();
   send(event.altKey ? "steer" : "send");
 });
-rows.addEventListener("click", follow);
-rows.addEventListener("keydown", (event) => {
-  if (event.key === "Enter") follow(event);
-});
+for (const area of [rows, waiting]) {
+  area.addEventListener("click", follow);
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") follow(event);
+  });
+}
 find("#send", HTMLButtonElement).addEventListener("click", () => send("send"));
 steer.addEventListener("click", () => send("steer"));
 find("#attachment button", HTMLButtonElement).addEventListener("click", () => post({ type: "detach" }));
 stop.addEventListener("click", () => post({ type: "stop" }));
+unasked.addEventListener("click", () => post({ type: "run", command: "north.showPermissions" }));
 mode.addEventListener("click", () => post({ type: "run", command: "north.switchMode" }));
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {

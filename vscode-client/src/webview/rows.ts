@@ -60,7 +60,7 @@ export function row(item: Item, actions: Actions): HTMLElement {
       made.textContent = item.text;
       break;
     default:
-      fillQuestion(made, item, actions);
+      fillQuestion(made, item);
   }
   return made;
 }
@@ -78,28 +78,54 @@ function tool(item: Extract<Item, { kind: "tool" }>, actions: Actions): HTMLElem
   return made;
 }
 
-/** None of the buttons has the focus: a key that was meant for something else decides nothing. */
-function fillQuestion(made: HTMLElement, question: Question, actions: Actions): void {
-  const { id, decision } = question;
+/** A question in its place in the conversation: what was decided, or that it waits. */
+function fillQuestion(made: HTMLElement, question: Question): void {
+  const { decision } = question;
   made.setAttribute("role", "group");
-  made.setAttribute("aria-label", question.title);
-  if (decision !== undefined) {
-    made.classList.add("decided");
-    if (question.kind === "command") made.append(render(question.markdown));
-    made.append(element("p", "decision", `You chose: ${decision}`));
+  made.setAttribute("aria-label", question.heading);
+  if (decision === undefined) {
+    made.classList.add("asking");
+    made.append(element("p", "decision", `${question.heading} — waits for you below`));
     return;
   }
-  const heading = question.kind === "command" ? "North asks to run this command" : question.title;
-  made.append(element("p", "heading", heading), render(question.markdown));
+  made.classList.add("decided");
+  if (question.kind === "command") made.append(render(question.markdown));
+  else if (question.kind === "choice") made.append(element("p", "", question.heading));
+  made.append(element("p", "decision", `You chose: ${decision}`));
+}
+
+/** A question to be decided. None of the buttons has the focus: a key that was meant for something else decides nothing.
+ * What allows something can be pressed once all of the question has been in view. */
+export function card(question: Question, more: string, actions: Actions): HTMLElement {
+  const { id } = question;
+  const made = element("div", `row ${question.kind} asked`);
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", question.heading);
+  const heading = element("p", "heading", question.heading);
+  if (more !== "") heading.append(element("span", "more", more));
+  const body = element("div", "body");
+  body.tabIndex = 0;
+  body.setAttribute("role", "region");
+  body.setAttribute("aria-label", "What it is about");
+  body.append(render(question.markdown));
+  const hint = element("p", "hint", "Scroll to its end before you allow it.");
   const buttons = element("div", "buttons");
-  if (question.kind === "edit") buttons.append(button("Show changes", "secondary", () => actions.review(id)));
+  if (question.hasDiff) buttons.append(button("Show changes", "secondary", () => actions.review(id)));
   const rejecting = question.options.find((option) => option.rejects);
   const comment = document.createElement("input");
-  for (const { id: option, name, rejects } of question.options) {
-    buttons.append(button(name, "secondary", () => actions.decide(id, option, rejects ? comment.value : "")));
+  const allowing: HTMLButtonElement[] = [];
+  for (const { id: option, name, rejects, lasts } of question.options) {
+    const text = lasts ? `${name}…` : name;
+    const one = button(text, "secondary", () => actions.decide(id, option, rejects ? comment.value : ""));
+    if (!rejects) allowing.push(one);
+    buttons.append(one);
   }
-  made.append(buttons);
-  if (rejecting === undefined) return;
+  made.append(heading, buttons);
+  if (question.markdown !== "") {
+    heading.after(body, hint);
+    allowWhenSeen(body, hint, allowing);
+  }
+  if (rejecting === undefined) return made;
   const { id: option, name } = rejecting;
   comment.placeholder = `${name} and say why: Enter sends`;
   comment.setAttribute("aria-label", `${name} and say why`);
@@ -107,4 +133,22 @@ function fillQuestion(made: HTMLElement, question: Question, actions: Actions): 
     if (event.key === "Enter" && !event.isComposing && comment.value.trim() !== "") actions.decide(id, option, comment.value);
   });
   made.append(comment);
+  return made;
+}
+
+function allowWhenSeen(body: HTMLElement, hint: HTMLElement, buttons: HTMLButtonElement[]): void {
+  const look = (): void => {
+    const seen = body.clientHeight > 0 && body.scrollTop + body.clientHeight >= body.scrollHeight - 2;
+    if (seen) {
+      body.removeEventListener("scroll", look);
+      size.disconnect();
+    }
+    hint.hidden = seen;
+    for (const one of buttons) one.disabled = !seen;
+  };
+  const size = new ResizeObserver(look);
+  hint.hidden = true;
+  for (const one of buttons) one.disabled = true;
+  body.addEventListener("scroll", look);
+  size.observe(body);
 }

@@ -1,0 +1,239 @@
+"""The client's texts through ACP's `fs/*`. Clients answer for files that do not exist, and write texts, each in a way
+of its own: nothing is taken for granted, and what stands there afterwards is looked at."""
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.acp.initialize import Client
+from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.editor import spoilt
+from north_lsp.errors import ToolError, UnsavedUnknown
+from north_lsp.rpc.messages import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
+from north_lsp.rpc.peer import Peer
+from north_lsp.workspace.apply import apply
+from north_lsp.workspace.diff import make_change, with_texts
+from north_lsp.workspace.folders import ensure_own
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.text import Text, read_text
+from north_lsp.workspace.written import in_ends_of, is_same, why_spoilt
+
+FILE_SECONDS = 5.0
+_WRITE_SECONDS = 10.0
+
+
+class ClientFiles:
+    """One session's texts, as far as the client announced `fs/*`; it is waited for `seconds`."""
+
+    def __init__(
+        self, peer: Peer, session_id: str, client: Client, diagnostics: Diagnostics, seconds: float = FILE_SECONDS
+    ) -> None:
+        self._peer = peer
+        self._session_id = session_id
+        self._reads = client.reads_files
+        self._writes = client.writes_files
+        self._diagnostics = diagnostics
+        self._known: set[Path] = set()
+        self._seconds = seconds
+
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        """ACP does not tell which files are open: the ones that this session has touched stand in for them. Those of
+        which the client does not tell the text are left out."""
+        found: dict[Path, str] = {}
+
+        async def read(path: Path) -> None:
+            try:
+                text = await self.read_unsaved(path)
+            except UnsavedUnknown:
+                return
+            if text is not None:
+                found[path] = text
+
+        async with anyio.create_task_group() as tasks:
+            for path in list(self._known):
+                tasks.start_soon(read, path)
+        return found
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        """The client's text; None if it has no such file, or does not offer its texts. Raises UnsavedUnknown."""
+        content = await self._asked(path)
+        if content is None:
+            return None
+        if not content and (size := await anyio.to_thread.run_sync(_size, path)) != 0:
+            if size is None:  # for some clients, a file that does not exist is empty
+                return None
+            raise self._unknown(path, f"it answered with an empty text, and there are {size} bytes on the disk")
+        self._known.add(path)
+        return content
+
+    async def _asked(self, path: Path) -> str | None:
+        """What the client answers; None for a file that it does not have. Raises UnsavedUnknown."""
+        if not self._reads:
+            return None
+        answer: object = None
+        why = "its answer has no text"
+        with anyio.move_on_after(self._seconds) as waiting:
+            try:
+                params = {"sessionId": self._session_id, "path": str(path)}
+                answer = await self._peer.request("fs/read_text_file", params, cancellable=True)
+            except RpcError as error:
+                if error.code == METHOD_NOT_FOUND:
+                    self._reads = False
+                    self._diagnostics.warning("client_reads_nothing", message=str(error))
+                    return None
+                if error.code == RESOURCE_NOT_FOUND:
+                    return None
+                why = f"it answered: {error}"
+        if waiting.cancelled_caught:
+            raise self._unknown(path, f"it did not answer within {self._seconds:g} s")
+        content = answer.get("content") if isinstance(answer, dict) else None
+        if isinstance(content, str):
+            return content
+        if await anyio.to_thread.run_sync(_size, path) is None:  # most clients have some error for a missing file
+            return None
+        raise self._unknown(path, why)
+
+    def _unknown(self, path: Path, why: str) -> UnsavedUnknown:
+        self._diagnostics.warning("client_file_unknown", path=str(path), message=why)
+        return UnsavedUnknown(path, why)
+
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        """Changes of plain texts: `fs/write_text_file` knows neither other encodings nor modes; the disk keeps both."""
+        if not self._writes:
+            return ()
+        plain = TextForm()
+        return [
+            change
+            for change in changes
+            if change.action == "update" and change.form == plain and not (change.binary or change.is_reformed)
+        ]
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        """One file after the other; when one fails, those before it get their old texts again."""
+        made: list[FileChange] = []
+        tried: dict[Path, tuple[FileChange, str | None]] = {}  # with what was seen there afterwards
+        try:
+            for change in changes:
+                await anyio.to_thread.run_sync(_check_disk, change)
+                tried[change.path] = (change, None)
+                await self._write(change, change.new_text)
+                now = await self._current(change)
+                tried[change.path] = (change, now)
+                made.append(self._judged(change, now))
+        except ToolError as error:
+            with anyio.CancelScope(shield=True):
+                left = [name for one in reversed(tried.values()) if (name := await self._put_back(*one)) is not None]
+            if left:
+                self._diagnostics.warning("client_write_left", files=left)
+                told = f"{error.message}; {' and '.join(left)} could not be put back and is as the editor left it"
+                raise ToolError("IO_ERROR", told, "read it again, and tell the user", error.details) from error
+            raise
+        return made
+
+    async def _write(self, change: FileChange, text: str) -> None:
+        params = {"sessionId": self._session_id, "path": str(change.path), "content": text}
+        try:
+            with anyio.fail_after(_WRITE_SECONDS):
+                await self._peer.request("fs/write_text_file", params)
+        except RpcError as error:
+            raise ToolError(
+                "UNAVAILABLE", f"the editor did not write {change.relative}: {error}", "read it again"
+            ) from None
+        except TimeoutError:
+            raise ToolError("IO_ERROR", f"the editor did not confirm {change.relative}", "read it again") from None
+
+    def _judged(self, change: FileChange, now: str | None) -> FileChange:
+        """The change as the client made it. Raises ToolError when that is not what was accepted any more."""
+        if now is None:
+            raise ToolError(
+                "IO_ERROR", f"it is not known what the editor made of {change.relative}", "read it before going on"
+            )
+        if now == change.new_text:
+            return change
+        why = why_spoilt(change.old_text or "", change.new_text, now)
+        if why is not None:
+            self._diagnostics.warning("client_write_spoilt", path=str(change.path), message=why)
+            raise spoilt(change, why)
+        return with_texts(change, change.old_text, now)
+
+    async def _put_back(self, change: FileChange, seen: str | None) -> str | None:
+        """Give a file its old text again, unless somebody has changed it since it was `seen`; its name if that does not
+        work."""
+        old, now = change.old_text or "", await self._current(change)
+        if now is not None and is_same(now, old):
+            return None
+        if now is None or (now != seen and not is_same(now, change.new_text)):
+            return change.relative
+        with contextlib.suppress(ToolError):
+            await anyio.to_thread.run_sync(ensure_own, change.path)
+            await self._write(change, old)
+            now = await self._current(change)
+        if now is None or not is_same(now, old):
+            with contextlib.suppress(ToolError):
+                await anyio.to_thread.run_sync(_restore, change)
+            now = await self._current(change)
+        return None if now is not None and is_same(now, old) else change.relative
+
+    async def _current(self, change: FileChange) -> str | None:
+        """What stands there now: the client's text, with the line ends that the disk or the change has, since those are
+        the client's own business. None if nobody knows."""
+        disk = await anyio.to_thread.run_sync(_disk, change.path)
+        try:
+            shown = await self._asked(change.path)
+        except UnsavedUnknown:
+            return disk.text if disk is not None and not is_same(disk.text, change.old_text or "") else None
+        if shown is None:
+            return disk.text if disk is not None else None
+        if disk is not None and is_same(disk.text, shown.removeprefix("\ufeff")):
+            return disk.text
+        return in_ends_of(change.new_text, shown)
+
+
+def _size(path: Path) -> int | None:
+    """How many bytes a file has on the disk; None for nothing."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def _disk(path: Path) -> Text | None:
+    try:
+        return read_text(path)
+    except ToolError:
+        return None
+
+
+def _restore(change: FileChange) -> None:
+    """Put the old text on the disk where the client did not, if the client has changed that. Raises ToolError."""
+    disk = _disk(change.path)
+    if disk is not None and (disk.tag == change.disk_tag or is_same(disk.text, change.old_text or "")):
+        return
+    found = disk.text if disk is not None else None
+    back = make_change(change.path, change.relative, found, change.old_text or "", change.form)
+    apply([back], Roots.of(change.path.parent))
+
+
+def _check_disk(change: FileChange) -> None:
+    """A client that writes a text writes over the disk, wherever the path leads: what came there meanwhile would be
+    lost, if the client has not seen it. Looked at before each single write. Raises ToolError STALE."""
+    ensure_own(change.path)
+    if change.disk_tag is None:
+        return
+    try:
+        now = read_text(change.path).tag
+    except ToolError as error:
+        if error.code == "NOT_FOUND":
+            return
+        raise
+    if now != change.disk_tag:
+        raise ToolError(
+            "STALE",
+            f"{change.relative} was changed on the disk while the editor shows another text; nothing was written",
+            "ask the user to save or to reload the file in the editor, then read it again",
+        )

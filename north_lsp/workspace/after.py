@@ -1,0 +1,61 @@
+"""The disk as it will be once a set of changes is applied: what a guard has to judge."""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import encode
+
+_MOST_BYTES = 1024 * 1024
+
+
+class After:
+    """Reads the disk as if the changes were applied already. Methods raise OSError for what cannot be known."""
+
+    def __init__(self, changes: Sequence[FileChange]) -> None:
+        self._stands: dict[Path, FileChange] = {}
+        self._made: dict[Path, set[str]] = {}
+        gone: set[Path] = set()
+        for change in changes:
+            if change.action in ("delete", "rename"):
+                gone.add(change.path)
+            if change.action != "delete":
+                self._stands[change.target] = change
+                for path in (change.target, *change.target.parents):
+                    self._made.setdefault(path.parent, set()).add(path.name)
+        self._gone = gone - self._stands.keys()
+
+    def names(self, folder: Path) -> set[str]:
+        """What will be in a folder; nothing for what is none."""
+        found = set(self._made.get(folder, ()))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found.update(name for name in os.listdir(folder) if folder / name not in self._gone)
+        return found
+
+    def content(self, path: Path) -> bytes | None:
+        """What a file will hold, at most its first megabyte; None for what will be no file."""
+        change = self._stands.get(path)
+        if change is not None:
+            if change.folder:
+                return None
+            try:
+                return encode(change.new_text, change.form)[:_MOST_BYTES]
+            except ToolError as error:
+                raise OSError(error.message) from error
+        return None if path in self._gone else before(path)
+
+
+def before(path: Path) -> bytes | None:
+    """What a file holds now, at most its first megabyte; None for what is no file. Raises OSError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        with open(descriptor, "rb") as file:
+            return file.read(_MOST_BYTES)
+    except IsADirectoryError:
+        return None

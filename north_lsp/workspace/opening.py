@@ -1,0 +1,133 @@
+"""Opening what lies at a real path: by descriptor, and without following a link anywhere on the way.
+
+`Roots.resolve` says where a spelling leads, with every link resolved; what may be seen is decided by that path. What is
+opened here lies at exactly that path: if a folder on the way has become a link since, opening fails (ELOOP). So the
+decision holds for what is read, and reading goes on from the descriptor, whatever happens to the names.
+"""
+
+import ctypes
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.paths import ensure_regular, kind_of
+
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Never waits: not for the other end of a pipe either."""
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_OPENAT2 = 437  # on every architecture
+_AT_FDCWD = -100
+_RESOLVE_NO_SYMLINKS = 0x04  # magic links of /proc included
+
+_Opener = Callable[[str, int], int]
+
+
+def open_real(path: Path | str, flags: int = READ) -> int:
+    """Open a real, absolute path; nothing is created. Returns a descriptor.
+
+    Raises OSError: ELOOP (or ENOTDIR) where a link stands in any place of it.
+    """
+    return _opener()(os.fspath(path), flags)
+
+
+def open_regular(path: Path) -> tuple[int, os.stat_result]:
+    """Open a regular file at a real path. Returns a descriptor and its status.
+
+    Raises ToolError: NOT_FOUND, INVALID_INPUT (folder, link, device, pipe …), IO_ERROR.
+    """
+    ensure_regular(path)  # opening a device may do something already
+    try:
+        descriptor = open_real(path)
+    except OSError as error:
+        raise cannot_open(path, error) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise ToolError("INVALID_INPUT", f"{path} is {kind_of(status.st_mode)}, not a file")
+    return descriptor, status
+
+
+@contextmanager
+def open_folder(path: Path | str) -> Iterator[int]:
+    """A folder at a real path, held open: `os.scandir` and `os.listdir` take its descriptor. Raises OSError."""
+    descriptor = open_real(path, FOLDER)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def cannot_open(path: Path, error: OSError) -> ToolError:
+    """Why a file could not be opened, in words."""
+    match error.errno:
+        case errno.ENOENT | errno.ENOTDIR:
+            return ToolError("NOT_FOUND", f"{path} does not exist")
+        case errno.ELOOP:
+            return ToolError("INVALID_INPUT", f"{path} has become a link, or a folder above it has")
+        case errno.ENXIO:
+            return ToolError("INVALID_INPUT", f"{path} is not a file")
+        case _:
+            return ToolError("IO_ERROR", f"{path} cannot be opened: {error.strerror}")
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@cache
+def _opener() -> _Opener:
+    """One system call where the kernel has it, else a step for each folder."""
+    try:
+        os.close(_at_once("/", FOLDER))
+    except (OSError, AttributeError):
+        return open_in_steps
+    return _at_once
+
+
+@cache
+def _syscall() -> Callable[..., int]:
+    function = ctypes.CDLL(None, use_errno=True).syscall
+    function.restype = ctypes.c_long
+    found: Callable[..., int] = function
+    return found
+
+
+def _at_once(path: str, flags: int) -> int:
+    how = _How(flags, 0, _RESOLVE_NO_SYMLINKS)
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ValueError("embedded null byte")
+    while True:
+        descriptor = _syscall()(
+            ctypes.c_long(_OPENAT2),
+            ctypes.c_int(_AT_FDCWD),
+            ctypes.c_char_p(encoded),
+            ctypes.byref(how),
+            ctypes.c_size_t(ctypes.sizeof(how)),
+        )
+        if descriptor >= 0:
+            return descriptor
+        code = ctypes.get_errno()
+        if code != errno.EINTR:
+            raise OSError(code, os.strerror(code), path)
+
+
+def open_in_steps(path: str, flags: int) -> int:
+    """What `open_real` does where there is no such call: from folder to folder, none of which may be a link."""
+    step = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    *folders, name = [part for part in path.split("/") if part] or ["."]
+    at = os.open("/", step)
+    try:
+        for folder in folders:
+            below = os.open(folder, step, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
+    finally:
+        os.close(at)

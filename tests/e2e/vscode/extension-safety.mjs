@@ -1,0 +1,302 @@
+/**
+ * What North's extension must not get wrong: what is applied is what the diff shows, what runs has been read, what lasts
+ * is said in words and can be taken back. Packed, with the real server and the offline model.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { Chat } from "./chat.mjs";
+import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { diffEditorLines, notification, palette, screenshot, startServer, until } from "./workbench.mjs";
+
+const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
+const THEMES = ["Dark 2026", "Light 2026", "Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"];
+
+const started = performance.now();
+const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+
+const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-safety-"));
+const project = path.join(folder, "sample");
+const many = path.join(project, "hello/many.py");
+await cp(path.join(checkout, "north_lsp/demo/sample"), project, { recursive: true });
+/** Three lines that stand far apart. */
+const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
+for (const name of ["config", "data", "state"]) await mkdir(path.join(folder, name));
+const env = {
+  NORTH_CONFIG_DIR: path.join(folder, "config"),
+  NORTH_DATA_DIR: path.join(folder, "data"),
+  NORTH_STATE_DIR: path.join(folder, "state"),
+  NORTH_MODEL: "offline",
+};
+
+let server;
+let page;
+
+const cases = {
+  /** A rejected hunk whose old lines are taken out again is proposed again, and one that the arrow takes out is rejected. */
+  async "what the right side shows is what is applied"(chat) {
+    const diffTab = page.locator(".tabs-container .tab", { hasText: "North's proposal" });
+    const right = page.locator(".editor.modified .monaco-editor");
+    /** VS Code draws what follows a line as a pseudo element. */
+    const marked = (text) =>
+      right.locator(".view-line").evaluateAll(
+        (lines, wanted) =>
+          lines.some((line) =>
+            [...line.querySelectorAll("span")].some((span) => getComputedStyle(span, "::after").content.includes(wanted)),
+          ),
+        text,
+      );
+    const shows = (text) => until(`${text} on the right`, async () => (await diffEditorLines(page)).modified.includes(text));
+    const propose = async () => {
+      await writeFile(many, manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
+      await chat.send('replace "ITEM" by "ENTRY" in hello/many.py');
+      await diffTab.waitFor();
+      await shows("ENTRY = 1");
+      await right.locator(".view-line", { hasText: "ENTRY = 1" }).click();
+    };
+    const accept = async () => {
+      await palette(page, "North: Accept");
+      await diffTab.waitFor({ state: "detached" });
+      await chat.idle();
+    };
+
+    await propose();
+    await palette(page, "North: Reject Hunk");
+    await shows("ITEM = 1");
+    await until("the mark", () => marked("rejected"));
+    await right.locator(".view-line", { hasText: "ITEM = 1" }).click();
+    await page.keyboard.press("Control+Z");
+    await shows("ENTRY = 1");
+    await until("the mark to go", async () => !(await marked("rejected")));
+    await accept();
+    assert.equal(await readFile(many, "utf8"), manyItems("ENTRY = 1", "ENTRY = 2", "ENTRY = 3"));
+    log("  after undo");
+
+    await propose();
+    await palette(page, "North: Reject Hunk");
+    await shows("ITEM = 1");
+    await diffTab.locator(".tab-actions .action-label").click();
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Don't Save" }).click();
+    await diffTab.waitFor({ state: "detached" });
+    await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
+    await diffTab.waitFor();
+    await shows("ENTRY = 1");
+    assert.equal(await marked("rejected"), false);
+    await screenshot(page, "safety-1-shown-again");
+    await accept();
+    assert.equal(await readFile(many, "utf8"), manyItems("ENTRY = 1", "ENTRY = 2", "ENTRY = 3"));
+    log("  after closing without saving");
+
+    await propose();
+    await page.locator(".monaco-diff-editor .codicon-arrow-right").last().click({ force: true });
+    await until("the mark", () => marked("rejected"));
+    await screenshot(page, "safety-2-arrow");
+    const shown = (await diffEditorLines(page)).modified.filter((line) => line !== "#" && line !== "");
+    assert.equal(shown.filter((line) => line.startsWith("ITEM")).length, 1, shown.join("\n"));
+    await accept();
+    assert.equal(await readFile(many, "utf8"), manyItems(...shown));
+    log("  after the arrow");
+  },
+
+  async "a command is named wherever it is asked about, and stands above the input"(chat) {
+    for (let index = 0; index < 4; index += 1) {
+      await chat.send("explain greet");
+      await chat.idle();
+    }
+    await chat.frame.locator("#rows").evaluate((rows) => (rows.scrollTop = 0));
+    await chat.send("run `touch seen.txt && echo one`");
+    await chat.question("command").waitFor();
+    await chat.frame.locator("#rows").evaluate((rows) => (rows.scrollTop = 0));
+    await inView(chat, "touch seen.txt && echo one");
+    await notification(page, "North asks to run touch seen.txt && echo one").waitFor();
+    await chat.frame.locator("#activity", { hasText: "waits for you" }).waitFor();
+    await page.locator('.statusbar-item[id*="north.status"]', { hasText: "waits for you" }).waitFor();
+    await page.locator(".activitybar .badge-content", { hasText: "1" }).first().waitFor();
+    await screenshot(page, "safety-3-pinned");
+    // The palette shows the command before it runs anything.
+    const dialog = page.locator(".monaco-dialog-box");
+    await palette(page, "North: Run Command");
+    await dialog.filter({ hasText: "touch seen.txt && echo one" }).waitFor();
+    await screenshot(page, "safety-4-palette");
+    await page.keyboard.press("Enter"); // the button that has the focus allows nothing
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(!existsSync(path.join(project, "seen.txt")));
+    await palette(page, "North: Run Command");
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await until("the command to run", () => existsSync(path.join(project, "seen.txt")));
+    await chat.idle();
+  },
+
+  async "a long command can be allowed once all of it has been in view"(chat) {
+    const lines = Array.from({ length: 60 }, (_, index) => `echo ${index}`).join("; ");
+    await chat.send(`run \`${lines}; touch long.txt\``);
+    const card = chat.question("command");
+    const run = card.getByRole("button", { name: "Run", exact: true });
+    await run.waitFor();
+    await until("the end to be out of view", () => card.locator(".body").evaluate((body) => body.scrollHeight > body.clientHeight + 2));
+    assert.ok(await run.isDisabled());
+    assert.ok(!(await card.getByRole("button", { name: "Deny", exact: true }).isDisabled()));
+    await screenshot(page, "safety-5-long");
+    await palette(page, "North: Run Command");
+    await card.locator(".body").evaluate((body) => (body.scrollTop = body.scrollHeight));
+    const dialog = page.locator(".monaco-dialog-box");
+    if ((await dialog.count()) > 0) await page.keyboard.press("Escape"); // short enough for a dialog
+    await until("Run to be allowed", async () => !(await run.isDisabled()));
+    await card.getByRole("button", { name: "Deny", exact: true }).click();
+    await chat.idle();
+    assert.ok(!existsSync(path.join(project, "long.txt")));
+  },
+
+  async "the command can be read in every theme"(chat) {
+    await chat.send("run `echo a-command-to-read`");
+    await chat.question("command").waitFor();
+    const choose = async (theme) => {
+      await palette(page, "Preferences: Color Theme");
+      await page.locator(".quick-input-widget input.input").fill(theme);
+      await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: theme }).waitFor();
+      await page.keyboard.press("Enter");
+      await until(theme, async () => (await chat.frame.locator("body").getAttribute("data-vscode-theme-name")) === theme);
+    };
+    for (const theme of [...THEMES, "Light 2026"]) {
+      await choose(theme);
+      const name = theme.toLowerCase().replaceAll(" ", "-");
+      const measured = await until(`the colours of ${theme}`, () => contrasts(chat));
+      await screenshot(page, `safety-6-${name}`);
+      console.log(`  ${theme}: ${measured.map(([what, ratio]) => `${what} ${ratio.toFixed(1)}`).join(", ")}`);
+      for (const [what, ratio] of measured) assert.ok(ratio >= 4.5, `${theme}: ${what} has a contrast of ${ratio.toFixed(2)}`);
+    }
+    await chat.question("command").getByRole("button", { name: "Deny", exact: true }).click();
+    await chat.idle();
+  },
+
+  async "what lasts is confirmed in words, stays in view and is taken back with a click"(chat) {
+    const shield = page.locator('.statusbar-item[id*="north.permissions"]');
+    const dialog = page.locator(".monaco-dialog-box");
+    const all = () => chat.question("command").getByRole("button", { name: "Run all commands…" });
+    await chat.send("run `touch all-1.txt`");
+    await all().click();
+    await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
+    await screenshot(page, "safety-7-confirmation");
+    await page.keyboard.press("Enter"); // the button that has the focus allows nothing
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(!existsSync(path.join(project, "all-1.txt")));
+    assert.equal(await shield.count(), 0);
+    await all().click();
+    await dialog.getByRole("button", { name: "Run all commands" }).click();
+    await until("the command to run", () => existsSync(path.join(project, "all-1.txt")));
+    await shield.filter({ hasText: "all commands" }).waitFor();
+    await chat.frame.locator("#unasked", { hasText: "all commands" }).waitFor();
+    await chat.idle();
+    await screenshot(page, "safety-8-badge");
+    // A new conversation says so as well.
+    await palette(page, "North: New Chat");
+    await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
+    await chat.frame.locator("#unasked", { hasText: "all commands" }).click();
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "all commands" }).waitFor();
+    await page.keyboard.press("Enter");
+    await shield.waitFor({ state: "detached" });
+    await chat.frame.locator("#unasked").waitFor({ state: "hidden" });
+    await chat.send("run `touch all-3.txt`");
+    await chat.question("command").getByRole("button", { name: "Deny", exact: true }).click();
+    await chat.idle();
+    assert.ok(!existsSync(path.join(project, "all-3.txt")));
+    // The same for edits.
+    await chat.send('replace "stranger" by "friend" in hello/greeting.py');
+    await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
+    await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await palette(page, "North: Always Accept in This Project");
+    await dialog.getByRole("button", { name: "Always accept in this project" }).click();
+    await shield.filter({ hasText: "all edits" }).waitFor();
+    await chat.idle();
+    await shield.click();
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "all edits" }).waitFor();
+    await page.keyboard.press("Enter");
+    await shield.waitFor({ state: "detached" });
+  },
+};
+
+/** The command and every button are inside the window. */
+async function inView(chat, command) {
+  const text = chat.question("command").locator("pre", { hasText: command });
+  await text.waitFor();
+  const { height } = page.viewportSize();
+  for (const part of [text, ...(await chat.question("command").getByRole("button").all())]) {
+    const box = await part.boundingBox();
+    assert.ok(box !== null && box.y >= 0 && box.y + box.height <= height, `out of view: ${JSON.stringify(box)}`);
+  }
+}
+
+/** The contrast of what has to be read against what is behind it, by name. */
+async function contrasts(chat) {
+  return chat.frame.locator("body").evaluate(() => {
+    const channels = (text) => {
+      const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
+      return text.startsWith("color(srgb") ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
+    };
+    const over = ([r, g, b, a], below) => [r, g, b].map((channel, index) => channel * a + below[index] * (1 - a));
+    const behind = (element) => {
+      const layers = [];
+      for (let one = element; one !== null; one = one.parentElement) layers.push(channels(getComputedStyle(one).backgroundColor));
+      const style = getComputedStyle(document.documentElement);
+      const probe = document.createElement("div");
+      probe.style.backgroundColor = style.getPropertyValue("--vscode-sideBar-background");
+      document.body.append(probe);
+      const bottom = over(channels(getComputedStyle(probe).backgroundColor), [255, 255, 255]);
+      probe.remove();
+      return layers.reverse().reduce((below, layer) => over(layer, below), bottom);
+    };
+    const luminance = (rgb) => {
+      const [r, g, b] = rgb.map((value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (element) => {
+      const back = behind(element);
+      const [one, two] = [luminance(over(channels(getComputedStyle(element).color), back)), luminance(back)].sort((a, b) => b - a);
+      return (one + 0.05) / (two + 0.05);
+    };
+    const wanted = {
+      command: "#waiting pre code",
+      block: "#waiting pre",
+      heading: "#waiting .heading",
+      words: "#waiting .body p",
+      button: "#waiting button",
+      answer: "#rows .answer p",
+      code: "#rows .answer code",
+    };
+    return Object.entries(wanted).flatMap(([name, selector]) => {
+      const element = document.querySelector(selector);
+      return element === null ? [] : [[name, contrast(element)]];
+    });
+  });
+}
+
+try {
+  await writeFile(many, manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
+  const vsix = await packedExtension();
+  const userData = await userDataFor(path.join(folder, "user-data"), north);
+  server = await startServer({ vsix, workspace: project, userData, settings: { "files.autoSave": "off" }, env });
+  page = await server.open();
+  await palette(page, "North: Show Chat");
+  const chat = new Chat(page);
+  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+  log("chat opened");
+  const only = process.argv.slice(2);
+  for (const [name, check] of Object.entries(cases)) {
+    if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
+    await check(chat);
+    log(name);
+  }
+} catch (error) {
+  const picture = page && (await screenshot(page, "safety-failed"));
+  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
+  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
+  process.exitCode = 1;
+} finally {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}

@@ -1,0 +1,62 @@
+/** What runs or is written without a question: always in view while there is anything, and taken back with a click. */
+
+import * as vscode from "vscode";
+
+import type { Permission } from "../acp";
+import type { Session } from "../chat/session";
+
+const BROAD = ["all edits", "all commands"];
+
+export class Permissions implements vscode.Disposable {
+  private rows: Permission[] = [];
+  private readonly item = vscode.window.createStatusBarItem("north.permissions", vscode.StatusBarAlignment.Right, 89);
+  private readonly listener: vscode.Disposable;
+
+  constructor(private readonly session: Session) {
+    this.item.name = "North: what is allowed";
+    this.item.command = "north.showPermissions";
+    this.listener = session.onPermissions((rows) => this.show(rows));
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(this.item, this.listener).dispose();
+  }
+
+  /** Lists them; the one that is chosen is taken back. */
+  async choose(): Promise<void> {
+    await this.session.askPermissions();
+    if (this.rows.length === 0) {
+      void vscode.window.showInformationMessage("North: nothing is allowed without a question here.");
+      return;
+    }
+    const items = this.rows.map((row) => ({
+      label: `$(close) ${row.allows}`,
+      description: row.origin === "session" ? "for this conversation" : "in this folder",
+      detail: row.since === undefined ? "" : `since ${new Date(row.since).toLocaleString()}`,
+      row,
+    }));
+    const title = "North: Allowed Without a Question";
+    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: "The one to take back" });
+    if (chosen === undefined) return;
+    await this.session.ask("_north/permissions/revoke", { id: chosen.row.id });
+    await this.session.askPermissions();
+  }
+
+  private show(rows: Permission[]): void {
+    this.rows = rows;
+    if (rows.length === 0) return this.item.hide();
+    const broad = rows.filter((row) => BROAD.includes(row.allows));
+    this.item.text = `$(shield) ${unasked(rows)}`;
+    this.item.backgroundColor = broad.length > 0 ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    this.item.tooltip = `Without a question: ${rows.map((row) => row.allows).join("; ")}. Click to take it back.`;
+    this.item.accessibilityInformation = { label: `North, ${this.item.text}`, role: "button" };
+    this.item.show();
+  }
+}
+
+/** In a few words; nothing for nothing. */
+export function unasked(rows: Permission[]): string {
+  const broad = rows.map((row) => row.allows).filter((allows) => BROAD.includes(allows));
+  if (broad.length > 0) return `${broad.join(" and ")} unasked`;
+  return rows.length === 0 ? "" : `${rows.length} allowed unasked`;
+}
