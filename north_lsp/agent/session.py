@@ -194,8 +194,14 @@ class Session:
     @property
     def load_warnings(self) -> list[str]:
         """What was wrong with the stored conversation, for the user to know."""
-        reason = self.read_only_reason
-        return [*self._conversation.warnings, *([f"read only: {reason}"] if reason is not None else [])]
+        reason, holder = self.read_only_reason, self._conversation.holder()
+        told = [f"read only: {reason}"] if reason is not None else []
+        if holder is not None:
+            told.append(
+                f"this conversation is open in another editor or chat ({holder}): it can be read here; to go on with "
+                "it, close it there first, or begin a new one here"
+            )
+        return [*self._conversation.warnings, *told]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
 

@@ -34,11 +34,6 @@ from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.root import project_hash
 
-_HELD = (
-    "this conversation is open in another North ({}): it can be read here, as it was just now. Close it there, and the "
-    "next prompt here goes on with it; or begin a new one"
-)
-
 
 class OtherProject(ValueError):
     """A conversation about another project than the one that is open; `root` is that project's."""
@@ -160,8 +155,6 @@ class SessionFactory:
             notices = (*notices, *told)
         if moved_from is not None:
             notices = (f"this conversation was about {moved_from}, and goes on in {roots.main}", *notices)
-        if held is not None:
-            notices = (_HELD.format(held), *notices)
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading

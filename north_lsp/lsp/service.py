@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.environment import Environment
+from north_lsp.agent.events import Notice
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.prompt import FileLink, Part, Words
 from north_lsp.agent.session import Session
@@ -235,6 +236,8 @@ class LspService:
             self._editor.take_answer()
             for event in await self._session.replay():
                 await self._editor.show(event)
+            for warning in self._session.load_warnings:
+                await self._editor.show(Notice("warning", warning))
             await self._session.recover()
             return {"conversationId": id, "text": self._editor.take_answer()}
 

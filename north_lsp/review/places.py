@@ -258,16 +258,27 @@ def _spellings(text: str) -> list[str]:
 
 def leads_out(reading: Reading, roots: Roots, cwd: Path) -> str | None:
     """Why the links in the folders that a program goes through are a reason to ask."""
-    named = [os.path.join(cwd, part.path.text) for part in reading.parts if part.path is not None]
-    starts, seen = [path for path in named if os.path.isdir(path)] or [str(cwd)], 0
-    for here, folders, names in (row for start in starts for row in os.walk(start)):
-        seen += 1 + len(folders) + len(names)
-        if seen > _MAX_LOOKED_AT:
-            return "it follows links, and there are too many files to look for some that lead out of the workspace"
-        for name in (*folders, *names):
-            path = os.path.join(here, name)
-            if os.path.islink(path) and roots.root_of(Path(os.path.realpath(path))) is None:
-                return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+    named = [os.path.join(cwd, text) for part in reading.parts for text in _texts(part, cwd)]
+    starts, seen = [path for path in named if os.path.isdir(path)], 0
+    if reading.reads_here or not named:
+        starts.append(str(cwd))
+    walked = set[str]()
+    while starts:
+        start = os.path.realpath(starts.pop())
+        if start in walked:
+            continue
+        walked.add(start)
+        for here, folders, names in os.walk(start):
+            seen += 1 + len(folders) + len(names)
+            if seen > _MAX_LOOKED_AT:
+                return "it follows links, and there are too many files to look for some that lead out of the workspace"
+            for path in (os.path.join(here, name) for name in (*folders, *names)):
+                if not os.path.islink(path):
+                    continue
+                if roots.root_of(Path(os.path.realpath(path))) is None:
+                    return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+                if os.path.isdir(path):
+                    starts.append(path)  # and what is in there leads on
     return None
 
 

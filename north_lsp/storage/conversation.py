@@ -65,10 +65,11 @@ class Conversation:
         model: str,
         client: Mapping[str, object] | None,
         north_version: str,
+        id: str | None = None,
     ) -> "Conversation":
         """A new one, in memory only until `keep`, or until the user's first message is appended."""
         folder = store.conversations
-        id = new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+        id = id or new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
         header: Record = {
             "type": HEADER,
             "version": VERSION,
@@ -132,6 +133,11 @@ class Conversation:
     @property
     def warnings(self) -> list[str]:
         return self._state.warnings
+
+    @property
+    def is_started(self) -> bool:
+        """Whether the user has said anything, so that it is stored."""
+        return self._saved
 
     @property
     def read_only_reason(self) -> str | None:
@@ -289,16 +295,6 @@ class Conversation:
             self.close()
             self._retired = True
 
-    def holder(self) -> LockHeld | None:
-        """Who else is the writer now; None if nobody is."""
-        with self._mutex:
-            if self._lock is not None:
-                return None
-            held = self.lock()
-            if held is None:
-                self.close()
-            return held
-
     @property
     def is_writer(self) -> bool:
         return self._lock is not None
@@ -316,6 +312,21 @@ class Conversation:
                 return taken
             self._lock = taken
             self._catch_up()
+            return None
+
+    def holder(self) -> LockHeld | None:
+        """Another process that writes it now; nothing is taken."""
+        path = self.path.parent / f"{self.id}.lock"
+        with self._mutex:
+            if self._lock is not None or not path.exists():
+                return None
+            try:
+                taken = try_lock(path)
+            except OSError:
+                return None
+            if isinstance(taken, LockHeld):
+                return taken
+            taken.release(remove=True)  # left by a process that died
             return None
 
     # -- inside ----------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ async def test_a_conversation_that_is_open_elsewhere_is_read_and_then_taken_over
         async with another(world) as second:
             await second.request("session/load", there(session, world.project))
             assert "One." in texts(second)
-            await second.wait_update(lambda update: "is open in another North (process" in str(update))
+            await second.wait_update(lambda update: "is open in another editor or chat (process" in str(update))
             refused = await prompt(second, session, "mine")
             assert "close it there, and it goes on here" in refused
             await prompt(client, session, "second")
