@@ -55,8 +55,8 @@ from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
+from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
-from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
+_LONGEST_END = 5.0
 _GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
@@ -84,8 +85,9 @@ class Session:
         artifacts: Artifacts | None = None,
         notices: tuple[str, ...] = (),
         allowed: Allowed = EVERYTHING,
+        queue: Sequence[Row] = (),
     ) -> None:
-        """`notices` are what the user should be told of the choice of the model."""
+        """`notices` are what the user should be told of how it was opened, `queue` is what an earlier process left."""
         self.mode: Mode = mode
         self._conversation = conversation
         self._history = History(conversation)
@@ -106,10 +108,12 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
+        self._one_ended = anyio.Event()
+        self.replaying = anyio.Lock()
         self._closed = False
         self._unsaved = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
+        self.queue = PromptQueue(guarded.show, self._keep_queue, queue)
         self._settings = environment.settings
         self._take_turn_settings()
         self.retry = environment.retry
@@ -117,7 +121,7 @@ class Session:
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
-        self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -219,6 +223,7 @@ class Session:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        await self._take_over()
         own = own_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
@@ -232,7 +237,7 @@ class Session:
                 with scope:
                     stopped = await self._run_own(own)
             finally:
-                self._scopes.remove(scope)
+                self._ended(scope)
             return "cancelled" if scope.cancelled_caught else stopped
         wanted = kind or self._environment.settings.turns.queue_default
         steers = wanted == "steer" and self.queue.takes(self.mode)
@@ -245,8 +250,37 @@ class Session:
                     stopped = await self._run_queue(word)
         finally:
             self.queue.drop(word)
-            self._scopes.remove(scope)
+            self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
+
+    async def keep(self) -> None:
+        """Store a new conversation, in which nothing was said yet."""
+        await anyio.to_thread.run_sync(self._conversation.keep)
+
+    async def _take_over(self) -> None:
+        """Become the one who writes, and show what another process has written since this one read it. Raises
+        ConversationBusy while that goes on."""
+        conversation = self._conversation
+        if conversation.is_writer:
+            return
+        before = [entry["id"] for entry in conversation.active_path()]
+        if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
+            raise ConversationBusy(held)
+        path = conversation.active_path()
+        if [entry["id"] for entry in path[: len(before)]] != before:
+            await self._editor.show(
+                Notice("warning", "this conversation was changed elsewhere: load it again to see how")
+            )
+        new = path[len(before) :]
+        tools = await self._tools()
+        for event in await anyio.to_thread.run_sync(lambda: list(events_of(new, tools))):
+            if isinstance(event, ModeChanged):
+                self.mode = event.mode
+            await self._editor.show(event)
+
+    def _ended(self, scope: anyio.CancelScope) -> None:
+        self._scopes.remove(scope)
+        self._one_ended.set()
 
     async def _run_queue(self, own: Queued) -> Stopped:
         """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
@@ -559,6 +593,7 @@ class Session:
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             await settle_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_kept()
+            await anyio.to_thread.run_sync(clear_project, self.roots[0])
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))
@@ -605,21 +640,15 @@ class Session:
         self._closed = True
         self.cancel()
         with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(_LONGEST_END):
+                while self._scopes:
+                    self._one_ended = anyio.Event()
+                    await self._one_ended.wait()
             async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
                 await self._sync()
-                self._conversation.close()
-                await anyio.to_thread.run_sync(self._keep_unstarted)
-
-    def _keep_unstarted(self) -> None:
-        """A session that was never prompted is resumed by another process all the same."""
-        unstarted, conversation = Unstarted(self._environment.locations), self._conversation
-        if conversation.is_started:
-            unstarted.forget(self.id)
-            return
-        with self._diagnostics.guarded("keeping a session without a prompt"):
-            unstarted.keep(conversation.header, conversation.entries)
+                self._conversation.retire()
 
 
 def _check(parts: tuple[Part, ...]) -> None:

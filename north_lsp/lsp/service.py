@@ -30,7 +30,7 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.listing import list_conversations
 from north_lsp.workspace.paths import Roots
@@ -96,8 +96,8 @@ class LspService:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             return await self._methods[method](params, call)
-        except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, f"{busy}: close it there first, or begin a new one") from None
+        except (ConversationBusy, ConversationClosed) as busy:
+            raise RpcError(INVALID_REQUEST, str(busy)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "exit":
@@ -228,6 +228,9 @@ class LspService:
                     raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
                 except OtherProject as other:
                     raise RpcError(INVALID_REQUEST, str(other)) from None
+                except OSError as error:
+                    problem = f"the conversation {id} cannot be read: {error.strerror or error}"
+                    raise RpcError(INVALID_REQUEST, problem) from None
                 await self.close("exit")
                 self._session = session
             self._editor.take_answer()
