@@ -56,6 +56,7 @@ from north_lsp.shell.jobs import Jobs
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
 from north_lsp.storage.settings import QueueKind, needs_restart
+from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -189,8 +190,14 @@ class Session:
     @property
     def load_warnings(self) -> list[str]:
         """What was wrong with the stored conversation, for the user to know."""
-        reason = self.read_only_reason
-        return [*self._conversation.warnings, *([f"read only: {reason}"] if reason is not None else [])]
+        reason, holder = self.read_only_reason, self._conversation.holder()
+        told = [f"read only: {reason}"] if reason is not None else []
+        if holder is not None:
+            told.append(
+                f"this conversation is open in another editor or chat ({holder}): it can be read here; to go on with "
+                "it, close it there first, or begin a new one here"
+            )
+        return [*self._conversation.warnings, *told]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
 
@@ -574,6 +581,16 @@ class Session:
                 self._conversation.end(reason)
                 await self._sync()
                 self._conversation.close()
+                await anyio.to_thread.run_sync(self._keep_unstarted)
+
+    def _keep_unstarted(self) -> None:
+        """A session that was never prompted is resumed by another process all the same."""
+        unstarted, conversation = Unstarted(self._environment.locations), self._conversation
+        if conversation.is_started:
+            unstarted.forget(self.id)
+            return
+        with self._diagnostics.guarded("keeping a session without a prompt"):
+            unstarted.keep(conversation.header, conversation.entries)
 
 
 def _check(parts: tuple[Part, ...]) -> None:
