@@ -48,11 +48,12 @@ from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
+from north_lsp.shell.watch import Taken
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
 from north_lsp.storage.settings import QueueKind, needs_restart
@@ -129,8 +130,19 @@ class Session:
             environment.background,
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
+            workspace,
+            environment.locations.quarantine(project_hash(self.roots[0])),
         )
+        if self._runner.containment is not None:
+            self._runner.containment.on_taken = self._tell_of_taken
         self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
+
+    def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
+        names = ", ".join(one_line(str(one.path), 200) for one in taken)
+        text = (
+            f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
+        )
+        self._environment.background.start_soon(self._editor.show, Notice("warning", visible(text)))
 
     @property
     def id(self) -> str:
