@@ -199,7 +199,9 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
     async with _core(options, "acp", _label(client)) as core:
-        peer = Peer(pipe, opening.framing, "$/cancel_request", core.diagnostics.failure)
+        # ACP has no way to announce that requests can be withdrawn, and some clients complain of it.
+        failure, tells = core.diagnostics.failure, client.knows_north
+        peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
         agent = AcpAgent(
             peer,
             core.environment,
@@ -214,12 +216,14 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve LSP, and ACP's methods beside it for a client that opted in; returns the exit code."""
     client = lsp_initialize.read_client(opening.params)
-    acp_client = acp_initialize.read_client(client.acp or {})
+    acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     async with _core(options, "lsp", _label(acp_client)) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
-        saves = core.environment.settings.edits.save_after_apply
-        documents = OpenDocuments(peer, bridge, client, core.diagnostics, saves=saves)
+        environment = core.environment
+        documents = OpenDocuments(
+            peer, bridge, client, core.diagnostics, saves=lambda: environment.settings.edits.save_after_apply
+        )
         defaults = core.defaults
         if client.mode is not None and any(mode.id == client.mode for mode in MODES):
             defaults = replace(defaults, mode=find_mode(client.mode))

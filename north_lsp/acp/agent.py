@@ -25,7 +25,7 @@ from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
 from north_lsp.agent.environment import Environment
-from north_lsp.agent.events import CommandsChanged, Notice, QueuedText
+from north_lsp.agent.events import CommandsChanged, Event, Notice, QueuedText
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.queue import Queued
 from north_lsp.agent.session import Session
@@ -50,6 +50,7 @@ from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import delete_conversation, list_conversations
+from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode
 from north_lsp.workspace.paths import Roots
 
@@ -117,7 +118,7 @@ class AcpAgent:
         try:
             return await handler(params, call)
         except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, str(busy)) from None
+            raise RpcError(INVALID_REQUEST, f"{busy}: close it there first, or begin a new one") from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
@@ -158,12 +159,14 @@ class AcpAgent:
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
-        return self._opened(await self._open(params), params, call)
+        session = await self._open(params)
+        usage = session.usage()
+        return self._opened(session, params, call, [usage] if usage is not None else [])
 
-    def _opened(self, session: Session, params: Params, call: Call) -> object:
+    def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """What waited when an earlier process ended is offered again, in the answer and in words."""
         unsent = session.take_given_back()
-        self._announce_after(session, params, call, unsent)
+        self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **given_back(unsent)}
 
     async def _open(self, params: Params) -> Session:
@@ -208,9 +211,17 @@ class AcpAgent:
             update = {"sessionUpdate": "config_option_update", "configOptions": self._options(id)}
             await self._peer.notify("session/update", {"sessionId": id, "update": update})
 
-    def _announce_after(self, session: Session, params: Params, call: Call, unsent: Sequence[QueuedText] = ()) -> None:
+    def _announce_after(
+        self,
+        session: Session,
+        params: Params,
+        call: Call,
+        unsent: Sequence[QueuedText] = (),
+        more: Sequence[Event] = (),
+    ) -> None:
         async def announce() -> None:
-            await self._editor(session.id).show(CommandsChanged(session.commands))
+            for event in (CommandsChanged(session.commands), *more):
+                await self._editor(session.id).show(event)
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
             notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
             for text in notices:
@@ -291,6 +302,7 @@ class AcpAgent:
             self._sessions.pop(id, None)
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+            await anyio.to_thread.run_sync(Unstarted(self._environment.locations).forget, id)
         return {}
 
     def _session(self, params: Params) -> Session:

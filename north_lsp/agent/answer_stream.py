@@ -13,6 +13,7 @@ from north_lsp.agent.call_ids import UniqueIds
 from north_lsp.agent.calls import Calls
 from north_lsp.agent.deltas import DeltaMerger
 from north_lsp.agent.edit_guard import StreamingCall, cannot_apply
+from north_lsp.agent.estimates import at_least
 from north_lsp.agent.events import CallNamed, CallReady, CallTitled
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.previews import GrowingCall, Previews
@@ -25,6 +26,7 @@ from north_lsp.providers.base import (
     BlockEnd,
     CallDelta,
     CallStart,
+    Counted,
     Done,
     Failed,
     ModelRequest,
@@ -33,6 +35,7 @@ from north_lsp.providers.base import (
     TextDelta,
     ThinkingDelta,
     ToolCall,
+    Usage,
 )
 from north_lsp.providers.growing import grow
 from north_lsp.providers.model import Model
@@ -56,9 +59,12 @@ class Streamed:
     calls: dict[int, StreamingCall] = field(default_factory=dict)
     growing: dict[int, GrowingCall] = field(default_factory=dict)
     cut_short: bool = False  # by North: a call that cannot succeed was still coming
+    usage: Usage = field(default_factory=Usage)
 
     def message(self) -> AssistantMessage:
-        return AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
+        """With what the vendor has counted till now; it tells what it wrote at the end."""
+        message = AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
+        return replace(message, usage=at_least(self.usage, message))
 
     @property
     def duration_ms(self) -> int:
@@ -85,7 +91,7 @@ class AnswerStream:
         form = self._log.form(streamed.message(), self._model, "aborted", streamed)
         state.conversation.begin_partial(form, streamed.entry_id)
         end: Done | Failed | None = None
-        ids = UniqueIds(state.conversation.active_path())
+        ids = UniqueIds(state.history.call_ids())
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
@@ -96,6 +102,9 @@ class AnswerStream:
                         if isinstance(renamed, Done | Failed):
                             end = renamed
                             break
+                        if isinstance(renamed, Counted):
+                            streamed.began, streamed.usage = True, renamed.usage
+                            continue
                         await self._take(renamed)
                         if streamed.cut_short:
                             end = Done("toolUse", replace(streamed.message(), stop_reason="toolUse"))

@@ -19,10 +19,9 @@ from north_lsp.agent.events import FellBack, Notice, Promoted, RetryEnded, Retry
 from north_lsp.agent.file_blocks import FileBlocks
 from north_lsp.agent.images import has_images, with_images
 from north_lsp.agent.retry import GiveUp, Retries, Wait
-from north_lsp.agent.room import LEAST_ANSWER, room_for_answer, too_long
+from north_lsp.agent.room import LEAST_ANSWER, read_tokens, room_for_answer, too_long
 from north_lsp.agent.state import TurnState
-from north_lsp.agent.usage import usage_of
-from north_lsp.providers.base import AssistantMessage, Done, Failed, ModelRequest, Provider, ToolCall, Usage
+from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, ToolCall, Usage
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.storage.entries import new_entry_id
@@ -56,6 +55,7 @@ class Asking:
         self._chosen = state.chosen()
         self._recovered = False  # from a call that the vendor took for one without a result
         self._attempt = 0  # of asking again
+        self._read = 0  # tokens of the last request
         self._fell_from = ""  # the model that another one answers for
         self._was_too_long_for: set[str] = set()
         self.unfinished: list[ToolCall] = []
@@ -66,9 +66,9 @@ class Asking:
         await state.spending.check(self._spent)
         while True:
             await self._follow_choice()
-            request, streamed, end = await self._try_once()
+            streamed, end = await self._try_once()
             if isinstance(end, Done):
-                return await self._succeeded(end.message, request, streamed)
+                return await self._succeeded(end.message, streamed)
             self._note_failure(end, streamed)
             if not self._recovered and (orphan := _orphan(end)) is not None and self._leave_out(orphan):
                 self._recovered = True
@@ -99,14 +99,16 @@ class Asking:
 
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
-    async def _try_once(self) -> tuple[ModelRequest, Streamed, Done | Failed]:
+    async def _try_once(self) -> tuple[Streamed, Done | Failed]:
         """A request which would leave no room for an answer is not sent."""
         state = self._state
-        path = state.conversation.active_path()
-        request = build_request(self._model, state.system, path, state.tools.specs(state.mode), state.conversation.id)
-        room = room_for_answer(self._model, path, request)
+        messages, last = state.history.messages(self._model), state.history.last_usage()
+        tools, conversation = state.tools.specs(state.mode), state.conversation.id
+        request = build_request(self._model, state.system, messages, tools, conversation)
+        self._read = read_tokens(last, request)
+        room = room_for_answer(self._model, self._read)
         if room is not None and room < LEAST_ANSWER:
-            return request, Streamed(state.conversation.reserve_id()), too_long(self._model, room)
+            return Streamed(state.conversation.reserve_id()), too_long(self._model, room)
         if room is not None and room < request.max_output:
             request = replace(request, max_output=room)
         if has_images(request):
@@ -116,20 +118,18 @@ class Asking:
         state.diagnostics.event("model_request_start", model=self._model.selector, tools=len(request.tools))
         stream = AnswerStream(state, self._calls, self._files, self._log, self._model)
         try:
-            return request, stream.streamed, await stream.run(self._provider, request)
+            return stream.streamed, await stream.run(self._provider, request)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._keep_cancelled(stream.streamed)
             raise
 
-    async def _succeeded(
-        self, message: AssistantMessage, request: ModelRequest, streamed: Streamed
-    ) -> AssistantMessage:
+    async def _succeeded(self, message: AssistantMessage, streamed: Streamed) -> AssistantMessage:
         """An answer whose tokens the vendor did not count is kept with an estimate."""
         estimated = self._model.provider.api != "offline" and not _is_reported(message.usage)
         if estimated:
             with self._state.diagnostics.guarded("estimating tokens"):
-                message = replace(message, usage=estimated_usage(request, message))
+                message = replace(message, usage=estimated_usage(self._read, message))
         self._retries.succeeded()
         self._log.store(message, self._model, streamed, estimated=estimated)
         self.unfinished = list(message.calls)
@@ -158,13 +158,13 @@ class Asking:
             output=usage.output,
         )
         self._state.costs.record(self._model, usage)
-        event = usage_of(self._state.conversation.active_path(), self._model.window)
+        event = self._state.history.usage(self._model.window)
         if event is not None:
             await self._state.editor.show(replace(event, all_time_usd=self._state.costs.all_time()))
 
     def _spent(self) -> float:
         """What the conversation has cost, in US dollars."""
-        usage = usage_of(self._state.conversation.active_path(), self._model.window)
+        usage = self._state.history.usage(self._model.window)
         return usage.cost_usd if usage is not None else 0.0
 
     # -- which model -------------------------------------------------------------------------------------------------
@@ -298,9 +298,11 @@ class Asking:
     # -- keeping what arrived ----------------------------------------------------------------------------------------
 
     async def _keep_cancelled(self, streamed: Streamed) -> None:
-        if streamed.blocks:
-            self.unfinished = list(streamed.message().calls)
-            await self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
+        """Also where nothing had come: the next request is not to look as if nobody had been asked."""
+        message = streamed.message()
+        self.unfinished = list(message.calls)
+        self._state.costs.record(self._model, message.usage)
+        self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
         self.unfinished = list(end.partial.calls)

@@ -1,9 +1,8 @@
 """Ids of tool calls that are used once in a conversation: some servers count them anew in every answer."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 
-from north_lsp.agent.transcript import Entry, blocks_of
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -16,17 +15,17 @@ from north_lsp.providers.base import (
 )
 
 
+def plain_id(id: str) -> str:
+    """What the vendor pairs calls and results by: OpenAI's Responses have an id of the item behind it."""
+    return id.partition("|")[0]
+
+
 class UniqueIds:
     """Renames the calls of one answer whose ids the conversation has already."""
 
-    def __init__(self, path: Iterable[Entry]) -> None:
-        self._used = {
-            block.id
-            for entry in path
-            if entry.get("type") == "message" and (entry.get("message") or {}).get("role") == "assistant"
-            for block in blocks_of(entry["message"])
-            if isinstance(block, ToolCall)
-        }
+    def __init__(self, used: Collection[str]) -> None:
+        """`used` are those that the conversation has."""
+        self._used = {plain_id(id) for id in used}
         self._names: dict[tuple[str, int], str] = {}
 
     def rename(self, event: StreamEvent) -> StreamEvent:
@@ -48,10 +47,10 @@ class UniqueIds:
         if known is not None:
             return known
         name, number = id, 1
-        while not name or name in self._used:
+        while not (plain := plain_id(name)) or plain in self._used:
             number += 1
-            name = f"{id or 'call'}-{number}"
-        self._used.add(name)
+            name = f"{plain_id(id) or 'call'}-{number}"
+        self._used.add(plain)
         self._names[id, index] = name
         return name
 

@@ -1,14 +1,13 @@
 """What the model sees, in a cache-stable order: the tools, the system text, the conversation."""
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 from north_lsp.agent.prompts import render
-from north_lsp.agent.transcript import Entry, messages_of
 from north_lsp.display import one_line
-from north_lsp.providers.base import ModelRequest, ToolSpec
+from north_lsp.providers.base import Message, ModelRequest, ToolSpec
 from north_lsp.providers.model import Model
 
 
@@ -26,10 +25,9 @@ def system_text(roots: tuple[Path, ...], started: date) -> str:
 def build_request(
     model: Model,
     system: str,
-    path: Iterable[Entry],
+    messages: Sequence[Message],
     tools: tuple[ToolSpec, ...],
     conversation_id: str,
 ) -> ModelRequest:
-    """One request; for a longer path of the same conversation it begins with the whole of this one."""
-    messages = messages_of(path, model)
+    """One request; for a longer history of the same conversation it begins with the whole of this one."""
     return ModelRequest(model.id, system, messages, tools, model.output_limit, conversation_id, model.reasoning)

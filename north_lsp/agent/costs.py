@@ -30,7 +30,7 @@ class CostKeeper:
         """A request's use; the offline model's counts nothing."""
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
         if model.provider.api != "offline" and any(counts):
-            self._pending.append(Spent(model.id, *counts, model.prices.cost(usage)))
+            self._pending.append(Spent(model.selector, *counts, model.prices.cost(usage)))
             self._background.start_soon(self.settle)
 
     async def settle(self) -> None:

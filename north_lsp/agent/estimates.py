@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, Text, Thinking, ToolResult, Usage
 
@@ -34,9 +35,17 @@ def _pictures(message: Message) -> int:
     return len(message.images) if isinstance(message, ToolResult) else 0
 
 
-def estimated_usage(request: ModelRequest, answer: AssistantMessage) -> Usage:
+def estimated_usage(read: int, answer: AssistantMessage) -> Usage:
     """All of the input counts as read anew."""
-    return Usage(input_tokens(request), tokens_of(_characters(answer)))
+    return Usage(read, tokens_of(_characters(answer)))
+
+
+def at_least(counted: Usage, answer: AssistantMessage) -> Usage:
+    """Of an answer that was broken off: what the vendor counted, and what has been seen of the answer. Nothing if it
+    counted nothing."""
+    if counted == Usage():
+        return counted
+    return replace(counted, output=max(counted.output, tokens_of(_characters(answer))))
 
 
 def _characters(message: Message) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from north_lsp.providers.base import ErrorKind, Failed, Provider
 from north_lsp.providers.catalog import Catalog, UnknownModel
+from north_lsp.providers.choosing import Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.providers.pool import ProviderPool
@@ -39,25 +40,26 @@ class Fallbacks:
             if model is not None:
                 self._chains[model.selector] = [one for one in chain if one is not None]
 
-    def instead_of(self, model: Model) -> Model:
-        """The model itself, unless it has failed lately and there is another."""
-        if not self._is_cooling(model):
-            return model
-        return next((other for other in self._chain(model) if not self._is_cooling(other)), model)
+    async def instead_of(self, model: Model, allowed: Allowed) -> tuple[Model, Provider] | None:
+        """Another model, if this one has failed lately and there is one that can and may be used."""
+        return await self._next(model, allowed) if self._is_cooling(model) else None
 
-    async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
+    async def after(self, model: Model, failure: Failed, allowed: Allowed) -> tuple[Model, Provider] | None:
         """The model to go on with after a failure that lasts."""
         if failure.kind not in _KINDS:
             return None
         wait = (failure.retry_after_ms or 0) / 1000 or _COOL_DOWN_SECONDS
         self._cooling[model.selector] = self._now() + wait if self._revert != "never" else math.inf
+        return await self._next(model, allowed)
+
+    async def _next(self, model: Model, allowed: Allowed) -> tuple[Model, Provider] | None:
         for other in self._chain(model):
-            if self._is_cooling(other):
+            if self._is_cooling(other) or not allowed.allows(other):
                 continue
             try:
                 return other, await self._providers.get(other)
-            except MissingCredential as error:
-                self.problems.append(f"retry.fallbackChains: {error}")
+            except MissingCredential:
+                continue
         return None
 
     def _known(self, selector: str, catalog: Catalog) -> Model | None:

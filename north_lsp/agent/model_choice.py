@@ -7,8 +7,8 @@ import anyio.to_thread
 from north_lsp.agent.editor import Editor
 from north_lsp.agent.environment import Environment
 from north_lsp.agent.events import ModelChanged, Notice
+from north_lsp.agent.history import History
 from north_lsp.agent.model_notices import clamped, obstacles
-from north_lsp.agent.usage import usage_of
 from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.choosing import EVERYTHING, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
@@ -23,6 +23,7 @@ class ModelChoice:
     def __init__(
         self,
         model: Model,
+        history: History,
         conversation: Conversation,
         editor: Editor,
         environment: Environment,
@@ -32,6 +33,7 @@ class ModelChoice:
         """`notices` are what the user should be told of how `model` came to be chosen."""
         self.model = model
         self.allowed = allowed
+        self._history = history
         self._conversation = conversation
         self._editor = editor
         self._environment = environment
@@ -66,7 +68,7 @@ class ModelChoice:
 
     async def _settled(self, model: Model) -> list[str]:
         """Makes the choice the default; says what stands in the way of using the model here."""
-        usage = usage_of(self._conversation.active_path(), model.window)
+        usage = self._history.usage(model.window)
         told = obstacles(model, self._environment.catalog, usage, self._environment.settings.models.service_tier)
         try:
             await anyio.to_thread.run_sync(self._environment.save_model, model.selector)
@@ -115,8 +117,10 @@ class ModelChoice:
     async def answering(self) -> tuple[Model, Provider]:
         """Who is asked first: the choice, unless it has failed lately and there is another. Raises
         MissingCredential."""
-        model = self._environment.fallbacks.instead_of(self.model).with_level(self.model.level)
-        return model, await self.provider_of(model)
+        other = await self._environment.fallbacks.instead_of(self.model, self.allowed)
+        if other is not None:
+            return other[0].with_level(self.model.level), other[1]
+        return self.model, await self.provider_of(self.model)
 
     async def provider_of(self, model: Model) -> Provider:
         """Raises MissingCredential."""
@@ -124,7 +128,7 @@ class ModelChoice:
 
     async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
         """Who goes on when a model has failed for good."""
-        found = await self._environment.fallbacks.after(model, failure)
+        found = await self._environment.fallbacks.after(model, failure, self.allowed)
         return None if found is None else (found[0].with_level(model.level), found[1])
 
     async def larger(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:

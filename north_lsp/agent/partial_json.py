@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from north_lsp.providers.values import read_arguments
+
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _STRING_END = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -121,7 +123,10 @@ def _value(text: str, at: int, depth: int) -> tuple[object, int, bool]:
     number = _NUMBER.match(text, at)
     if number is None or number.end() == len(text):  # more digits may follow
         raise _Unreadable
-    return json.loads(number[0]), number.end(), True
+    try:
+        return read_arguments(number[0]), number.end(), True
+    except ValueError:  # one that nothing means
+        raise _Unreadable from None
 
 
 def _string(text: str, at: int) -> tuple[str, int, bool]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from north_lsp.agent.answer_log import error_text
+from north_lsp.agent.answer_log import CANCELLED_MARK, error_text
 from north_lsp.agent.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.editor import EditDecision
 from north_lsp.agent.edits import accepted_part
@@ -148,9 +148,11 @@ def _answer(
 ) -> Iterator[Event]:
     text = ""
     files.begin(entry_id)
+    mark = CANCELLED_MARK if message.get("stopReason") == "aborted" else ""
     for block in blocks_of(message):
         match block:
             case Text(part):
+                part = part.removesuffix(mark)
                 text += part
                 yield from files.feed(part, open_calls)
             case Thinking(thinking):

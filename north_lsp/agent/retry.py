@@ -13,6 +13,7 @@ from north_lsp.providers.base import Failed
 Layer = Literal["request", "stream", "turn"]
 
 _REQUEST_CAP = 30.0
+_QUICK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ class Retries:
         self._used[layer] += 1
         if layer == "turn":
             self._used["request"] = self._used["stream"] = 0
-        return Wait(layer, seconds, self._used[layer], budget, layer == "turn" or self._used[layer] > 1)
+        shown = layer == "turn" or self._used[layer] > 1 or seconds > _QUICK
+        return Wait(layer, seconds, self._used[layer], budget, shown)
 
 
 class RetryControl:

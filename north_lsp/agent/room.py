@@ -1,6 +1,6 @@
 """How much of a model's window a request leaves for the answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
 
@@ -12,12 +12,18 @@ from north_lsp.providers.model import Model
 LEAST_ANSWER = 1_024
 
 
-def room_for_answer(model: Model, path: Sequence[Mapping[str, Any]], request: ModelRequest) -> int | None:
-    """Tokens, by what the vendor counted for the last answer, and by an estimate of what is new since. None for a model
-    whose window nobody has told."""
-    if not model.window_known or model.provider.api == "offline":
-        return None
-    return model.window - (_counted(path, request) or input_tokens(request))
+def room_for_answer(model: Model, read: int) -> int | None:
+    """Tokens that what is read leaves; None for a model whose window nobody has told."""
+    return model.window - read if model.window_known and model.provider.api != "offline" else None
+
+
+def read_tokens(last: Mapping[str, Any], request: ModelRequest) -> int:
+    """What a model reads of a request: by what was counted for the last answer (`last`, as it is stored), and an
+    estimate of what is new since."""
+    if total := all_tokens(last):
+        newest = takewhile(lambda message: not isinstance(message, AssistantMessage), reversed(request.messages))
+        return total + message_tokens(newest)
+    return input_tokens(request)
 
 
 def too_long(model: Model, room: int) -> Failed:
@@ -28,16 +34,3 @@ def too_long(model: Model, room: int) -> Failed:
         "one, or choose a model with a larger window"
     )
     return Failed("context_overflow", message, AssistantMessage(()))
-
-
-def _counted(path: Sequence[Mapping[str, Any]], request: ModelRequest) -> int | None:
-    """What the last answer had read and written, and an estimate of what came behind it; None if the last answer has no
-    numbers of the vendor's."""
-    answers = (entry for entry in reversed(path) if (entry.get("message") or {}).get("role") == "assistant")
-    last = next((entry for entry in answers if not entry.get("excludeFromContext")), None)
-    usage = (last or {}).get("message", {}).get("usage") or {}
-    total = all_tokens(usage)
-    if not total or usage.get("estimated"):
-        return None
-    newest = takewhile(lambda message: not isinstance(message, AssistantMessage), reversed(request.messages))
-    return total + message_tokens(newest)

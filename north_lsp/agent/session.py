@@ -30,6 +30,7 @@ from north_lsp.agent.events import (
     UsageChanged,
     UserSaid,
 )
+from north_lsp.agent.history import History
 from north_lsp.agent.model_choice import ModelChoice
 from north_lsp.agent.prompt import Part, is_blank, to_log
 from north_lsp.agent.queue import PromptQueue, Queued, Row, Stopped
@@ -46,16 +47,17 @@ from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
-from north_lsp.agent.usage import usage_of
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
+from north_lsp.shell.watch import Taken
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
 from north_lsp.storage.settings import QueueKind, needs_restart
+from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -87,12 +89,13 @@ class Session:
         """`notices` are what the user should be told of the choice of the model."""
         self.mode: Mode = mode
         self._conversation = conversation
+        self._history = History(conversation)
         self._workspace = workspace
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
-        self.choice = ModelChoice(model, conversation, self._editor, environment, notices, allowed)
+        self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -127,8 +130,19 @@ class Session:
             environment.background,
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
+            workspace,
+            environment.locations.quarantine(project_hash(self.roots[0])),
         )
+        if self._runner.containment is not None:
+            self._runner.containment.on_taken = self._tell_of_taken
         self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
+
+    def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
+        names = ", ".join(one_line(str(one.path), 200) for one in taken)
+        text = (
+            f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
+        )
+        self._environment.background.start_soon(self._editor.show, Notice("warning", visible(text)))
 
     @property
     def id(self) -> str:
@@ -158,7 +172,7 @@ class Session:
 
     def usage(self) -> UsageChanged | None:
         """What the conversation has used; None before the first answer."""
-        return usage_of(self._conversation.active_path(), self.choice.model.window)
+        return self._history.usage(self.choice.model.window)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
@@ -188,8 +202,14 @@ class Session:
     @property
     def load_warnings(self) -> list[str]:
         """What was wrong with the stored conversation, for the user to know."""
-        reason = self.read_only_reason
-        return [*self._conversation.warnings, *([f"read only: {reason}"] if reason is not None else [])]
+        reason, holder = self.read_only_reason, self._conversation.holder()
+        told = [f"read only: {reason}"] if reason is not None else []
+        if holder is not None:
+            told.append(
+                f"this conversation is open in another editor or chat ({holder}): it can be read here; to go on with "
+                "it, close it there first, or begin a new one here"
+            )
+        return [*self._conversation.warnings, *told]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
 
@@ -368,6 +388,7 @@ class Session:
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         state = TurnState(
             self._conversation,
+            self._history,
             model,
             provider,
             self._system(),
@@ -554,7 +575,7 @@ class Session:
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
             events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
-        usage = usage_of(path, self.choice.model.window)
+        usage = self.usage()
         if usage is None:
             return events
         await self._environment.costs.look()
@@ -572,6 +593,16 @@ class Session:
                 self._conversation.end(reason)
                 await self._sync()
                 self._conversation.close()
+                await anyio.to_thread.run_sync(self._keep_unstarted)
+
+    def _keep_unstarted(self) -> None:
+        """A session that was never prompted is resumed by another process all the same."""
+        unstarted, conversation = Unstarted(self._environment.locations), self._conversation
+        if conversation.is_started:
+            unstarted.forget(self.id)
+            return
+        with self._diagnostics.guarded("keeping a session without a prompt"):
+            unstarted.keep(conversation.header, conversation.entries)
 
 
 def _check(parts: tuple[Part, ...]) -> None:

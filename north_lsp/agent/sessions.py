@@ -27,6 +27,7 @@ from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode, Seen, Workspace
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots, extra_roots
@@ -106,7 +107,7 @@ class SessionFactory:
         """A stored conversation. Raises UnknownConversation, OtherProject."""
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
-        conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+        conversation = await anyio.to_thread.run_sync(self._stored, id)
         header = conversation.header
         if header.get("repoHash") not in (None, project_hash(roots.main)):
             conversation.close()
@@ -114,6 +115,30 @@ class SessionFactory:
         with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
             conversation.resolve_pending()
         return self._bind(conversation, roots)
+
+    def _stored(self, id: str) -> Conversation:
+        """One that was prompted, or at least opened once. Raises UnknownConversation."""
+        locations = self._environment.locations
+        try:
+            return Conversation.open(locations, id)
+        except UnknownConversation:
+            found = Unstarted(locations).find(id)
+            if found is None:
+                raise
+        header, choices = found
+        conversation = Conversation.create(
+            locations,
+            repo_root=Path(str(header.get("repoRoot"))),
+            repo_hash=str(header.get("repoHash")),
+            cwd=Path(str(header.get("cwd"))),
+            model=str(header.get("model")),
+            client=self._defaults.client,
+            north_version=__version__,
+            id=id,
+        )
+        for type, fields in choices:
+            conversation.append(type, **fields)
+        return conversation
 
     def _bind(
         self, conversation: Conversation, roots: Roots, notices: tuple[str, ...] = (), model: Model | None = None

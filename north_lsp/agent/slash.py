@@ -150,7 +150,8 @@ class SessionHost(ChangesHost, ProvidersHost):
         totals = await self._environment.costs.totals()
         rows: list[Spent] = []
         for name, row in totals["byModel"].items():
-            known = next((model for model in self._environment.catalog.models if model.id == name), None)
+            models = self._environment.catalog.models  # older North wrote the id alone
+            known = next((model for model in models if name in (model.selector, model.id)), None)
             priced = known is None or known.prices.known
             selector = known.selector if known is not None else name
             counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]

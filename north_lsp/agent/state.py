@@ -10,6 +10,7 @@ from north_lsp.agent.costs import CostKeeper
 from north_lsp.agent.detaching import Detached
 from north_lsp.agent.diagnostics import Diagnostics
 from north_lsp.agent.editor import Editor
+from north_lsp.agent.history import History
 from north_lsp.agent.queue import PromptQueue, Queued
 from north_lsp.agent.retry import RetryControl, RetrySettings
 from north_lsp.agent.spending import Spending
@@ -76,6 +77,7 @@ class TurnState:
     user's choice of now, `provider_of` reaches a model (raises MissingCredential)."""
 
     conversation: Conversation
+    history: History
     model: Model
     provider: Provider
     system: str

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, replace
 
-from north_lsp.review.grammar import changes_shell
 from north_lsp.review.parsing import NotSimple, parse
+from north_lsp.review.tables import changes_shell
 from north_lsp.tools.base import Command
 
 _LAST = re.compile(r"\|\s*(?P<source>(?P<program>head|tail)(?:\s+(?:-n\s*|-|--lines=)(?P<count>[1-9]\d{0,4}))?)\s*\Z")

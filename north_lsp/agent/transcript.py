@@ -1,6 +1,8 @@
 """Between the log's entries and the model's messages: one form each way, both pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from north_lsp.agent.partial_json import read_partial
@@ -21,7 +23,8 @@ Entry = Mapping[str, Any]
 
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
 FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
-_EMPTY_ANSWER = "(no answer)"
+_NO_ANSWER = "(no answer)"
+_GO_ON = "(go on)"
 
 
 def block_to_log(block: Block) -> dict[str, Any]:
@@ -79,27 +82,86 @@ def _user_text(message: Mapping[str, Any]) -> str:
 
 
 def messages_of(path: Iterable[Entry], model: Model) -> list[Message]:
-    """The messages for a model and an active path, repaired: every call has exactly one result, directly behind it.
+    """The messages for a model and an active path."""
+    transcript = Transcript(model)
+    transcript.add(path)
+    return transcript.messages
+
+
+class Transcript:
+    """The messages for a model, of entries that are added as they come. They are repaired: every call has exactly one
+    result, directly behind it, whoever asked has an answer before he asks again, and the last word is not the model's.
     Thinking that another model signed is left out, since only its own can read it."""
-    messages: list[Message] = []
-    entries = [entry["message"] for entry in path if entry.get("type") == "message" and not _excluded(entry)]
-    for index, stored in enumerate(entries):
-        match stored.get("role"):
-            case "user":
-                messages.append(UserMessage(_user_text(stored) or "(empty message)"))
-            case "toolResult" if stored.get("toolName") == FILE_BLOCK:
-                messages.append(UserMessage(f"[North] The file {_result(stored).text}"))
-            case "assistant":
-                messages.extend(_answer(stored, _results_behind(entries, index), model))
-            case "bashExecution":
-                messages.append(UserMessage(_own_command_text(stored)))
-    return messages
+
+    def __init__(self, model: Model) -> None:
+        self.messages: list[Message] = []
+        self._model = model
+        self._fixed = 0  # messages that nothing can change any more
+        self._open: list[_Stored] = []  # what was stored behind those, an answer first
+
+    def add(self, path: Iterable[Entry]) -> None:
+        del self.messages[self._fixed :]
+        stored = [*self._open, *(one for entry in path if (one := self._stored(entry)) is not None)]
+        begins = [index for index, one in enumerate(stored) if index and one.blocks]
+        for begin, end in pairwise([0, *begins, len(stored)]):
+            self._open, self._fixed = stored[begin:end], len(self.messages)
+            self._add_part(self._open)
+
+    def _stored(self, entry: Entry) -> "_Stored | None":
+        if entry.get("type") != "message":
+            return None
+        message = entry.get("message") or {}
+        if message.get("role") == "assistant":
+            return _Stored("assistant", message, () if is_excluded(entry) else _useful_blocks(message, self._model))
+        return None if is_excluded(entry) else _Stored(str(message.get("role")), message)
+
+    def _add_part(self, part: Sequence["_Stored"]) -> None:
+        """An answer with its results, and what the user said behind it."""
+        unanswered = False
+        for index, one in enumerate(part):
+            match one.role:
+                case "assistant" if one.blocks:
+                    if self.messages and isinstance(self.messages[-1], AssistantMessage):
+                        self.messages.append(UserMessage(_GO_ON))
+                    self.messages.extend(_answer(one, _results_behind(part, index)))
+                case "assistant":
+                    unanswered = True
+                case "toolResult" if one.message.get("toolName") != FILE_BLOCK:
+                    pass
+                case "user" | "bashExecution" | "toolResult":
+                    if unanswered and self.messages and not isinstance(self.messages[-1], AssistantMessage):
+                        # It was asked, and nothing came that could be sent back.
+                        self.messages.append(AssistantMessage((Text(_NO_ANSWER),)))
+                    unanswered = False
+                    self.messages.append(UserMessage(_said(one)))
+                case _:
+                    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """`blocks` are those of an answer that a model can be given: none where there is nothing, or it shall not be."""
+
+    role: str
+    message: Mapping[str, Any]
+    blocks: tuple[Block, ...] = ()
+
+
+def _said(stored: _Stored) -> str:
+    """What the model reads of something that is not its own."""
+    match stored.role:
+        case "toolResult":
+            return f"[North] The file {_result(stored.message).text}"
+        case "bashExecution":
+            return _own_command_text(stored.message)
+        case _:
+            return _user_text(stored.message) or "(empty message)"
 
 
 def broke_off(path: Sequence[Entry]) -> bool:
     """Whether the model was stopped before it had done what it was asked for."""
     for entry in reversed(path):
-        if entry.get("type") == "message" and not _excluded(entry):
+        if entry.get("type") == "message" and not is_excluded(entry):
             match entry["message"].get("role"):
                 case "assistant":
                     return bool(entry["message"].get("stopReason") != "stop")
@@ -108,14 +170,14 @@ def broke_off(path: Sequence[Entry]) -> bool:
     return False
 
 
-def _results_behind(entries: Sequence[Mapping[str, Any]], index: int) -> dict[str, ToolResult]:
+def _results_behind(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]:
     """The results of one answer's calls: they stand before the next answer. Ids may come again later."""
     results: dict[str, ToolResult] = {}
-    for stored in entries[index + 1 :]:
-        if stored.get("role") == "assistant":
+    for stored in part[index + 1 :]:
+        if stored.role == "assistant":
             break
-        if stored.get("role") == "toolResult":
-            result = _result(stored)
+        if stored.role == "toolResult":
+            result = _result(stored.message)
             results[result.call_id] = result
     return results
 
@@ -127,21 +189,24 @@ def _own_command_text(message: Mapping[str, Any]) -> str:
     return f"I ran this command myself:\n{message.get('command', '')}\n\n({ended})\n{message.get('output', '')}"
 
 
-def _excluded(entry: Entry) -> bool:
+def is_excluded(entry: Entry) -> bool:
+    """Whether no model gets it."""
     message = entry.get("message")
     excluded = entry.get("excludeFromContext")
     return not isinstance(message, Mapping) or bool(excluded or message.get("excludeFromContext"))
 
 
-def _answer(stored: Mapping[str, Any], results: Mapping[str, ToolResult], model: Model) -> Sequence[Message]:
+def _useful_blocks(stored: Mapping[str, Any], model: Model) -> tuple[Block, ...]:
+    """What a model can be given of an answer; nothing where it said nothing, or only thought."""
     is_own = (stored.get("provider"), stored.get("model")) == (model.provider.id, model.id)
     blocks = [block for block in blocks_of(stored) if is_own or not isinstance(block, Thinking)]
     useful = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())
-    if not any(isinstance(block, Text | ToolCall) for block in useful):
-        # Thinking alone, or nothing: an answer that failed. The alternation of roles still needs something here.
-        return [AssistantMessage((Text(_EMPTY_ANSWER),))]
-    calls = [block for block in useful if isinstance(block, ToolCall)]
-    answer = AssistantMessage(useful, model=str(stored.get("model") or ""))
+    return useful if any(isinstance(block, Text | ToolCall) for block in useful) else ()
+
+
+def _answer(stored: _Stored, results: Mapping[str, ToolResult]) -> Sequence[Message]:
+    calls = [block for block in stored.blocks if isinstance(block, ToolCall)]
+    answer = AssistantMessage(stored.blocks, model=str(stored.message.get("model") or ""))
     return [answer, *(results.get(call.id) or ToolResult(call.id, call.name, INTERRUPTED, True) for call in calls)]
 
 

@@ -1,30 +1,54 @@
 """What a conversation has used, by its log."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from north_lsp.agent.events import UsageChanged
+from north_lsp.agent.transcript import is_excluded
 from north_lsp.commands.base import Spent
 
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
 
-def usage_of(path: list[dict[str, Any]], window: int) -> UsageChanged | None:
-    """Use and cost of a conversation by its log: the context is what the last answer had read and written."""
-    used, cost, tokens = None, 0.0, 0
-    estimated, priced = False, True
-    for entry in path:
+class Totals:
+    """Use and cost of a path, entry by entry. What no model gets any more has cost, but fills no window."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, Any] = {}  # of the last answer that models get
+        self._counted: dict[str, Any] = {}  # of the last one of them that has numbers
+        self._any = False
+        self._cost, self._tokens = 0.0, 0
+        self._priced = True
+
+    def add(self, entry: Mapping[str, Any]) -> None:
         message = entry.get("message") or {}
-        if entry.get("type") == "message" and message.get("role") == "assistant" and message.get("usage"):
-            usage = message["usage"]
-            cost += usage.get("cost", {}).get("total", 0.0)
-            total = all_tokens(usage)
-            tokens += total
-            priced = priced and usage.get("priced", True) is not False
-            if total:
-                estimated = usage.get("estimated") is True
-            used = total or used
-    return None if used is None else UsageChanged(used, window, cost, estimated, priced, tokens)
+        usage = message.get("usage")
+        if entry.get("type") != "message" or message.get("role") != "assistant":
+            return
+        if not is_excluded(entry):
+            self.last = usage or {}
+            self._counted = self.last if all_tokens(self.last) else self._counted
+        if not usage:
+            return
+        self._any = True
+        self._cost += usage.get("cost", {}).get("total", 0.0)
+        self._tokens += all_tokens(usage)
+        self._priced = self._priced and usage.get("priced", True) is not False
+
+    def shown(self, window: int) -> UsageChanged | None:
+        """The context is what the last answer had read and written."""
+        if not self._any:
+            return None
+        used, estimated = all_tokens(self._counted), self._counted.get("estimated") is True
+        return UsageChanged(used, window, self._cost, estimated, self._priced, self._tokens)
+
+
+def usage_of(path: Iterable[Mapping[str, Any]], window: int) -> UsageChanged | None:
+    """Use and cost of a conversation by its log."""
+    totals = Totals()
+    for entry in path:
+        totals.add(entry)
+    return totals.shown(window)
 
 
 def all_tokens(usage: Mapping[str, Any]) -> int:

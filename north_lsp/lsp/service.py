@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.environment import Environment
+from north_lsp.agent.events import Notice
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.prompt import FileLink, Part, Words
 from north_lsp.agent.session import Session
@@ -96,7 +97,7 @@ class LspService:
         try:
             return await self._methods[method](params, call)
         except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, str(busy)) from None
+            raise RpcError(INVALID_REQUEST, f"{busy}: close it there first, or begin a new one") from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "exit":
@@ -232,6 +233,8 @@ class LspService:
             self._editor.take_answer()
             for event in await self._session.replay():
                 await self._editor.show(event)
+            for warning in self._session.load_warnings:
+                await self._editor.show(Notice("warning", warning))
             await self._session.recover()
             return {"conversationId": id, "text": self._editor.take_answer()}
 

@@ -40,7 +40,7 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.credentials import BEARER_BETA, is_bearer_token
 from north_lsp.providers.failures import Endpoint
-from north_lsp.providers.values import as_object
+from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
 _STOP_REASONS: dict[str, StopReason] = {
@@ -57,8 +57,10 @@ _EPHEMERAL = {"type": "ephemeral"}
 _LOOKBACK_BLOCKS = 18
 _LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
+_MOST_BLOCKS = 10_000
 _ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_ID = 64
+_THINKING = ("thinking", "redacted_thinking")
 
 
 class AnthropicProvider:
@@ -102,7 +104,8 @@ class AnthropicProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
-        body = request_body(request, self._mark) | {"model": self._wire_id or request.model} | self._extra
+        asked = request_body(request, self._mark) | {"model": self._wire_id or request.model} | self._extra
+        body = asked
         endpoint, model = self._endpoint, request.model
         for _ in range(_MAX_PAUSES):
             try:
@@ -118,10 +121,7 @@ class AnthropicProvider:
                 yield wire.refusal(error, endpoint, model, answer.partial("error"))
                 return
             # The model has paused by itself: it goes on when it is given back what it has said.
-            said = [part for block in answer.blocks if (part := _block(block, is_own=True)) is not None]
-            body = body | {
-                "messages": [*request_body(request, self._mark)["messages"], {"role": "assistant", "content": said}]
-            }
+            body = _go_on(asked, answer.blocks)
             answer.go_on()
         yield Done("stop", answer.message("stop"))
 
@@ -151,11 +151,7 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
     where what the vendor is to keep ends."""
     messages = _messages(request.messages, request.model)
     budget = request.reasoning.budget
-    may_think = (
-        budget >= _LEAST_BUDGET
-        and budget < request.max_output
-        and _tool_loop_can_think(request.messages, request.model)
-    )
+    may_think = _LEAST_BUDGET <= budget < request.max_output and _tool_loop_can_think(messages)
     _break_for_lookback(messages, mark)
     body: dict[str, Any] = {
         "model": request.model,
@@ -175,6 +171,19 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
     return {key: value for key, value in body.items() if value not in (None, [])}
 
 
+def _go_on(body: Mapping[str, Any], blocks: Sequence[Block]) -> dict[str, Any]:
+    """The request that goes on with what the model has said so far. Such an end may be no thinking and no white space,
+    and begins with thinking or is asked for without."""
+    said = [part for block in blocks if (part := _block(block, is_own=True)) is not None]
+    while said and said[-1]["type"] in _THINKING:
+        said.pop()
+    if said and said[-1]["type"] == "text":
+        said[-1] = {"type": "text", "text": said[-1]["text"].rstrip()}
+    messages = [*body["messages"], *([{"role": "assistant", "content": said}] if said else [])]
+    left_out = {"thinking"} if said and said[0]["type"] not in _THINKING else set()
+    return {key: value for key, value in body.items() if key not in left_out} | {"messages": messages}
+
+
 def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     sent: list[dict[str, Any]] = []
     for message in messages:
@@ -187,7 +196,10 @@ def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
                 if content:
                     sent.append({"role": "assistant", "content": content})
             case ToolResult(call_id, _, text, is_error, images):
-                shown: object = [{"type": "text", "text": text}, *map(_image, images)] if images else text
+                # The vendor takes no pictures in a result that is an error.
+                shown: object = text
+                if images and not is_error:
+                    shown = [{"type": "text", "text": text}, *map(_image, images)]
                 result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": shown, "is_error": is_error}
                 if sent and sent[-1]["role"] == "user" and sent[-1]["content"][0]["type"] == "tool_result":
                     sent[-1]["content"].append(result)
@@ -223,19 +235,15 @@ def _id(id: str) -> str:
     return f"{legal[: _MAX_ID - 17]}_{sha256(id.encode()).hexdigest()[:16]}"
 
 
-def _tool_loop_can_think(messages: Sequence[Message], model: str) -> bool:
-    """A tool loop that another model has begun has no thinking that this one could go on from; the vendor then refuses
-    a request with thinking on."""
-    first: AssistantMessage | None = None
-    for message in reversed(messages):
-        match message:
-            case UserMessage():
-                break
-            case AssistantMessage():
-                first = message
-            case ToolResult():
-                pass
-    return first is None or first.model in ("", model)
+def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the tool loop that goes on, if one does, began with thinking that can be sent back: the vendor refuses a
+    request with thinking on where it did not (another model began it, or a server that thinks without telling)."""
+    index = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), None)
+    if index is None or not any(block["type"] == "tool_use" for block in messages[index]["content"]):
+        return True
+    while index >= 2 and messages[index - 1]["content"][0]["type"] == "tool_result":
+        index -= 2
+    return messages[index]["content"][0]["type"] in _THINKING
 
 
 def _break_for_lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> None:
@@ -265,6 +273,10 @@ class _Answer:
     _usage: Usage = field(default_factory=Usage)
     _before: Usage = field(default_factory=Usage)
     _offset: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        return self._total()
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -298,13 +310,13 @@ class _Answer:
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
         index = data.get("index")
-        at = self._offset + (index if isinstance(index, int) else 0)
-        match data.get("type") or name:
+        at = self._offset + (index if isinstance(index, int) and 0 <= index < _MOST_BLOCKS else 0)
+        match as_text(data.get("type")) or name:
             case "message_start":
                 self._count(as_object(as_object(data.get("message")).get("usage")))
             case "message_delta":
                 self._count(as_object(data.get("usage")))
-                self._stop = as_object(data.get("delta")).get("stop_reason") or self._stop
+                self._stop = as_text(as_object(data.get("delta")).get("stop_reason")) or self._stop
             case "message_stop":
                 self.ended = True
             case "content_block_start":
@@ -322,19 +334,19 @@ class _Answer:
     def _start(self, index: int, block: dict[str, Any]) -> list[StreamEvent]:
         match block.get("type"):
             case "text":
-                text = _text(block, "text")
+                text = as_text(block.get("text"))
                 self._by_index[index] = Text(text)
                 self._open.add(index)
                 return [TextDelta(index, text)] if text else []
             case "thinking":
-                text = _text(block, "thinking")
-                self._by_index[index] = Thinking(text, _text(block, "signature") or None)
+                text = as_text(block.get("thinking"))
+                self._by_index[index] = Thinking(text, as_text(block.get("signature")) or None)
                 self._open.add(index)
                 return [ThinkingDelta(index, text)] if text else []
             case "redacted_thinking":
-                self._by_index[index] = Thinking("", redacted=_text(block, "data"))
+                self._by_index[index] = Thinking("", redacted=as_text(block.get("data")))
             case "tool_use":
-                id, name = _text(block, "id"), _text(block, "name")
+                id, name = as_text(block.get("id")), as_text(block.get("name"))
                 self._by_index[index] = ToolCall(id, name, {}, "the arguments are not complete")
                 self._json[index] = []
                 self._open.add(index)
@@ -353,17 +365,17 @@ class _Answer:
     def _delta(self, index: int, delta: dict[str, Any]) -> list[StreamEvent]:
         match delta.get("type"), self._by_index.get(index):
             case "text_delta", Text(before):
-                text = _text(delta, "text")
+                text = as_text(delta.get("text"))
                 self._by_index[index] = Text(before + text)
                 return [TextDelta(index, text)]
             case "thinking_delta", Thinking(before) as block:
-                text = _text(delta, "thinking")
+                text = as_text(delta.get("thinking"))
                 self._by_index[index] = replace(block, thinking=before + text)
                 return [ThinkingDelta(index, text)]
             case "signature_delta", Thinking(_, signature) as block:
-                self._by_index[index] = replace(block, signature=(signature or "") + _text(delta, "signature"))
+                self._by_index[index] = replace(block, signature=(signature or "") + as_text(delta.get("signature")))
             case "input_json_delta", ToolCall():
-                return self._arguments(index, _text(delta, "partial_json"))
+                return self._arguments(index, as_text(delta.get("partial_json")))
             case _:
                 pass
         return []
@@ -397,10 +409,5 @@ class _Answer:
         )
 
 
-def _text(values: Mapping[str, object], key: str) -> str:
-    value = values.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _number(value: object, before: int) -> int:
-    return max(value, 0) if isinstance(value, int) else before
+    return as_count(value) if isinstance(value, int) else before

@@ -177,6 +177,13 @@ class BlockEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """What the vendor has counted so far; the message of the last event has it, too."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The last event of a good stream."""
 
@@ -199,7 +206,7 @@ class Failed:
     retry_after_ms: int | None = None
 
 
-StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Done | Failed
+StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Counted | Done | Failed
 
 
 class Provider(Protocol):

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.credentials import Credential, KeySource, MissingCredential, can_be_sent, is_bearer_token
+from north_lsp.providers.tls import verification
 from north_lsp.providers.values import as_object
 from north_lsp.storage.model_settings import ModelSettings
 
@@ -124,9 +125,10 @@ class Broker:
             if not can_be_sent(secret):
                 raise ValueError(f"{self._token.where} has characters that cannot be sent: check it")
             headers["Authorization"] = f"Bearer {secret}"
+        verify = verification(self._environ, self._url)
         try:
             with (
-                httpx2.Client(timeout=_SECONDS, follow_redirects=False) as client,
+                httpx2.Client(timeout=_SECONDS, follow_redirects=False, verify=verify) as client,
                 client.stream(method, self._url + path, headers=headers) as response,
             ):
                 answer = self._whole(response.iter_bytes())

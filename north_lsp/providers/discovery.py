@@ -3,6 +3,7 @@
 Nobody waits for it: it runs beside everything else, all servers at once, and a server that is not there, slow, or no
 model server is passed over in silence."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from north_lsp.providers.compat import is_local
 from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.models_merge import DEFAULT_THINKING
 from north_lsp.providers.thinking import ThinkingInfo
+from north_lsp.providers.tls import verification
 
 if TYPE_CHECKING:
     from north_lsp.providers.models_cache import ModelsCache
@@ -29,6 +31,7 @@ _FRESH_LOCAL_SECONDS = 60.0
 _FRESH_REMOTE_SECONDS = 24 * 3600.0
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_MODELS = 2000
+_GOOGLE_SEES = re.compile(r"gemini-|gemma-(?!3-1b)[3-9]")
 _GOOGLE_THINKING = ThinkingInfo("budget", 8_192)
 
 
@@ -135,7 +138,7 @@ class Discoverer:
                 for name, source in info.headers.items():
                     resolved = await anyio.to_thread.run_sync(source.resolve, self._environ, abandon_on_cancel=True)
                     headers[name] = resolved.secret
-                verify = not address.startswith("http://")
+                verify = await anyio.to_thread.run_sync(verification, self._environ, address)
                 async with httpx2.AsyncClient(headers=headers, timeout=limit, verify=verify) as client:
                     return await _read(client, info, address)
         except Exception:  # noqa: BLE001 - whatever it answers, it is a server without models
@@ -249,6 +252,7 @@ def _google_model(info: ProviderInfo, address: str, row: Mapping[str, Any]) -> M
         "max_output_tokens": row.get("outputTokenLimit"),
     }
     found = _model(info, address, known, _tokens(row.get("inputTokenLimit")))
+    found = replace(found, images=_GOOGLE_SEES.match(found.id) is not None)  # the list does not say
     return replace(found, thinking=_GOOGLE_THINKING) if row.get("thinking") is True else found
 
 

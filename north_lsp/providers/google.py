@@ -50,6 +50,7 @@ _ERROR_BYTES = 64 * 1024
 # The vendor's own word for a call that it has not signed itself.
 _UNSIGNED = "skip_thought_signature_validator"
 _LEAST_PRO_BUDGET = 128
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _MOST_BUDGET = {"flash": 24_576, "pro": 32_768}
 
 
@@ -80,7 +81,7 @@ class GoogleProvider:
         self._http = http or httpx2.AsyncClient(timeout=limits)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(request)
+        answer = _Answer()
         model = self._wire_id or request.model
         post = partial(self._post, model, request_body(request, model, self._reasons) | self._extra)
         try:
@@ -181,7 +182,10 @@ def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
     """Pictures stand within a result for models that know them there, and behind it for older ones."""
     answer = {"error" if result.is_error else "output": result.text}
     response: dict[str, Any] = {"name": result.tool, "response": answer}
-    pictures = [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in result.images]
+    known = [image for image in result.images if image.mime_type in _PICTURES]
+    if len(known) < len(result.images):
+        answer["pictures"] = "[image omitted: this model takes PNG, JPEG, WebP and HEIC only]"
+    pictures = [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in known]
     if pictures and "gemini-3" in wire_id:
         return [{"functionResponse": response | {"parts": pictures}}]
     return [{"functionResponse": response}, *pictures]
@@ -230,8 +234,8 @@ def _read_signature(signature: str | None) -> tuple[str, str]:
 
 
 class _Answer(GrowingAnswer):
-    def __init__(self, request: ModelRequest) -> None:
-        super().__init__(request)
+    def __init__(self) -> None:
+        super().__init__()
         self._reason: str | None = None
 
     def take_done(self) -> None:

@@ -7,7 +7,6 @@ from north_lsp.providers.base import (
     AssistantMessage,
     Block,
     BlockEnd,
-    ModelRequest,
     StreamEvent,
     Text,
     TextDelta,
@@ -33,16 +32,19 @@ def grow(blocks: dict[int, Block], event: StreamEvent) -> None:
 
 
 class GrowingAnswer:
-    """The message so far, always equal to what has been emitted. Some servers give calls the same ids, or none, in
-    every answer to a conversation, which needs each only once."""
+    """The message so far, always equal to what has been emitted. Some servers give calls the same ids, or none; that
+    they come once in a conversation is for whoever asks to see to."""
 
-    def __init__(self, request: ModelRequest) -> None:
+    def __init__(self) -> None:
         self.ended = False
-        answers = [one for one in request.messages if isinstance(one, AssistantMessage)]
-        self._used = {call.id for answer in answers for call in answer.calls}
+        self._used: set[str] = set()
         self._blocks: list[Block] = []
         self._open: int | None = None
         self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        return self._usage
 
     def partial(self, reason: Literal["error"]) -> AssistantMessage:
         return AssistantMessage(tuple(self._blocks), reason, self._usage)

@@ -1,7 +1,5 @@
 """The HTTP client below a vendor's SDK. Imported only when a provider is made: it is heavy."""
 
-import os
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -9,6 +7,7 @@ import httpx2
 
 from north_lsp import __version__
 from north_lsp.providers.base import Timeouts
+from north_lsp.providers.tls import verification
 
 USER_AGENT = f"north-lsp/{__version__}"
 
@@ -43,20 +42,16 @@ def make_client(
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> httpx2.AsyncClient:
     """One client for one model. It follows no redirect: a key is for the host that the user has named. Raises OSError
-    or ssl.SSLError for a `NORTH_CA_BUNDLE` that cannot be used."""
+    for a `NORTH_CA_BUNDLE` that cannot be used."""
 
     async def mend(request: httpx2.Request) -> None:
         request.headers["user-agent"] = USER_AGENT
         rules.apply(request.headers)
 
-    bundle = environ.get("NORTH_CA_BUNDLE", "")
-    verify: ssl.SSLContext | bool = True
-    if bundle:
-        verify = ssl.create_default_context(cafile=os.path.expanduser(bundle))
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
         follow_redirects=False,
         event_hooks={"request": [mend]},
-        verify=verify,
+        verify=verification(environ),
         transport=transport,
     )

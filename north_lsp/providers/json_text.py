@@ -4,19 +4,16 @@ import json
 from collections.abc import Mapping
 
 from north_lsp.providers.base import ToolCall
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+from north_lsp.providers.values import read_arguments
 
 
 def parse_call(id: str, name: str, text: str) -> ToolCall:
     """A complete call; `problem` says where its arguments stop being a JSON object."""
     try:
-        arguments = json.loads(text if text.strip() else "{}", parse_constant=_refuse_constant)
+        arguments = read_arguments(text if text.strip() else "{}")
     except json.JSONDecodeError as error:
         return ToolCall(id, name, {}, f"the arguments are not valid JSON: {error.msg} at character {error.pos}")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return ToolCall(id, name, {}, f"the arguments are not valid JSON: {error}")
     if not isinstance(arguments, dict):
         return ToolCall(id, name, {}, "the arguments are not a JSON object")

@@ -8,6 +8,7 @@ import anyio.to_thread
 from north_lsp.display import one_line
 from north_lsp.providers.credentials import BEARER_BETA, can_be_sent, is_bearer_token
 from north_lsp.providers.model import ProviderInfo
+from north_lsp.providers.tls import verification
 
 _SECONDS = 10.0
 _REFUSED = (401, 403)
@@ -25,7 +26,8 @@ async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str
 
     try:
         with anyio.fail_after(_SECONDS):
-            async with httpx2.AsyncClient(timeout=_SECONDS, verify=not address.startswith("http://")) as client:
+            verify = await anyio.to_thread.run_sync(verification, environ, address)
+            async with httpx2.AsyncClient(timeout=_SECONDS, verify=verify) as client:
                 answer = await client.get(_url(info, address), headers=_headers(info, secret))
     except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         reason = str(error) or type(error).__name__

@@ -78,7 +78,7 @@ class ChatProvider:
         self._client = OpenAiClient(secret, base_url, self._timeouts, http)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(request, self._compat.reasoning_content_field)
+        answer = _Answer(self._compat.reasoning_content_field)
         for attempt in range(_MAX_FORMS):
             model = self._wire_id or request.model
             body = request_body(request, self._compat, self._address, model, self._reasons) | self._extra
@@ -177,7 +177,11 @@ def _messages(request: ModelRequest, compat: Compat, reasons: bool) -> list[dict
             case UserMessage(text):
                 if compat.requires_assistant_after_tool_result and sent and sent[-1]["role"] == "tool":
                     sent.append({"role": "assistant", "content": "I have read the results."})
-                sent.append({"role": "user", "content": text})
+                if sent and sent[-1]["role"] == "user" and isinstance(sent[-1]["content"], str):
+                    # Many servers' templates know only users and models that take turns.
+                    sent[-1]["content"] += f"\n\n{text}"
+                else:
+                    sent.append({"role": "user", "content": text})
             case AssistantMessage():
                 answer = _assistant(message, compat, message.model in ("", request.model))
                 if answer is not None:
@@ -247,8 +251,8 @@ class _Call:
 
 
 class _Answer(GrowingAnswer):
-    def __init__(self, request: ModelRequest, reasoning_field: str | None) -> None:
-        super().__init__(request)
+    def __init__(self, reasoning_field: str | None) -> None:
+        super().__init__()
         self._reasoning_fields: Sequence[str] = (reasoning_field,) if reasoning_field else _REASONING_FIELDS
         self._calls: dict[object, _Call] = {}
         self._last: _Call | None = None
@@ -340,7 +344,8 @@ class _Answer(GrowingAnswer):
     def _find_call(self, piece: dict[str, Any], name: str) -> _Call:
         """The call that a piece belongs to. Some servers leave out the index, some the id, some both; some give all
         calls the index 0."""
-        index, id = piece.get("index"), as_text(piece.get("id"))
+        given, id = piece.get("index"), as_text(piece.get("id"))
+        index = given if isinstance(given, int | str) else None
         known = self._calls.get(("index", index)) if index is not None else None
         if known is not None and id and known.id and id != known.id:
             known = None

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from typing import Any, Literal
 
 import httpx2
@@ -39,9 +40,10 @@ from north_lsp.providers.base import (
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.json_text import arguments_text, parse_call
 from north_lsp.providers.openai_client import OpenAiClient
-from north_lsp.providers.values import as_count, as_object, as_text
+from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
+_MAX_ID = 64
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
@@ -120,12 +122,28 @@ def _items(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
                 items.append({"role": "user", "content": [{"type": "input_text", "text": text}]})
             case AssistantMessage(blocks):
                 is_own = message.model in ("", model)
-                for block in blocks:
-                    items.extend(_block(block, is_own))
+                said = [item for block in blocks for item in _block(block, is_own)]
+                while said and said[-1].get("type") == "reasoning":
+                    said.pop()  # what it led to was not said any more, and alone it is refused
+                items.extend(said)
             case ToolResult(call_id, _, text, _, images):
                 shown: object = [{"type": "input_text", "text": text}, *map(_image, images)] if images else text
                 items.append({"type": "function_call_output", "call_id": _split(call_id)[0], "output": shown})
-    return items
+    return _once(items)
+
+
+def _once(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each item's id once: a server that gives one again is sent the item without it, or no reasoning."""
+    seen: set[str] = set()
+    kept: list[dict[str, Any]] = []
+    for item in items:
+        id = item.get("id")
+        if id is None or id not in seen:
+            kept.append(item)
+            seen |= {id} if id is not None else set()
+        elif item.get("type") != "reasoning":
+            kept.append({key: value for key, value in item.items() if key != "id"})
+    return kept
 
 
 def _image(image: Image) -> dict[str, Any]:
@@ -149,7 +167,8 @@ def _block(block: Block, is_own: bool) -> list[dict[str, Any]]:
 
 def _split(id: str) -> tuple[str, str]:
     call_id, _, item_id = id.partition("|")
-    return call_id[:64], item_id
+    short = call_id if len(call_id) <= _MAX_ID else sha256(call_id.encode()).hexdigest()
+    return short, item_id if item_id.startswith("fc") and len(item_id) <= _MAX_ID else ""
 
 
 def _reasoning(signature: str | None) -> dict[str, Any] | None:
@@ -158,7 +177,10 @@ def _reasoning(signature: str | None) -> dict[str, Any] | None:
         item = json.loads(signature or "")
     except ValueError:
         return None
-    return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
+    if not isinstance(item, dict) or item.get("type") != "reasoning":
+        return None
+    id = as_text(item.get("id"))
+    return item if id.startswith("rs") and len(id) <= _MAX_ID else None
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------
@@ -177,6 +199,10 @@ class _Answer:
     _final: dict[str, Any] | None = None
     _usage: Usage = field(default_factory=Usage)
 
+    @property
+    def usage(self) -> Usage:
+        return self._usage
+
     def partial(self, reason: Literal["error"]) -> AssistantMessage:
         return self._message(reason)
 
@@ -187,7 +213,7 @@ class _Answer:
         if self._final is None:
             return [], None
         events: list[StreamEvent] = []
-        for position, item in enumerate(self._final.get("output") or []):
+        for position, item in enumerate(as_list(self._final.get("output"))):
             if isinstance(item, dict) and self._find({"output_index": position, "item_id": item.get("id")}) is None:
                 events += self._added(position, item)
                 events += self._done(position, item)
@@ -236,7 +262,7 @@ class _Answer:
         return []
 
     def _find(self, data: Mapping[str, object]) -> int | None:
-        found = self._known.get(data.get("output_index"))
+        found = self._known.get(_place(data.get("output_index")))
         return self._known.get(as_text(data.get("item_id"))) if found is None else found
 
     def _added(self, position: object, item: dict[str, Any]) -> list[StreamEvent]:
@@ -257,10 +283,9 @@ class _Answer:
                 return []
         self._blocks[index] = block
         self._open.add(index)
-        if position is not None:
-            self._known[position] = index
-        if item.get("id"):
-            self._known[as_text(item["id"])] = index
+        for known in (_place(position), as_text(item.get("id"))):
+            if known not in (None, ""):
+                self._known[known] = index
         return events
 
     def _delta(self, index: int, kind: str, data: dict[str, Any]) -> list[StreamEvent]:
@@ -328,6 +353,11 @@ class _Answer:
         cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("input_tokens"))
         self._usage = Usage(max(total - cached - written, 0), as_count(usage.get("output_tokens")), cached, written)
+
+
+def _place(value: object) -> int | None:
+    """An item's index, where it is one."""
+    return value if isinstance(value, int) else None
 
 
 def _without_type(data: Mapping[str, object]) -> dict[str, object]:

@@ -11,9 +11,10 @@ import anyio
 import httpx2
 
 from north_lsp.providers import failures
-from north_lsp.providers.base import AssistantMessage, Done, Failed, StreamEvent, Timeouts
+from north_lsp.providers.base import AssistantMessage, Counted, Done, Failed, StreamEvent, Timeouts, Usage
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.sse import NoEventStream, SseDecoder
+from north_lsp.providers.values import read_event
 
 _MAX_UNREADABLE = 20
 _DRAIN_SECONDS = 0.25
@@ -59,6 +60,11 @@ class Answer(Protocol):
         """Whether the vendor has said that nothing more comes."""
         ...
 
+    @property
+    def usage(self) -> Usage:
+        """What has been counted so far."""
+        ...
+
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
         """One event of the vendor. Raises StreamError."""
         ...
@@ -83,11 +89,15 @@ async def stream(
     """Send one request and give its events. `post` raises Refused or Unreachable; Refused goes on to the caller, so
     that the adapter may send the request in another form."""
     problem: Failed
+    counted = answer.usage
     try:
         async with aclosing(_vendor_events(post, answer, timeouts)) as events:
             async for name, data in events:
                 for event in answer.take(name, data):
                     yield event
+                if answer.usage != counted:
+                    counted = answer.usage
+                    yield Counted(counted)
         last, done = answer.finish()
         for event in last:
             yield event
@@ -149,8 +159,8 @@ async def _vendor_events(
                     answer.take_done()
                     continue
                 try:
-                    data = json.loads(event.data)
-                except (ValueError, RecursionError):
+                    data = read_event(event.data)
+                except ValueError:
                     data = None
                 if isinstance(data, dict):
                     readable += 1

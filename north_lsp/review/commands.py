@@ -12,11 +12,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, Protocol
 
-from north_lsp.review.grammar import changes_shell, is_git_command, name_of, read, takes_commands
+from north_lsp.review.grammar import name_of, read
 from north_lsp.review.parsing import NotSimple, Simple, parse
 from north_lsp.review.patterns import fitting
 from north_lsp.review.places import Place, why_protected
 from north_lsp.review.rules import NO_SANDBOX, Rule, bounded, covered, matches, only_plain_reading, propose
+from north_lsp.review.tables import changes_shell, is_git_command, takes_commands
 from north_lsp.storage.command_text import trimmed
 from north_lsp.workspace.protected import write_reason
 
@@ -298,6 +299,6 @@ def entries_used(
 def _changes_state(command: str) -> bool:
     """Whether it may leave something behind in the shell that runs it. What cannot be read may."""
     try:
-        return any(changes_shell(simple.program) for simple in parse(command))
+        return any(changes_shell(simple.program) and isinstance(read(simple), str) for simple in parse(command))
     except NotSimple:
         return True

@@ -2,25 +2,17 @@
 not known, and asks. Pure."""
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any, Literal, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 from north_lsp.review.parsing import Simple, Word
 from north_lsp.review.scripts import CHECKS
+from north_lsp.review.tables import Kind, Row, git_writes, reason_against, row_of, sub_row
 
-Kind = Literal["reads", "writes", "project"]
 Role = Literal["program", "command", "end", "flag", "value", "text", "script", "path", "word"]
 
 SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
-_TABLES = ("programs.toml", "projects.toml", "git.toml")
-_WORD_LISTS = (
-    "flags", "text", "path", "script", "two", "joined", "never", "below", "follows", "given", "marks", "needs",
-)  # fmt: skip
 _LONG = re.compile(r"--[A-Za-z][\w-]*\Z")
 _TELLS = re.compile(r"node|python[\d.]*")  # their version is told without a look at the project
 _MANY = "*"
@@ -61,37 +53,6 @@ class Reading:
         return self.kind == "reads" and not self.reads_here and not any(part.path is not None for part in self.parts)
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One program or sub-command of the tables; see the head of `programs.toml`."""
-
-    kind: Kind
-    flags: frozenset[str] = frozenset()
-    text: frozenset[str] = frozenset()
-    path: frozenset[str] = frozenset()
-    script: frozenset[str] = frozenset()
-    joined: frozenset[str] = frozenset()
-    never: frozenset[str] = frozenset()
-    below: frozenset[str] = frozenset()
-    follows: frozenset[str] = frozenset()
-    given: frozenset[str] = frozenset()
-    marks: frozenset[str] = frozenset()
-    needs: frozenset[str] = frozenset()
-    commands: Mapping[str, str] = field(default_factory=dict[str, str])
-    operands: tuple[str, ...] = ()
-    two: frozenset[str] = frozenset()
-    open: bool = False
-    single: bool = False
-    plain: bool = False
-    cluster: bool = False
-    module: bool = False
-    wraps: bool = False
-    digits: bool = False
-    here: str = ""
-    check: str = ""
-    least: int = 0
-
-
 class _Unknown(Exception):
     """Why a command is not known."""
 
@@ -109,50 +70,12 @@ def name_of(spelled: str) -> str:
     return spelled.rsplit("/", 1)[-1]
 
 
-def reason_against(name: str) -> str | None:
-    """Why a program is never a matter of rules, if the tables say more of it than that it is not known."""
-    folded = name.casefold()
-    for row in _table()["never"]:
-        if any(fnmatchcase(folded, pattern.casefold()) for pattern in row["programs"]):
-            return str(row["reason"])
-    return None
-
-
-def changes_shell(program: str) -> bool:
-    """Whether it is a builtin command that changes the shell itself (its directory included: that is carried over)."""
-    return any(
-        program.casefold() in row["programs"]
-        for row in _table()["never"]
-        if row["reason"].startswith("is a part of the")
-    )
-
-
-def takes_commands(name: str) -> bool:
-    """Whether a program may take what it does from its input."""
-    return any(fnmatchcase(name, pattern) for pattern in _table()["input"]["programs"])
-
-
-def is_git_command(simple: Simple) -> bool:
-    """Whether it is git with a sub-command of its own, and nothing before that."""
-    words = [word.text for word in simple.words[:2]]
-    table = _table()
-    return words[0] == "git" and len(words) > 1 and (words[1] in table["git"] or words[1] in _git_writes())
-
-
-def _git_writes() -> frozenset[str]:
-    return frozenset(_table()["git-writes"]["commands"].split())
-
-
-def is_builtin(name: str) -> bool:
-    return name in _table()["builtins"]["programs"]
-
-
 def _read(words: Sequence[Word], *, piped: bool) -> Reading:
     program = words[0]
     name = name_of(program.text)
     folder = program.text[: -len(name)].rstrip("/")
     is_own = "/" in program.text and folder not in SYSTEM_FOLDERS
-    row = _row(name)
+    row = row_of(name)
     if row is None:
         reason = reason_against(name)
         raise _Unknown(f"{name} {reason}" if reason else f"`{name}` is not a program North knows")
@@ -160,7 +83,7 @@ def _read(words: Sequence[Word], *, piped: bool) -> Reading:
         raise _Unknown(f"`{program.text}` is a program of its own, not the `{name}` North knows")
     head = Part("program", program)
     rest = words[1:]
-    if [word.text for word in rest] == ["--version"] and not any(word.is_glob for word in rest):
+    if len(rest) == 1 and rest[0].text in {"--version", "--help", *row.tells} and not rest[0].is_glob:
         tells = not is_own and (row.kind == "reads" or _TELLS.fullmatch(name) is not None)
         return Reading(name, "reads" if tells else row.kind, (head, Part("flag", rest[0])), is_own=is_own)
     if row.commands:
@@ -175,7 +98,7 @@ def _read(words: Sequence[Word], *, piped: bool) -> Reading:
     return replace(reading, is_own=is_own)
 
 
-def _command(name: str, row: _Row, head: Part, rest: Sequence[Word], is_own: bool, piped: bool) -> Reading:
+def _command(name: str, row: Row, head: Part, rest: Sequence[Word], is_own: bool, piped: bool) -> Reading:
     """A program whose first word says what it does."""
     skipped: list[Part] = []
     while rest and rest[0].text in row.flags and not rest[0].is_glob:
@@ -185,18 +108,23 @@ def _command(name: str, row: _Row, head: Part, rest: Sequence[Word], is_own: boo
         raise _Unknown(f"{name} without a command")
     first = rest[0]
     if first.is_glob or first.text not in row.commands:
-        if name == "git" and first.text in _git_writes():
+        if name == "git" and first.text in git_writes():
             raise _Unknown(f"`git {first.text}` changes the repository, which is asked about each time")
         shown = first.text if len(first.text) < 40 else f"{first.text[:40]}…"
         raise _Unknown(f"`{name} {shown}` is not a command of {name} that North knows")
     kind = row.commands[first.text]
     parts = (head, *skipped, Part("command", first))
     if kind == "wraps":
-        return _wrapped(f"{name} {first.text}", parts, rest[1:], is_own, piped)
+        inner = rest[1:]
+        if row.module and inner and inner[0].text == "-m":
+            parts, inner = (*parts, Part("flag", inner[0])), inner[1:]
+        elif row.module:
+            raise _Unknown(f"`{name} {first.text}` without a module")
+        return _wrapped(f"{name} {first.text}", parts, inner, is_own, piped)
     if name == "git" and (why := CHECKS["git"](rest[1:])) is not None:
         raise _Unknown(why)
     is_git = name == "git"
-    below_row = _sub_row(name, first.text, row, kind)
+    below_row = sub_row(name, first.text, row, kind)
     below = _operands(name, below_row, head, rest[1:], len(parts), piped)
     return replace(
         below, parts=(*parts, *below.parts[1:]), is_own=is_own, reads_here=is_git or below.reads_here, is_git=is_git
@@ -213,7 +141,7 @@ def _wrapped(shown: str, parts: tuple[Part, ...], inner: Sequence[Word], is_own:
     return replace(below, parts=(*parts, *below.parts), commands=len(parts) + below.commands, is_own=is_own)
 
 
-def _operands(name: str, row: _Row, head: Part, rest: Sequence[Word], commands: int, piped: bool) -> Reading:
+def _operands(name: str, row: Row, head: Part, rest: Sequence[Word], commands: int, piped: bool) -> Reading:
     if row.cluster and rest and not rest[0].text.startswith("-"):
         if "f" in rest[0].text[:-1]:
             raise _Unknown(f"`{rest[0].raw}` of {name} is not a cluster that North knows")
@@ -238,7 +166,7 @@ def _operands(name: str, row: _Row, head: Part, rest: Sequence[Word], commands: 
         commands,
         reads_here=here,
         goes_below=below,
-        follows_links=bool(options.seen & row.follows),
+        follows_links="always" in row.follows or bool(options.seen & row.follows),
         names_words=names_words,
     )
 
@@ -246,7 +174,7 @@ def _operands(name: str, row: _Row, head: Part, rest: Sequence[Word], commands: 
 class _Options:
     """Tells a program's flags, their values and its other words apart. Raises _Unknown."""
 
-    def __init__(self, name: str, row: _Row) -> None:
+    def __init__(self, name: str, row: Row) -> None:
         self._name = name
         self._row = row
         self.seen: set[str] = set()
@@ -290,21 +218,21 @@ class _Options:
             role = roles[0]
             if not role.endswith(_MANY):
                 roles.pop(0)
+                _literal(word)  # a pattern may be more than one word
             kind = cast(Role, role.rstrip(_MANY))
             if kind == "path" and word.is_glob and word.starts_open and not is_behind_end:
                 raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
             if kind != "path":
                 _literal(word)
+            elif word.starts_open and word.text.startswith("~") and word.text[1:2] not in ("", "/"):
+                raise _Unknown(f"`{word.raw}` may stand for any folder")
             path = word if kind == "path" and word.text != "-" else None
             self._parts[slot] = Part(kind, word, path)
 
     def _value(self, word: Word, role: Role) -> None:
         self._waits = role if self._more else None
         self._more = 0
-        if role == "path" and word.is_glob and word.starts_open:
-            raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
-        if role != "path" or word.is_glob:
-            _literal(word)
+        _literal(word)
         self._parts.append(Part("value", word, word if role == "path" and word.text != "-" else None))
 
     def _flag(self, word: Word) -> None:
@@ -346,6 +274,10 @@ class _Options:
     def _cluster(self, word: Word) -> None:
         """Letters behind one dash; one that has a value takes the rest of the word, or the next one."""
         row, text = self._row, word.text
+        letters = {flag[1] for flag in row.never if len(flag) == 2}
+        found = {text[1]} if row.single else set(text[1:]) if row.open else set[str]()
+        if row.open and letters & found and text not in row.flags:
+            raise _Unknown(f"`{text}` of {self._name} may run, write or load something else")
         if row.open and row.single:
             self.seen.add(text)
             self._parts.append(Part("flag", word, _joined(text.partition("=")[2])))
@@ -374,7 +306,7 @@ class _Options:
         self._parts.append(Part("flag", word))
 
 
-def _listed(row: _Row, name: str) -> Role | None:
+def _listed(row: Row, name: str) -> Role | None:
     """What a listed option is, or its value if it has one."""
     if name in row.flags:
         return "flag"
@@ -394,82 +326,3 @@ def _literal(word: Word) -> None:
         raise _Unknown(f"`{word.raw}` is a pattern of file names where a word has to be spelled out")
     if word.starts_open:
         raise _Unknown(f"`{word.raw}` begins with a tilde where a word has to be spelled out")
-
-
-# -- the tables -----------------------------------------------------------------------------------------------------
-
-
-@cache
-def _table() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in _TABLES:
-        for key, rows in tomllib.loads(files(__package__).joinpath(name).read_text("utf-8")).items():
-            found[key] = {**found[key], **rows} if key in found else rows
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _row(name: str) -> _Row | None:
-    programs = {**_table()["reads"], **_table()["writes"], **_table()["project"]}
-    kinds: tuple[Kind, ...] = ("reads", "writes", "project")
-    if name == "git":
-        commands = dict.fromkeys(_table()["git"], "git")
-        return _Row("reads", flags=frozenset(_table()["git-itself"]["flags"].split()), commands=commands)
-    for key, raw in programs.items():
-        if any(fnmatchcase(name, pattern) for pattern in (key, *raw.get("names", ()))):
-            kind = next(kind for kind in kinds if key in _table()[kind])
-            return _made(kind, raw)
-    return None
-
-
-def _sub_row(name: str, command: str, row: _Row, kind: str) -> _Row:
-    if name == "git":
-        return _git_row(command)
-    return replace(row, commands={}, operands=(f"{kind}*",) if kind != "none" else ())
-
-
-@cache
-def _git_row(command: str) -> _Row:
-    return _made("reads", _table()["git"][command])
-
-
-def _made(kind: Kind, raw: Mapping[str, Any]) -> _Row:
-    merged: dict[str, Any] = {}
-    for shared in (*(_table()["shared"][one] for one in raw.get("like", ())), raw):
-        for key, value in shared.items():
-            merged[key] = f"{merged[key]} {value}" if key in merged and key in _WORD_LISTS else value
-    words = {key: frozenset(str(merged.get(key, "")).split()) for key in _WORD_LISTS}
-    operands = tuple(str(merged.get("operands", "")).split())
-    commands = {command: role for role, names in merged.get("commands", {}).items() for command in str(names).split()}
-    return _Row(
-        kind,
-        **words,
-        commands=commands,
-        operands=operands,
-        open=bool(merged.get("open", kind == "project")),
-        single=bool(merged.get("single")),
-        digits=bool(merged.get("digits")),
-        plain=bool(merged.get("plain")),
-        cluster=bool(merged.get("cluster")),
-        module=bool(merged.get("module")),
-        wraps=bool(merged.get("wraps")),
-        here=str(merged.get("here", "")),
-        check=str(merged.get("check", "")),
-        least=int(merged.get("least", 0)),
-    )
-
-
-_WORD_LISTS = (
-    "flags",
-    "text",
-    "path",
-    "script",
-    "two",
-    "joined",
-    "never",
-    "below",
-    "follows",
-    "given",
-    "marks",
-    "needs",
-)

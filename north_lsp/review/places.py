@@ -3,6 +3,7 @@
 Looks at the disk: call it on a thread.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -11,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.review.grammar import SYSTEM_FOLDERS, Part, Reading, is_builtin
+from north_lsp.review.grammar import SYSTEM_FOLDERS, Part, Reading
 from north_lsp.review.parsing import Simple, Word
 from north_lsp.review.repository import what_git_would_run
+from north_lsp.review.tables import is_builtin
+from north_lsp.workspace.git import run_git
 from north_lsp.workspace.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.protected import write_reason
@@ -21,6 +24,13 @@ from north_lsp.workspace.protected import write_reason
 _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
 _MAX_LOOKED_AT = 20_000
+_OF_PROCESS = re.compile(r"/+(?:proc/+(?:self|thread-self|\d+)|dev/+fd)(?:/|\Z)")
+_GIT_PRINTS = frozenset(
+    {"show", "diff", "diff-tree", "diff-index", "diff-files", "grep", "cat-file", "whatchanged", "stash"}
+)
+_GIT_PATCHES = frozenset(
+    {"-p", "-u", "-c", "-U", "-L", "--patch", "--cc", "--patch-with-raw", "--patch-with-stat", "--unified"}
+)
 _GLOB = re.compile(r"[*?\[\]]")
 
 
@@ -44,6 +54,8 @@ def real_place(text: str, cwd: Path, roots: Roots) -> Path | None:
     """Where a path leads, if that is inside, both as its words say it and as the file system follows them: `..` behind
     a link is not the folder around the link."""
     path = text if os.path.isabs(text) else os.path.join(cwd, text)
+    if path.startswith(("/proc/", "/dev/")):
+        return None  # what these lead to is another thing for each process
     try:
         resolved = roots.resolve_readable(path).path
         followed = Path(os.path.realpath(path))
@@ -90,24 +102,71 @@ def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
 def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
     """Which path of a command is closed to tools. In the sandbox what is closed cannot be read below a folder."""
     for part in reading.parts:
-        for text in _texts(part):
-            found = real_place(text, cwd, place.roots)
-            if found is not None and place.roots.root_of(found) is not None and place.closed(found):
+        for text in _texts(part, cwd):
+            if _OF_PROCESS.match(text):
+                return f"{text} is another place for each process"
+            if any(place.closed(found) for found in _inside(text, cwd, place.roots)):
                 return f"{text} is closed by `{OWN_IGNORE_FILE}`"
+    if reading.is_git and _prints_contents(reading) and (found := _closed_in_git(cwd, place)) is not None:
+        return f"git may print {found}, which `{OWN_IGNORE_FILE}` closes"
     if place.contained or not (reading.goes_below or any(part.path and part.path.is_glob for part in reading.parts)):
         return None
-    starts = [found for part in reading.parts for text in _texts(part) if (found := real_place(text, cwd, place.roots))]
+    starts = [
+        found for part in reading.parts for text in _texts(part, cwd) for found in _inside(text, cwd, place.roots)
+    ]
     return _closed_below([folder for folder in starts if folder.is_dir()] or [cwd], place)
 
 
-def _texts(part: Part) -> list[str]:
-    """What in a word could be a path: also behind a colon (git's `HEAD:file`) or an equals sign."""
+def _inside(text: str, cwd: Path, roots: Roots) -> list[Path]:
+    """Where in the workspace a path leads, as its words say it and as the file system follows them."""
+    path = os.path.join(cwd, os.path.expanduser(text))
+    found: list[Path] = []
+    for spelled in (path, os.path.normpath(path)):
+        try:
+            real = Path(os.path.realpath(spelled))
+        except (OSError, ValueError):
+            continue
+        found += [real] if roots.root_of(real) is not None and real not in found else []
+    return found
+
+
+def _texts(part: Part, cwd: Path) -> list[str]:
+    """What in a word could be a path: also behind a colon (git's `HEAD:file`) or an equals sign; for a pattern, what it
+    fits."""
     if part.path is None:
         return []
     text = part.path.text
     if part.path.is_glob:
-        return []
+        return sorted(glob.iglob(os.path.join(glob.escape(str(cwd)), os.path.expanduser(text))))[:_MAX_ENTRIES]
     return [text, *(text.partition(sign)[2] for sign in ":=" if text.partition(sign)[2])]
+
+
+def _prints_contents(reading: Reading) -> bool:
+    """Whether git may print what is in files that its words do not name."""
+    command = next((part.word.text for part in reading.parts if part.role == "command"), "")
+    flags = {
+        part.word.text[:2] if part.word.text[1] != "-" else part.word.text
+        for part in reading.parts
+        if part.role == "flag"
+    }
+    return command in _GIT_PRINTS or bool(flags & _GIT_PATCHES)
+
+
+def _closed_in_git(cwd: Path, place: Place) -> str | None:
+    """The first closed file that git has. Files that it had once are not looked for."""
+    if not any((root / OWN_IGNORE_FILE).exists() for root in place.roots.roots):
+        return None
+    top = (run_git(["rev-parse", "--show-toplevel"], cwd) or "").rstrip("\n")
+    listed = run_git(["ls-files", "-z", "--full-name", ":/"], cwd) if top else None
+    if listed is None:
+        return None if not top else "files that cannot be listed"
+    for number, name in enumerate(filter(None, listed.split("\0"))):
+        path = Path(top, name)
+        if number > _MAX_LOOKED_AT:
+            return "too many files to look through"
+        if place.roots.root_of(path) is not None and place.closed(path):
+            return name
+    return None
 
 
 def _closed_below(folders: list[Path], place: Place) -> str | None:
@@ -199,16 +258,27 @@ def _spellings(text: str) -> list[str]:
 
 def leads_out(reading: Reading, roots: Roots, cwd: Path) -> str | None:
     """Why the links in the folders that a program goes through are a reason to ask."""
-    named = [os.path.join(cwd, part.path.text) for part in reading.parts if part.path is not None]
-    starts, seen = [path for path in named if os.path.isdir(path)] or [str(cwd)], 0
-    for here, folders, names in (row for start in starts for row in os.walk(start)):
-        seen += 1 + len(folders) + len(names)
-        if seen > _MAX_LOOKED_AT:
-            return "it follows links, and there are too many files to look for some that lead out of the workspace"
-        for name in (*folders, *names):
-            path = os.path.join(here, name)
-            if os.path.islink(path) and roots.root_of(Path(os.path.realpath(path))) is None:
-                return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+    named = [os.path.join(cwd, text) for part in reading.parts for text in _texts(part, cwd)]
+    starts, seen = [path for path in named if os.path.isdir(path)], 0
+    if reading.reads_here or not named:
+        starts.append(str(cwd))
+    walked = set[str]()
+    while starts:
+        start = os.path.realpath(starts.pop())
+        if start in walked:
+            continue
+        walked.add(start)
+        for here, folders, names in os.walk(start):
+            seen += 1 + len(folders) + len(names)
+            if seen > _MAX_LOOKED_AT:
+                return "it follows links, and there are too many files to look for some that lead out of the workspace"
+            for path in (os.path.join(here, name) for name in (*folders, *names)):
+                if not os.path.islink(path):
+                    continue
+                if roots.root_of(Path(os.path.realpath(path))) is None:
+                    return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+                if os.path.isdir(path):
+                    starts.append(path)  # and what is in there leads on
     return None
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from north_lsp.review.grammar import Part, Reading, changes_shell, read, takes_commands
+from north_lsp.review.grammar import Part, Reading, read
 from north_lsp.review.parsing import NotSimple, Simple, Word, parse
+from north_lsp.review.places import Place as Place  # noqa: PLC0414
 from north_lsp.review.places import (
-    Place,
     is_inside,
     leads_out,
     real_place,
@@ -19,6 +19,7 @@ from north_lsp.review.places import (
     why_closed,
     why_protected,
 )
+from north_lsp.review.tables import changes_shell, takes_commands
 from north_lsp.workspace.paths import Roots
 
 Args = Literal["any", "paths", "none"]

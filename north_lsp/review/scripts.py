@@ -123,7 +123,7 @@ def _ps(words: Sequence[Word]) -> str | None:
 def _tar(words: Sequence[Word]) -> str | None:
     """Only listing."""
     texts = [word.text for word in words]
-    if any(":" in text for text in texts if not text.startswith("--")):
+    if any(":" in text for text in texts):
         return "a name with a colon is an archive on another machine"
     return None if any(text == "--list" or re.match(r"-[a-z]*t", text) for text in texts) else "tar that does not list"
 
@@ -176,6 +176,15 @@ def _gcc(words: Sequence[Word]) -> str | None:
     return None
 
 
+def _file(words: Sequence[Word]) -> str | None:
+    """For interpreters: their input is no file of the project."""
+    if any(word.text == "-" or word.text.startswith(("/dev/", "/proc/")) for word in words):
+        return "what it reads from its input may be a program"
+    if words and words[0].text in ("inspect", "debug"):
+        return "a debugger takes commands from its input"
+    return None
+
+
 def _first(*allowed: str, without: bool = False) -> Callable[[Sequence[Word]], str | None]:
     def check(words: Sequence[Word]) -> str | None:
         operands = [word.text for word in words if not word.text.startswith("-")]
@@ -208,6 +217,7 @@ CHECKS: Mapping[str, Callable[[Sequence[Word]], str | None]] = {
     "awk": awk_excluded,
     "config": _config,
     "date": _date,
+    "file": _file,
     "gcc": _gcc,
     "git": _git,
     "jq": _jq,

@@ -74,6 +74,7 @@ class Bash:
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: InForce | None = None
+        self.described: dict[str, Any] | None = None  # what the sandbox was made by
 
     # -- beginning and end -----------------------------------------------------------------------------------------
 
@@ -84,7 +85,7 @@ class Bash:
         environ: Mapping[str, str],
         cwd: Path,
         folder: Path,
-        sandbox: Mapping[str, Any] | None,
+        sandbox: dict[str, Any] | None,
         background: Background,
         *,
         terminal: bool = True,
@@ -99,6 +100,7 @@ class Bash:
             return cls(spawn(argv, dict(environ), cwd, sandbox, output), folder, bash)
 
         shell = await cls._made(make, background)
+        shell.described = sandbox
         await shell._started(partial(shell._begin, startup))
         return shell
 
@@ -109,7 +111,7 @@ class Bash:
         environ: Mapping[str, str],
         cwd: Path,
         folder: Path,
-        sandbox: Mapping[str, Any] | None,
+        sandbox: dict[str, Any] | None,
         background: Background,
         command: str,
         *,
@@ -127,6 +129,7 @@ class Bash:
             return cls(spawn(argv, dict(environ), cwd, sandbox, os.pipe), folder, bash, alone=True)
 
         shell = await cls._made(make, background, reads=False)
+        shell.described = sandbox
         await shell._started(shell._entered)
         return shell
 

@@ -1,7 +1,6 @@
 """Commands in the background: each in a shell of its own, its output kept, ended with the session at the latest."""
 
 import contextlib
-import re
 import signal
 import socket
 import time
@@ -33,7 +32,8 @@ Start = Callable[[Wanted], Awaitable[JobProcess]]
 @dataclass
 class Job:
     """A command in the background. `exit_code` is negative for a signal, and None while it runs or if it is not known.
-    One that is `kept` goes on after North; cancelling its `scope` lets it go."""
+    `place` is that of the shell that it is like. One that is `kept` goes on after North; cancelling its `scope` lets it
+    go."""
 
     id: str
     command: str
@@ -45,6 +45,7 @@ class Job:
     seconds: float | None = None
     killed: bool = False
     kept: Kept | None = None
+    place: Place = "outside"
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
 
@@ -130,7 +131,8 @@ class Jobs:
         number = keep[0] if keep else None
         sink = OutputSink(spill if number is None else lambda: _Elsewhere(number))
         sink.spill_now()
-        job = Job(id, command, cwd, sink, process, kept=process.kept if isinstance(process, KeptProcess) else None)
+        kept = process.kept if isinstance(process, KeptProcess) else None
+        job = Job(id, command, cwd, sink, process, kept=kept, place=place)
         self._add(job)
         with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
             while job.running and not sink.total_bytes:
@@ -187,7 +189,7 @@ class Jobs:
         """Its last lines."""
         return job.sink.live(lines).replace(job.process.hidden, "")
 
-    async def wait(self, job: Job, seconds: float, wanted: re.Pattern[str] | None, port: int | None) -> str:
+    async def wait(self, job: Job, seconds: float, wanted: Callable[[str], bool] | None, port: int | None) -> str:
         """Wait for its end, for a line that fits, or for a port on this machine to be open. Gives what came of it."""
         seen = -1
         with anyio.move_on_after(seconds):
@@ -195,7 +197,7 @@ class Jobs:
                 was_running = job.running
                 if wanted is not None and job.sink.total_bytes != seen:
                     seen = job.sink.total_bytes
-                    if await anyio.to_thread.run_sync(wanted.search, job.sink.text(), abandon_on_cancel=True):
+                    if await anyio.to_thread.run_sync(wanted, job.sink.text(), abandon_on_cancel=True):
                         return f"the pattern was found; job {job.id} is {job.state()}"
                 if port is not None and await anyio.to_thread.run_sync(_is_open, port):
                     return f"port {port} is open; job {job.id} is {job.state()}"

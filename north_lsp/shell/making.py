@@ -49,9 +49,10 @@ class ShellMaker:
         """Whether one that can be kept is worth a try."""
         return self.alone is None or time.monotonic() > self._try_again
 
-    async def make(self, name: str, cwd: Path, *, outside: bool, snapshot: bool = False) -> Bash:
-        """A new shell that can be kept; `name` is that of its folder. Raises StartFailed, other ToolErrors."""
-        bash, folder, described = await self.place(name, outside=outside)
+    async def make(self, name: str, cwd: Path, *, contained: bool, needs: bool = False, snapshot: bool = False) -> Bash:
+        """A new shell that can be kept; `name` is that of its folder. One that `needs` the whole sandbox does not start
+        without. Raises StartFailed, other ToolErrors."""
+        bash, folder, described = await self.place(name, contained=contained, needs=needs)
         startup = await anyio.to_thread.run_sync(user_snapshot, bash, self.environ) if snapshot else ""
         start = partial(Bash.start, bash, self.environ, cwd, folder, described, self._background, startup=startup)
         try:
@@ -73,37 +74,41 @@ class ShellMaker:
         command: str,
         mark: str,
         *,
-        outside: bool,
+        contained: bool,
+        needs: bool = False,
         stdin: str = "",
         waits: bool = False,
     ) -> Bash:
         """A shell for one command alone, see `Bash.once`. Raises ToolError."""
-        bash, folder, described = await self.place(name, outside=outside)
+        bash, folder, described = await self.place(name, contained=contained, needs=needs)
         environ = {**self.environ, MARK: mark}
         return await Bash.once(
             bash, environ, cwd, folder, described, self._background, command, stdin=stdin, waits=waits
         )
 
-    async def place(self, name: str, *, outside: bool) -> tuple[str, Path, dict[str, Any] | None]:
+    async def place(
+        self, name: str, *, contained: bool, needs: bool = False
+    ) -> tuple[str, Path, dict[str, Any] | None]:
         """The bash to start, a folder of this name, and the sandbox if it is to have one. Raises ToolError."""
         bash = self.bash()
         if self._folder is None:
             self._folder = await anyio.to_thread.run_sync(private_folder)
         folder = self._folder / name
         folder.mkdir(mode=0o700, exist_ok=True)
-        return bash, folder, await self.sandbox(folder, outside=outside)
+        return bash, folder, await self.sandbox(folder, contained=contained, needs=needs)
 
-    async def sandbox(self, folder: Path, *, outside: bool) -> dict[str, Any] | None:
+    async def sandbox(self, folder: Path, *, contained: bool, needs: bool = False) -> dict[str, Any] | None:
         """That of a shell with this folder, for the launcher; None if it is to have none. Raises ToolError."""
-        if self._sandbox is None or outside:
+        if not contained:
             return None
-        if not (has := support()).available:
+        has = support()
+        if self._sandbox is None or not has.available:
             raise ToolError(
                 "UNAVAILABLE",
-                f"the sandbox that the settings ask for cannot be had: {has.reason}",
+                f"the sandbox that this is to run in cannot be had: {has.reason}",
                 "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
             )
-        return await anyio.to_thread.run_sync(self._sandbox.described, folder)
+        return await anyio.to_thread.run_sync(partial(self._sandbox.described, folder, needs=needs))
 
     def bash(self) -> str:
         """Raises ToolError."""

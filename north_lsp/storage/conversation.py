@@ -64,10 +64,12 @@ class Conversation:
         model: str,
         client: Mapping[str, object] | None,
         north_version: str,
+        id: str | None = None,
     ) -> "Conversation":
-        """A new one, in memory only until the user's first message is appended."""
+        """A new one, in memory only until the user's first message is appended; `id` is one that was given out for it
+        before."""
         folder = store.conversations
-        id = new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+        id = id or new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
         header: Record = {
             "type": HEADER,
             "version": VERSION,
@@ -132,6 +134,11 @@ class Conversation:
         return self._state.warnings
 
     @property
+    def is_started(self) -> bool:
+        """Whether the user has said anything, so that it is stored."""
+        return self._saved
+
+    @property
     def read_only_reason(self) -> str | None:
         return self._state.read_only_reason
 
@@ -149,6 +156,12 @@ class Conversation:
         """The entries from the root to the leaf."""
         with self._mutex:
             return self._state.active_path()
+
+    def look(self) -> tuple[int, list[Record]]:
+        """The active path, and a number: as long as that is the same, the path has only grown."""
+        with self._mutex:
+            path = self._state.active_path()
+            return self._state.revision, path
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -273,6 +286,21 @@ class Conversation:
                 return taken
             self._lock = taken
             self._catch_up()
+            return None
+
+    def holder(self) -> LockHeld | None:
+        """Another process that writes it now; nothing is taken."""
+        path = self.path.parent / f"{self.id}.lock"
+        with self._mutex:
+            if self._lock is not None or not path.exists():
+                return None
+            try:
+                taken = try_lock(path)
+            except OSError:
+                return None
+            if isinstance(taken, LockHeld):
+                return taken
+            taken.release(remove=True)  # left by a process that died
             return None
 
     # -- inside ----------------------------------------------------------------------------------------------------

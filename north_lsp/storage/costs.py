@@ -16,7 +16,7 @@ _DAYS = 90
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One request's use of a model: tokens, and US dollars."""
+    """One request's use of a model (`provider/id`): tokens, and US dollars."""
 
     model: str
     input: int

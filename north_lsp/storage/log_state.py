@@ -27,6 +27,8 @@ class LogState:
         self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
+        self.revision = 0  # counts what else happens to the active path than that it grows
+        self._path: list[Record] | None = []
         self._title_rank = 0
 
     def add(self, record: Record) -> None:
@@ -38,6 +40,10 @@ class LogState:
             return
         self.ids.add(id)
         if is_tree_entry(record):
+            if self._path is not None and record.get("parentId") == self.leaf:
+                self._path.append(record)
+            else:
+                self._branch()
             self.entries.append(record)
             self.by_id[id] = record
             self.leaf = id
@@ -49,6 +55,15 @@ class LogState:
 
     def active_path(self) -> list[Record]:
         """From the root to the leaf. A missing parent counts as the root; a cycle ends the path with a warning."""
+        if self._path is None:
+            self._path = self._walk()
+        return list(self._path)
+
+    def _branch(self) -> None:
+        self._path = None
+        self.revision += 1
+
+    def _walk(self) -> list[Record]:
         path: list[Record] = []
         seen: set[str] = set()
         entry = self.by_id.get(self.leaf or "")
@@ -96,6 +111,7 @@ class LogState:
                 leaf = record.get("leafId")
                 if leaf is None or (isinstance(leaf, str) and leaf in self.by_id):
                     self.leaf = leaf
+                    self._branch()
                 else:
                     self.warn(f"the leaf was moved to an unknown entry {leaf!r}")
             case "title_changed":
@@ -121,6 +137,7 @@ class LogState:
             return
         assert isinstance(target_id, str)
         assert isinstance(patch, dict)
+        self.revision += 1
         target = self.by_id[target_id]
         (target["message"] if target["type"] == "message" else target).update(patch)
 

@@ -16,12 +16,13 @@ from north_lsp.tools.texts import resolve_existing, shown_text
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.anchors import LOOSE, find_anchors
 from north_lsp.workspace.conflicts import find_conflicts
-from north_lsp.workspace.inside import read_inside, split_inner
+from north_lsp.workspace.inside import split_inner
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.near import diagnose
 from north_lsp.workspace.pages import Page, Range, make_page, merged, next_range, plain_lines, stream_part
+from north_lsp.workspace.parsing_child import parse_apart, scale_apart
 from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.pictures import PICTURES, load_picture
+from north_lsp.workspace.pictures import PICTURES, TooLarge, describe_picture, load_picture
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import enclosing
 from north_lsp.workspace.text import Text, as_text, other_bytes
@@ -72,7 +73,7 @@ class ReadFile(ReadTool):
         notices += [notice] if notice else []
         outer, inner = split_inner(resolved, args.path)
         if outer is not None:
-            found = await on_thread(read_inside, outer, inner)
+            found = await _inside(outer, inner)
             if found is not None:
                 pictures = await self._pictures(outer, notices)
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
@@ -95,6 +96,8 @@ class ReadFile(ReadTool):
             found = await on_thread(load_picture, path)
         except OSError as error:
             raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error.strerror}") from error
+        if isinstance(found, TooLarge):
+            found = await scale_apart(found) or f"{found.limit}, and it could not be scaled down"
         if isinstance(found, str):
             notices.append(f"the image is not shown: {found}")
             return ()
@@ -169,6 +172,13 @@ class ReadFile(ReadTool):
         data = _data(shown_as, window, text, workspace.limits, notices)
         del data["snapshot"]
         return Output(self.title({"path": shown_as}), with_meta(data, notices))
+
+
+async def _inside(path: Path, inner: str) -> str | None:
+    """What is inside a file that is no text, as text; None if it is read as plain text after all."""
+    if path.name.lower().endswith(PICTURES):
+        return await on_thread(describe_picture, path)
+    return await parse_apart(path, inner)
 
 
 def _data(relative: str, shown: _Shown, text: Text, limits: Limits, notices: Notices) -> dict[str, object]:

@@ -21,15 +21,17 @@ _NUMBER = re.compile(r"\d+")
 _CELL = re.compile(r"([A-Z]+)\d+")
 
 
-def read_document(path: Path) -> str:
-    """Its text, paragraph by paragraph, table rows as lines with tabs.
+def read_document(path: Path, name: str | None = None) -> str:
+    """Give its text, paragraph by paragraph, table rows as lines with tabs. `name` is the file's own where `path` is
+    another way to it.
 
     Raises ToolError: UNAVAILABLE naming what is missing, TOO_LARGE, IO_ERROR for a damaged file; OSError.
     """
+    name = name or path.name
     try:
-        match path.suffix.lower():
+        match Path(name).suffix.lower():
             case ".pdf":
-                return _pdf(path)
+                return _pdf(path, name)
             case ".docx":
                 return _paragraphs(path, "word/document.xml", {"p"}, {"t"}, {"tab"})
             case ".pptx":
@@ -39,28 +41,29 @@ def read_document(path: Path) -> str:
             case _:
                 return _paragraphs(path, "content.xml", {"p", "h"}, None, {"tab"})
     except (KeyError, ValueError, ElementTree.ParseError, zipfile.BadZipFile, RecursionError) as error:
-        raise ToolError("IO_ERROR", f"{path.name} is damaged: {error}") from error
+        raise ToolError("IO_ERROR", f"{name} is damaged: {error}") from error
 
 
-def _pdf(path: Path) -> str:
+def _pdf(path: Path, name: str) -> str:
     if importlib.util.find_spec("pypdf") is not None:
         package = importlib.import_module("pypdf")
         try:
             pages = [str(page.extract_text()) for page in package.PdfReader(path).pages]
         except package.errors.PyPdfError as error:
-            raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error}") from error
+            raise ToolError("IO_ERROR", f"{name} cannot be read: {error}") from error
         return "\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pages, 1)) + "\n"
     program = shutil.which("pdftotext")
     if program is None:
         hint = "the package pypdf, or the program pdftotext (poppler-utils), turns it into text"
-        raise ToolError("UNAVAILABLE", f"{path.name} needs a converter", hint)
+        raise ToolError("UNAVAILABLE", f"{name} needs a converter", hint)
     try:
-        command = [program, "-layout", "--", str(path), "-"]
-        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, check=False)
+        with path.open("rb") as file:
+            command = [program, "-layout", "-", "-"]
+            done = subprocess.run(command, capture_output=True, timeout=_SECONDS, stdin=file, check=False)
     except subprocess.TimeoutExpired:
-        raise ToolError("TIMEOUT", f"{path.name} took longer than {_SECONDS:.0f} seconds to convert") from None
+        raise ToolError("TIMEOUT", f"{name} took longer than {_SECONDS:.0f} seconds to convert") from None
     if done.returncode != 0:
-        raise ToolError("IO_ERROR", f"pdftotext cannot read {path.name}")
+        raise ToolError("IO_ERROR", f"pdftotext cannot read {name}")
     return done.stdout[:_MAX_PART].decode("utf-8", "replace").replace("\f", "\n")
 
 

@@ -1,18 +1,19 @@
 """What is inside files that are no text: archives, databases, notebooks, images, documents; read-only, never whole."""
 
 import json
+import lzma
 import sqlite3
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from urllib.parse import quote
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.documents import DOCUMENTS, read_document
 from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.pictures import PICTURES, describe_picture
+from north_lsp.workspace.pictures import PICTURES
 from north_lsp.workspace.text import decode, is_binary
 
 _TARS = (".tar", ".tar.gz", ".tgz")
@@ -20,6 +21,8 @@ _ARCHIVES = (*_TARS, ".zip")
 _DATABASES = (".sqlite", ".sqlite3", ".db")
 _MAX_ENTRIES = 1000
 _MAX_MEMBER = 4 * 1024 * 1024
+_MAX_DATABASE = 256 * 1024 * 1024
+_MAX_NAMES = 100_000
 _MAX_NOTEBOOK = 20 * 1024 * 1024
 _MAX_OUTPUT_LINES = 20
 _MAX_ROWS = 20
@@ -36,31 +39,30 @@ def split_inner(resolved: Resolved, spelled: str) -> tuple[Path | None, str]:
     return (resolved.path, inner) if name.endswith(known) else (None, inner)
 
 
-def read_inside(path: Path, inner: str) -> str | None:
-    """What is to be shown of it as text; None if it is read as plain text after all.
+def parse(path: Path, name: str, inner: str) -> str | None:
+    """Give what is to be shown of a file of this name as text; None if it is read as plain text after all. For a
+    process that is held to limits (`parsing_child.py`): a file of some bytes can ask for any amount of memory and time.
 
     Raises ToolError: NOT_FOUND for a missing part, UNAVAILABLE naming what would be needed, INVALID_INPUT, IO_ERROR.
     """
-    name = path.name.lower()
+    kind = name.lower()
     try:
-        if not path.is_file():
-            return None
-        if name.endswith(_ARCHIVES):
-            return _zip(path, inner) if name.endswith(".zip") else _tar(path, inner)
-        if name.endswith(_DATABASES):
-            return _database(path, inner)
-        if name.endswith(".ipynb"):
+        if kind.endswith(_ARCHIVES):
+            return _zip(path, name, inner) if kind.endswith(".zip") else _tar(path, name, inner)
+        if kind.endswith(_DATABASES):
+            return _database(path, name, inner)
+        if kind.endswith(".ipynb"):
             return _notebook(path)
-        if name.endswith(PICTURES):
-            return describe_picture(path)
-        return read_document(path)
+        return read_document(path, name)
     except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError, NotImplementedError) as error:
-        raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error}") from error
+        raise ToolError("IO_ERROR", f"{name} cannot be read: {error}") from error
+    except (zlib.error, lzma.LZMAError, ValueError) as error:
+        raise ToolError("IO_ERROR", f"{name} is damaged: {error}") from error
     except sqlite3.Error as error:
-        raise ToolError("IO_ERROR", f"{path.name} is no readable database: {error}") from error
+        raise ToolError("IO_ERROR", f"{name} is no readable database: {error}") from error
 
 
-def _zip(path: Path, inner: str) -> str:
+def _zip(path: Path, own: str, inner: str) -> str:
     with zipfile.ZipFile(path) as archive:
         if not inner:
             infos = archive.infolist()
@@ -68,14 +70,14 @@ def _zip(path: Path, inner: str) -> str:
         try:
             info = archive.getinfo(inner)
         except KeyError:
-            raise _no_member(path, inner, archive.namelist()) from None
+            raise _no_member(own, inner, archive.namelist()) from None
         if info.is_dir():
-            raise ToolError("INVALID_INPUT", f"{inner} is a folder in {path.name}")
+            raise ToolError("INVALID_INPUT", f"{inner} is a folder in {own}")
         with archive.open(info) as file:
             return _member(file.read(_MAX_MEMBER + 1), inner)
 
 
-def _tar(path: Path, inner: str) -> str:
+def _tar(path: Path, own: str, inner: str) -> str:
     with tarfile.open(path) as archive:
         if not inner:
             found: list[tuple[str, int]] = []
@@ -91,8 +93,9 @@ def _tar(path: Path, inner: str) -> str:
                 file = archive.extractfile(member)
                 if file is not None:
                     return _member(file.read(_MAX_MEMBER + 1), inner)
-            names.append(member.name)
-        raise _no_member(path, inner, names)
+            if len(names) < _MAX_NAMES:
+                names.append(member.name)
+        raise _no_member(own, inner, names)
 
 
 def _member(data: bytes, name: str) -> str:
@@ -109,19 +112,29 @@ def _entries(found: list[tuple[str, int]], total: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _no_member(path: Path, inner: str, names: list[str]) -> ToolError:
+def _no_member(own: str, inner: str, names: list[str]) -> ToolError:
     last = inner.rsplit("/", 1)[-1].casefold()
     similar = [name for name in names if last and last in name.casefold()][:5]
-    return ToolError("NOT_FOUND", f"{path.name} has no entry {inner!r}", f"similar: {', '.join(similar) or 'none'}")
+    return ToolError("NOT_FOUND", f"{own} has no entry {inner!r}", f"similar: {', '.join(similar) or 'none'}")
 
 
-def _database(path: Path, inner: str) -> str | None:
+def _database(path: Path, own: str, inner: str) -> str | None:
     with path.open("rb") as file:
         if file.read(16) != b"SQLite format 3\x00":
             return None
+        file.seek(0)
+        data = bytearray(file.read(_MAX_DATABASE + 1))
+    if len(data) > _MAX_DATABASE:
+        hint = "ask it with the program sqlite3, if it is installed"
+        raise ToolError("TOO_LARGE", f"{own} is larger than {_MAX_DATABASE // 1024 // 1024} MB", hint)
     table, _, key = inner.partition(":")
-    # Immutable: not even a lock or a journal is touched.
-    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as database:
+    data[18:20] = b"\x01\x01"  # without a journal beside it, as if it had been written with none
+    # A copy in memory: no lock or journal of the file is touched, and nothing else is opened.
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(bytes(data))
+        del data
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_MEMBER)
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         database.set_progress_handler(_Deadline(), 10_000)
         kinds = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
         tables = [str(row[0]) for row in database.execute(kinds)]
@@ -131,9 +144,7 @@ def _database(path: Path, inner: str) -> str | None:
             )
             return "\n".join(["table\trows", *counted]) + "\n"
         if table not in tables:
-            raise ToolError(
-                "NOT_FOUND", f"{path.name} has no table {table!r}", f"tables: {', '.join(tables) or 'none'}"
-            )
+            raise ToolError("NOT_FOUND", f"{own} has no table {table!r}", f"tables: {', '.join(tables) or 'none'}")
         columns = [(str(row[1]), str(row[2])) for row in database.execute(f"PRAGMA table_info({_quoted(table)})")]
         if key:
             column = next(

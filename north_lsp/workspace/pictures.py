@@ -42,9 +42,18 @@ class Loaded:
     note: str | None = None
 
 
-def load_picture(path: Path) -> Loaded | str:
-    """A picture for a model, scaled down if it is too large and Pillow is installed; or why there is none. Raises
-    OSError."""
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """A picture that has to be scaled down first; `limit` says why, in words."""
+
+    data: bytes
+    sides: Sides
+    kind: str
+    limit: str
+
+
+def load_picture(path: Path) -> Loaded | TooLarge | str:
+    """Read a picture for a model; or why there is none. Raises OSError."""
     with open(open_real(path), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return "it is no file"
@@ -59,11 +68,13 @@ def load_picture(path: Path) -> Loaded | str:
         return limit
     if importlib.util.find_spec("PIL") is None:
         return f"{limit}; with the package pillow in North's environment it would be scaled down"
-    return _scaled(data, sides, keeps_colours=kind in ("PNG", "GIF")) or f"{limit}, and it could not be scaled down"
+    return TooLarge(data, sides, kind, limit)
 
 
-def _scaled(data: bytes, sides: Sides, *, keeps_colours: bool) -> Loaded | None:
-    """The picture (its first frame) at most `MAX_SIDE` wide and high; None if it cannot be read."""
+def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
+    """Scale a picture (its first frame) to at most `MAX_SIDE` a side; None if it cannot be read. For a process that is
+    held to limits."""
+    keeps_colours = kind in ("PNG", "GIF")
     library, operations = importlib.import_module("PIL.Image"), importlib.import_module("PIL.ImageOps")
     try:
         with library.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:

@@ -15,6 +15,9 @@ from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, answer, call, say
 
+KNOWS_NORTH: dict[str, Any] = {"_meta": {"north": {}}}
+"""It is offered all that can be allowed."""
+
 
 class Asked:
     """What the user was asked, and the answers that are given (`choice`, by the option's id)."""
@@ -32,7 +35,7 @@ class Asked:
 async def session(world: World, choice: str) -> AsyncIterator[tuple[RawAcpClient, Asked, str]]:
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         asked = client.handlers["session/request_permission"] = Asked(choice)
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": KNOWS_NORTH})
         result = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
         yield client, asked, result["sessionId"]
 

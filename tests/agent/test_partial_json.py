@@ -11,7 +11,7 @@ from north_lsp.agent.edit_guard import StreamingCall
 from north_lsp.agent.partial_json import read_partial
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=8,
 )

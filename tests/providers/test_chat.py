@@ -252,21 +252,11 @@ async def test_calls_however_they_are_cut(server: ModelServer, chunks: list[dict
 async def test_calls_without_ids_get_some_that_are_free(server: ModelServer) -> None:
     data = [piece("{}", index=0, name="f"), piece("{}", index=1, name="g"), delta("stop")]
     stream = b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in data)
-    server.script(answer(raw(stream)), answer(raw(stream)))
-    first = (await ask(CHAT.make(server.url)))[-1]
-    assert isinstance(first, Done)
-    again = (await ask(CHAT.make(server.url), request(UserMessage("Q"), first.message)))[-1]
-    assert isinstance(again, Done)
-    assert again.reason == "toolUse"  # whatever the server calls it
-    assert len({call.id for message in (first.message, again.message) for call in message.calls}) == 4
-
-
-async def test_the_same_id_in_a_later_answer_is_made_another(server: ModelServer) -> None:
-    server.script(answer(call("f", "call_0")))
-    before = AssistantMessage((ToolCall("call_0", "f", {}),))
-    done = (await ask(CHAT.make(server.url), request(UserMessage("Q"), before)))[-1]
+    server.script(answer(raw(stream)))
+    done = (await ask(CHAT.make(server.url)))[-1]
     assert isinstance(done, Done)
-    assert done.message.calls[0].id != "call_0"
+    assert done.reason == "toolUse"  # whatever the server calls it
+    assert len({call.id for call in done.message.calls if call.id}) == 2
 
 
 @pytest.mark.parametrize(

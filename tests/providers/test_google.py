@@ -184,18 +184,6 @@ async def test_a_malformed_call_is_asked_for_again(server: ModelServer) -> None:
     assert failed.partial.text == "Hi"
 
 
-async def test_ids_of_a_conversation_come_once(server: ModelServer) -> None:
-    server.script(
-        answer(call("list_root")), answer(raw(sse(frame({"functionCall": {"name": "x", "id": "a"}}, reason="STOP"))))
-    )
-    done = (await events_of(server))[-1]
-    assert isinstance(done, Done)
-    own = AssistantMessage((ToolCall("a", "list_root", {}), ToolCall(done.message.calls[0].id, "y", {})), model="m-1")
-    again = (await events_of(server, request(UserMessage("q"), own)))[-1]
-    assert isinstance(again, Done)
-    assert again.message.calls[0].id not in {one.id for one in own.calls}
-
-
 async def test_errors_in_the_vendors_form(server: ModelServer) -> None:
     details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}]
     body = {"error": {"code": 429, "message": "Too fast", "status": "RESOURCE_EXHAUSTED", "details": details}}

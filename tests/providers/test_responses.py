@@ -63,14 +63,14 @@ async def test_text_reasoning_and_parallel_calls_in_order(server: ModelServer) -
     assert thought.thinking == "Let me see."
     assert json.loads(thought.signature or "") == {
         "type": "reasoning",
-        "id": "rs_0",
+        "id": "rs_1_0",
         "summary": [{"type": "summary_text", "text": "Let me see."}],
         "encrypted_content": "signature",
     }
     assert text == Text("I read. ")
     assert calls == [
-        ToolCall("c1|fc_c1", "read_file", {"path": "a.py", "startLine": 3}),
-        ToolCall("c2|fc_c2", "list_root", {}),
+        ToolCall("c1|fc_c1_1_2", "read_file", {"path": "a.py", "startLine": 3}),
+        ToolCall("c2|fc_c2_1_3", "list_root", {}),
     ]
     # The vendor's input has the cached tokens in it; ours only what costs the full price.
     assert done.message.usage == Usage(10, 5, 30, 2)
@@ -87,7 +87,7 @@ async def test_what_is_sent_is_what_the_vendor_expects(server: ModelServer) -> N
     done = (await events_of(server, first))[-1]
     assert isinstance(done, Done)
     own = AssistantMessage(done.message.blocks, model="gpt-5")
-    result = ToolResult("c1|fc_c1", "read_file", "one", False)
+    result = ToolResult("c1|fc_c1_1_1", "read_file", "one", False)
     await events_of(server, request(UserMessage("First"), own, result))
     before, body = (one.body for one in server.requests)
     assert server.requests[0].path == "/v1/responses"
@@ -113,7 +113,7 @@ async def test_what_is_sent_is_what_the_vendor_expects(server: ModelServer) -> N
     assert used == {
         "type": "function_call",
         "call_id": "c1",
-        "id": "fc_c1",
+        "id": "fc_c1_1_1",
         "name": "read_file",
         "arguments": '{"path":"a"}',
     }

@@ -10,6 +10,7 @@ import pytest
 from north_lsp.review.commands import judge
 from north_lsp.review.places import Place
 from north_lsp.review.rules import Rule, covered, propose
+from north_lsp.storage.command_text import trimmed
 from north_lsp.workspace.paths import Roots
 
 # As generous as rules can be: whatever still asks does so for a reason of its own.
@@ -1036,7 +1037,7 @@ class Allowed:
         self.commands, self.rules, self.auto = commands, rules, auto
 
     def command_allowed(self, command: str) -> bool:
-        return command.strip() in self.commands
+        return trimmed(command) in self.commands
 
     def command_rules(self) -> list[dict[str, object]]:
         return [rule.to_json() for rule in self.rules]

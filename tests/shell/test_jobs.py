@@ -50,7 +50,7 @@ async def test_a_job_runs_beside_the_shell_in_its_directory_with_its_variables(t
         assert job.running
         assert shell.jobs.output(job, 10) == f"{tmp_path}/sub\nkept\n/own"
         assert (await run(shell, "echo free")).output.text == "free\n"
-        clean = await shell.jobs.begin("echo ${PATH##*:} $WORD", "clean", tmp_path)
+        clean = await shell.jobs.begin("echo ${PATH##*:} $WORD", "bare", tmp_path)
         assert shell.jobs.output(await ended(clean), 10) not in ("/own kept", "")
         assert shell.jobs.output(clean, 10).endswith(" kept")
 
@@ -91,9 +91,9 @@ async def test_waiting_for_a_line_a_port_the_end_or_in_vain(tmp_path: Path) -> N
     async with runner(tmp_path) as shell:
         jobs = shell.jobs
         job = await jobs.begin("echo begun; read x; echo ready on 1; read x; exit 2", "session", tmp_path)
-        assert "nothing of it within 0.1 s" in await jobs.wait(job, 0.1, re.compile("ready on"), None)
+        assert "nothing of it within 0.1 s" in await jobs.wait(job, 0.1, lambda text: "ready on" in text, None)
         jobs.send(job, "\n")
-        assert "the pattern was found" in await jobs.wait(job, 10, re.compile("ready on"), None)
+        assert "the pattern was found" in await jobs.wait(job, 10, lambda text: "ready on" in text, None)
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             assert f"port {port} is open" in await jobs.wait(job, 10, None, port)

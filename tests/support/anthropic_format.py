@@ -37,7 +37,10 @@ def error_body(fail: Fail) -> bytes:
 
 
 def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
-    """The bytes of a response, with gates and cuts between them."""
+    """The bytes of a response, with gates and cuts between them. A model that is asked to think does so before its
+    first call of a turn; where the script has no thought, it is one whose text is not shown."""
+    if _thinks_first(answer, request):
+        answer = Answer((Think("", "signature"), *answer.parts))
     tokens = next((part for part in answer.parts if isinstance(part, Tokens)), Tokens())
     counts = {
         "input_tokens": tokens.input,
@@ -78,6 +81,15 @@ def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
     delta = {"stop_reason": reason, "stop_sequence": None}
     yield _event("message_delta", delta=delta, usage={"output_tokens": tokens.output})
     yield _event("message_stop")
+
+
+def _thinks_first(answer: Answer, request: Mapping[str, Any]) -> bool:
+    if not request.get("thinking") or not any(isinstance(part, Call) for part in answer.parts):
+        return False
+    first = next(part for part in answer.parts if isinstance(part, Say | Think | Call))
+    last = request["messages"][-1]["content"] if request.get("messages") else []
+    goes_on = isinstance(last, list) and all(block.get("type") == "tool_result" for block in last)
+    return not isinstance(first, Think) and not goes_on
 
 
 def _block(part: Say | Think | Call, index: int, is_cut: bool) -> Iterator[Piece]:

@@ -1,5 +1,5 @@
 """A model server on loopback that answers by script, in the real streaming format of the API that a request's path
-names."""
+names. What the vendor would refuse, it refuses (`rules/`)."""
 
 import json
 import socket
@@ -16,6 +16,7 @@ from typing import Any, Self
 import anyio.to_thread
 
 from tests.support import anthropic_format, chat_format, google_format, responses_format
+from tests.support.rules.check import check_http
 from tests.support.script import Answer, Cut, Fail, Gate, Raw, Reset
 
 _SECONDS = 20
@@ -38,11 +39,14 @@ class RecordedRequest:
 
 class ModelServer:
     """Use as a context manager; `script` answers before they are asked for. Leaving it complains about requests for
-    which no answer was left. `pages` are JSON by path, for what is asked beside the models."""
+    which no answer was left, and about those that the vendor would have refused (unless `may_refuse`). `pages` are JSON
+    by path, for what is asked beside the models."""
 
     def __init__(self) -> None:
         self.requests: list[RecordedRequest] = []
         self.unexpected: list[RecordedRequest] = []
+        self.refused: list[str] = []
+        self.may_refuse = False
         self.disconnects = 0
         self.pages: dict[str, Any] = {}
         self._answers: deque[Answer] = deque()
@@ -71,6 +75,8 @@ class ModelServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(_SECONDS)
+        if kind is None and self.refused and not self.may_refuse:
+            raise AssertionError(f"the vendor would have refused: {'; '.join(self.refused)}")
         if kind is None and self.unexpected:
             raise AssertionError(f"{len(self.unexpected)} requests came for which no answer was scripted")
 
@@ -106,6 +112,10 @@ class ModelServer:
                 return self._answers.popleft()
             self.unexpected.append(request)
             return None
+
+    def refuse(self, message: str) -> None:
+        with self._news:
+            self.refused.append(message)
 
     def hold(self, gate: Gate, connection: socket.socket) -> bool:
         """Wait at a gate; False if the client hung up or the server closes meanwhile."""
@@ -167,6 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._page()
             return
         answer = self._model.take(request)
+        if (refused := check_http(self.path, request.body)) is not None:
+            self._model.refuse(refused.message)
+            self._send(400, refused.body, {"Content-Type": "application/json"})
+            return
         if answer is None:
             answer = Answer((Fail(500, "api_error", "no answer was scripted for this request"),))
         fail = next((part for part in answer.parts if isinstance(part, Fail)), None)

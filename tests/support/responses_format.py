@@ -57,6 +57,7 @@ def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
     }
     yield event("response.created", response=response)
     yield event("response.in_progress", response=response)
+    answers = len(request["input"]) if isinstance(request.get("input"), list) else 0
     output: list[dict[str, Any]] = []
     status, details = "completed", None
     for position, part in enumerate(answer.parts):
@@ -73,7 +74,7 @@ def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
                 yield event("response.failed", response=failed)
                 return
             case Say() | Think() | Call():
-                item = yield from _item(event, part, len(output), is_cut)
+                item = yield from _item(event, part, len(output), f"{answers}_{len(output)}", is_cut)
                 output.append(item)
             case Tokens() | Fail() | Reset() | Raw():
                 continue
@@ -89,11 +90,13 @@ def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
     yield event(f"response.{status}", response=final)
 
 
-def _item(event: _Events, part: Say | Think | Call, index: int, is_cut: bool) -> Generator[Piece, None, dict[str, Any]]:
+def _item(
+    event: _Events, part: Say | Think | Call, index: int, unique: str, is_cut: bool
+) -> Generator[Piece, None, dict[str, Any]]:
     place = {"output_index": index}
     match part:
         case Say(text, number):
-            id = f"msg_{index}"
+            id = f"msg_{unique}"
             content = [{"type": "output_text", "text": text, "annotations": []}]
             done: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "content": content}
             started = done | {"content": []}
@@ -107,7 +110,7 @@ def _item(event: _Events, part: Say | Think | Call, index: int, is_cut: bool) ->
             closing = [event("response.output_text.done", **inner, text=text, logprobs=[])]
             closing.append(event("response.content_part.done", **inner, part=content[0]))
         case Think(text, signature):
-            id = f"rs_{index}"
+            id = f"rs_{unique}"
             summary = [{"type": "summary_text", "text": text}]
             done = {"id": id, "type": "reasoning", "summary": summary, "encrypted_content": signature}
             inner = {"item_id": id, **place, "summary_index": 0}
@@ -121,7 +124,7 @@ def _item(event: _Events, part: Say | Think | Call, index: int, is_cut: bool) ->
             closing = [event("response.reasoning_summary_text.done", **inner, text=text)]
             closing.append(event("response.reasoning_summary_part.done", **inner, part=summary[0]))
         case Call(name, arguments, call_id):
-            id, whole = f"fc_{call_id}", json.dumps(arguments)
+            id, whole = f"fc_{call_id}_{unique}", json.dumps(arguments)
             done = {"id": id, "type": "function_call", "call_id": call_id, "name": name, "arguments": whole}
             inner = {"item_id": id, **place}
             opening = [

@@ -90,20 +90,22 @@ def test_what_is_too_heavy_becomes_a_photograph(monkeypatch: pytest.MonkeyPatch,
     noise = importlib.import_module("PIL.Image").frombytes("RGB", (300, 300), chance.randbytes(270_000))
     noise.save(tmp_path / "a.png")
     monkeypatch.setattr(pictures, "MAX_BYTES", 200_000)
-    loaded = pictures.load_picture(tmp_path / "a.png")
-    assert isinstance(loaded, pictures.Loaded)
+    large = pictures.load_picture(tmp_path / "a.png")
+    assert isinstance(large, pictures.TooLarge)
+    loaded = pictures.scaled(large.data, large.sides, large.kind)
+    assert loaded is not None
     assert (loaded.mime_type, len(loaded.data) <= 200_000) == ("image/jpeg", True)
 
 
-def test_large_pictures_that_cannot_be_scaled_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_large_pictures_that_cannot_be_scaled_are_told(monkeypatch: pytest.MonkeyPatch, desk: Desk) -> None:
     whole = drawn("PNG", "RGB", (2500, 2500))
     bomb = whole[:16] + struct.pack(">II", 60_000, 60_000) + whole[24:]
     for content, why in ((whole[:2000], "could not be scaled"), (bomb, "2000 pixels a side")):
-        (tmp_path / "a.png").write_bytes(content)
-        assert why in str(pictures.load_picture(tmp_path / "a.png"))
-    (tmp_path / "a.png").write_bytes(whole)
+        desk.write({"a.png": content})
+        assert why in (await desk.call("read_file", path="a.png"))["meta"]["notices"][0]
+    desk.write({"a.png": whole})
     monkeypatch.setitem(sys.modules, "PIL", None)
-    assert "pillow" in str(pictures.load_picture(tmp_path / "a.png"))
+    assert "pillow" in (await desk.call("read_file", path="a.png"))["meta"]["notices"][0]
 
 
 CALLED = AssistantMessage((ToolCall("t1", "read_file", {}), ToolCall("t2", "read_file", {})))

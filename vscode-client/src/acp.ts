@@ -66,8 +66,6 @@ export interface Asked {
   kind: "edit" | "command" | "choice";
   /** In words, on one line. */
   text: string;
-  /** Open files whose text the disk does not have, so that the command reads the old one. */
-  unsaved?: string[];
 }
 
 export interface ChangedFile {

@@ -29,8 +29,24 @@ local function make_buffer(name, buffer)
   if buffer and vim.api.nvim_buf_is_valid(buffer) then
     return buffer
   end
-  buffer = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(buffer, name)
+  -- One of that name may be left over from a restored session.
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(other) == name then
+      buffer = vim.api.nvim_buf_is_loaded(other) and other or nil
+      if not buffer then
+        vim.api.nvim_buf_delete(other, { force = true })
+      end
+    end
+  end
+  if buffer and vim.api.nvim_buf_is_valid(buffer) then
+    vim.bo[buffer].buftype = "nofile"
+    vim.bo[buffer].buflisted = false
+    vim.bo[buffer].modifiable = true
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
+  else
+    buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(buffer, name)
+  end
   vim.bo[buffer].bufhidden = "hide"
   vim.bo[buffer].swapfile = false
   vim.bo[buffer].filetype = "markdown"
@@ -288,8 +304,10 @@ function M.set_call(update)
   call.note = nil
   if call.status == "failed" then
     for _, part in ipairs(update.content or {}) do
-      if part.type == "content" and part.content.type == "text" and not vim.startswith(part.content.text, "```") then
-        call.note = vim.split(part.content.text, "\n", { plain = true })[1]
+      if part.type == "content" and part.content.type == "text" then
+        call.note = vim.iter(vim.split(part.content.text, "\n", { plain = true })):find(function(line)
+          return vim.trim(line) ~= "" and not vim.startswith(line, "```")
+        end) or call.note
       end
     end
   end

@@ -8,6 +8,8 @@ local M = {}
 ---@field comment string rejects it and asks what to tell North
 ---@field next string the next file of a proposal
 ---@field previous string the previous file of a proposal
+---@field edit string changes a command before it runs
+---@field leave string leaves the shown file of a proposal out, or takes it in again
 ---@field details string in the chat: what the tool call under the cursor said
 
 ---@class north.Config
@@ -15,13 +17,27 @@ local M = {}
 ---@field env? table<string, string> added to the server's environment
 ---@field width number the chat's width: columns, or a share of the screen when below 1
 ---@field prompt_height integer the height of the window one types in
+---@field save boolean whether a file that an accepted edit changed is written, if it was not modified before
+---@field review "auto"|"always"|"never" whether a review opens by itself: unless keys were typed in a file meanwhile, …
 ---@field keys north.Keys
 
 ---@type north.Config
 local defaults = {
   width = 0.4,
   prompt_height = 4,
-  keys = { accept = "ga", always = "gA", reject = "gr", comment = "gR", next = "]f", previous = "[f", details = "K" },
+  save = true,
+  review = "auto",
+  keys = {
+    accept = "ga",
+    always = "gA",
+    reject = "gr",
+    comment = "gR",
+    edit = "ge",
+    leave = "gl",
+    next = "]f",
+    previous = "[f",
+    details = "K",
+  },
 }
 
 ---@type north.Config
@@ -42,6 +58,10 @@ function M.set(given)
   vim.validate("options.env", given.env, "table", true)
   vim.validate("options.width", given.width, "number", true)
   vim.validate("options.prompt_height", given.prompt_height, "number", true)
+  vim.validate("options.save", given.save, "boolean", true)
+  vim.validate("options.review", given.review, function(value)
+    return value == nil or vim.list_contains({ "auto", "always", "never" }, value)
+  end, '"auto", "always" or "never"')
   vim.validate("options.keys", given.keys, "table", true)
   for name, key in pairs(given.keys or {}) do
     if defaults.keys[name] == nil then

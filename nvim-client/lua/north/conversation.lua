@@ -1,7 +1,9 @@
 ---The conversation: one at a time, on one server, which is started when it is needed and again when it dies.
+local attention = require("north.attention")
 local chat = require("north.chat")
 local login = require("north.login")
 local permission = require("north.permission")
+local saving = require("north.saving")
 local server = require("north.server")
 local undo = require("north.undo")
 
@@ -126,6 +128,9 @@ local function replace_chat()
 end
 
 local handlers = {
+  ["_north/saveFiles"] = function(_, params)
+    return saving.save(params.files)
+  end,
   ["session/update"] = function(_, params, context)
     if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
       return
@@ -388,6 +393,7 @@ function M.ask(text, selection)
     vim.notify("North: what shall it be? :North ask <text>", vim.log.levels.WARN)
     return
   end
+  attention.reset()
   M.open(false)
   local blocks = { { type = "text", text = text } }
   local shown = text

@@ -1,4 +1,7 @@
----The questions of the server: an edit is shown as a diff, a command through vim.ui.select. They wait without blocking.
+---The questions of the server: an edit is shown as a diff, a command in a split. They wait without blocking.
+local approval = require("north.approval")
+local attention = require("north.attention")
+local config = require("north.config")
 local review = require("north.review")
 
 local M = {}
@@ -7,8 +10,8 @@ local M = {}
 ---@field call table the tool call it is about
 ---@field options north.Option[]
 ---@field reply fun(outcome: table)
----@field proposal? north.Proposal for an edit
----@field asked? boolean while vim.ui.select is open
+---@field proposal? north.Proposal for an edit with texts to compare
+---@field approval? north.Approval for everything else
 
 ---@type north.Question[] the first one is the one that is shown
 local pending = {}
@@ -38,6 +41,9 @@ local function when_at_rest(action)
   })
 end
 
+---@type fun(question: north.Question)
+local show_next
+
 ---@param question north.Question
 ---@param outcome table
 ---@param extra? north.Extra
@@ -50,10 +56,12 @@ local function settle(question, outcome, extra)
   end, pending)
   if question.proposal then
     review.close()
+  else
+    approval.close()
   end
   question.reply({ outcome = outcome, _meta = extra and { north = extra } or nil })
   if pending[1] then
-    M.review()
+    show_next(pending[1])
   end
 end
 
@@ -80,50 +88,108 @@ local function texts_of(call)
   return texts
 end
 
----@param question north.Question
-local function select(question)
-  if question.asked then
-    return
+---What a question is about, in words.
+---@param params table
+---@return "edit"|"command"|"choice" kind
+---@return string heading
+local function about(params)
+  local asked = vim.tbl_get(params, "_meta", "north", "question")
+  local call = params.toolCall
+  local kind = asked and asked.kind
+    or (call.kind == "execute" and "command")
+    or (vim.list_contains({ "edit", "delete", "move" }, call.kind) and "edit")
+    or "choice"
+  local text = ((asked and asked.text or call.title or ""):gsub("\n", " "))
+  if kind == "command" then
+    return kind, "North asks to run this command"
   end
-  question.asked = true
-  -- Refusing comes first, since many pickers take their first item on Enter.
-  local refusals, others = {}, {}
-  for _, option in ipairs(question.options) do
-    table.insert(vim.startswith(option.kind, "reject") and refusals or others, option)
+  return kind, (kind == "edit" and "North asks to change files: " or "North asks: ") .. text
+end
+
+---@param params table
+---@return north.Approval
+local function approval_of(params)
+  local kind, heading = about(params)
+  local call = params.toolCall
+  local texts = texts_of(call)
+  local command = kind == "command" and vim.tbl_get(call, "rawInput", "command") or nil
+  local notes = {}
+  if command then
+    vim.list_extend(notes, vim.list_slice(texts, 2))
   end
-  local texts = texts_of(question.call)
-  local items = vim.list_extend(vim.list_extend({}, refusals), others)
-  if refusals[1] then
-    local name = refusals[1].name .. ", and say why"
-    items[#items + 1] = vim.tbl_extend("force", refusals[1], { name = name, asks = true })
-  end
-  vim.ui.select(items, {
-    kind = "north_command",
-    prompt = ("North asks to run:\n\n%s\n"):format(#texts > 0 and table.concat(texts, "\n\n") or question.call.title),
-    format_item = function(option)
-      return option.name
-    end,
-  }, function(option)
-    question.asked = false
-    if not (option and option.asks) then
-      choose(question, option or refusals[1])
-      return
-    end
-    vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
-      choose(question, option, (comment or "") ~= "" and { comment = comment } or nil)
-    end)
-  end)
+  local body = command or (#texts > 0 and table.concat(texts, "\n\n") or call.title or "")
+  return { heading = heading, body = body, is_command = command ~= nil, notes = notes, options = params.options }
 end
 
 ---@param question north.Question
-local function present(question)
-  if question.proposal then
-    review.open(question.proposal, function(option, extra)
-      choose(question, option, extra)
-    end)
-  else
-    select(question)
+---@param focus boolean
+local function present(question, focus)
+  local function on_choice(option, extra)
+    choose(question, option, extra)
   end
+  if question.proposal then
+    review.open(question.proposal, on_choice)
+  else
+    approval.open(question.approval, #pending, focus, on_choice)
+  end
+end
+
+---Tell of a question without opening anything that takes the cursor.
+---@param question north.Question
+local function announce(question)
+  local words = question.approval and question.approval.is_command and "to run: " .. question.approval.body
+    or question.call.title
+    or "something"
+  words = words:gsub("%s*\n%s*", " ⏎ ")
+  if vim.fn.strchars(words) > 60 then
+    words = vim.fn.strcharpart(words, 0, 60) .. "…"
+  end
+  vim.notify(("North asks %s (:North review)"):format(words), vim.log.levels.INFO)
+end
+
+---Whether a review may take the cursor: not from somebody who has typed in a file since.
+---@return boolean
+local function may_open()
+  if config.current.review ~= "auto" then
+    return config.current.review == "always"
+  end
+  return attention.is_free()
+end
+
+---Show a question that has come up by itself.
+---@param question north.Question
+local function come_up(question)
+  if question.approval then
+    announce(question)
+    if vim.fn.getcmdwintype() == "" then
+      present(question, false)
+    else
+      when_at_rest(function()
+        if pending[1] == question then
+          present(question, false)
+        end
+      end)
+    end
+  elseif not may_open() then
+    announce(question)
+  else
+    if vim.api.nvim_get_mode().mode ~= "n" then
+      announce(question)
+    end
+    when_at_rest(function()
+      if pending[1] == question and may_open() then
+        present(question, true)
+      end
+    end)
+  end
+end
+
+show_next = function(question)
+  vim.schedule(function()
+    if pending[1] == question then
+      come_up(question)
+    end
+  end)
 end
 
 ---Show the question that waits, if there is one.
@@ -134,7 +200,7 @@ function M.review()
   end
   when_at_rest(function()
     if pending[1] then
-      present(pending[1])
+      present(pending[1], true)
     end
   end)
 end
@@ -167,18 +233,20 @@ function M.request(params)
     end,
   }
   if #diffs > 0 then
-    question.proposal = { title = call.title, notes = texts_of(call), diffs = diffs, options = params.options }
+    question.proposal = {
+      title = select(2, about(params)),
+      notes = texts_of(call),
+      diffs = diffs,
+      options = params.options,
+      files = vim.tbl_get(params, "_meta", "north", "files") or {},
+    }
+  else
+    question.approval = approval_of(params)
   end
   pending[#pending + 1] = question
+  approval.set_count(#pending)
   if pending[1] == question then
-    if vim.api.nvim_get_mode().mode ~= "n" then
-      vim.notify(("North asks: %s"):format(call.title), vim.log.levels.INFO)
-    end
-    vim.schedule(function()
-      if pending[1] == question then
-        M.review()
-      end
-    end)
+    show_next(question)
   end
   return coroutine.yield()
 end

@@ -1,6 +1,8 @@
 ---A proposed edit as a tab page: the text before on the left, the proposed text on the right, the keys on top. The right
----side is what accepting applies: `do` takes a hunk out there, and one may type.
+---side is what accepting applies: `do` takes a hunk out there, and one may type. A file can be left out as a whole.
 local config = require("north.config")
+local keys = require("north.keys")
+local texts = require("north.texts")
 
 local M = {}
 
@@ -14,59 +16,29 @@ local M = {}
 ---@field notes string[] why it asks, where there are reasons
 ---@field diffs north.Diff[]
 ---@field options north.Option[] what was offered
-
----@class north.Option
----@field optionId string
----@field name string
----@field kind string
+---@field files { path: string, kind?: string, hunks: { id: string }[] }[] as the server knows them; may be empty
 
 ---@class north.Review
 ---@field proposal north.Proposal
 ---@field choose fun(option: north.Option, extra?: north.Extra)
 ---@field texts table<string, string> what the user made of the proposed texts, by path
+---@field left_out table<string, boolean> the files that shall not be changed, by path
 ---@field tab integer
 ---@field origin integer the tab page it was opened from
 ---@field windows { header: integer, before: integer, after: integer }
 ---@field keys north.Key[]
 ---@field file integer
 ---@field group integer
+---@field armed? north.Key a key that allows more than this once was pressed: the next press holds
 
 ---@class north.Extra
 ---@field texts? table<string, string>
+---@field hunks? table<string, string[]> what stands, by path; without it everything does
+---@field command? string what the user made of the command
 ---@field comment? string
-
----@class north.Key
----@field key string
----@field option north.Option
----@field label string
----@field asks? boolean the user is asked for a comment
 
 ---@type north.Review?
 local current
-
-local key_names = { allow_once = "accept", allow_always = "always", reject_once = "reject" }
-
----The keys of the options that were offered: those that are set up, then g1, g2, …
----@param options north.Option[]
----@return north.Key[]
-local function keys_of(options)
-  local keys, used = {}, {}
-  for index, option in ipairs(options) do
-    local name = key_names[option.kind]
-    local key = name and config.current.keys[name] or nil
-    if key == nil or used[key] then
-      key = "g" .. index
-    end
-    used[key] = true
-    keys[#keys + 1] = { key = key, option = option, label = option.name }
-    if name == "reject" and not used[config.current.keys.comment] then
-      used[config.current.keys.comment] = true
-      local label = option.name .. ", and say why"
-      keys[#keys + 1] = { key = config.current.keys.comment, option = option, label = label, asks = true }
-    end
-  end
-  return keys
-end
 
 ---@param text string
 ---@return string
@@ -74,37 +46,98 @@ local function escaped(text)
   return (text:gsub("%%", "%%%%"))
 end
 
----@param text string
----@return string[]
-local function lines_of(text)
-  local lines = vim.split(text, "\n", { plain = true })
-  if #lines > 1 and lines[#lines] == "" then
-    lines[#lines] = nil
-  end
-  return lines
+local show
+
+---What the server knows of a file of the proposal.
+---@param review north.Review
+---@param diff north.Diff
+---@return { kind?: string, hunks: { id: string }[] }?
+local function known(review, diff)
+  return vim.iter(review.proposal.files):find(function(file)
+    return file.path == diff.path
+  end)
 end
 
-local show
+---A new or a deleted file stands or falls as a whole: there are no hunks to take out.
+---@param review north.Review
+---@param diff north.Diff
+---@return boolean
+local function is_whole(review, diff)
+  local file = known(review, diff)
+  return diff.oldText == nil or (file ~= nil and (file.kind == "create" or file.kind == "delete"))
+end
+
+---@param review north.Review
+---@param diff north.Diff
+---@return boolean
+local function is_deletion(review, diff)
+  local file = known(review, diff)
+  return file ~= nil and file.kind == "delete"
+end
 
 ---Keep what the user made of the shown file's proposed text.
 ---@param review north.Review
 local function keep(review)
   local diff = review.proposal.diffs[review.file]
-  local buffer = vim.api.nvim_win_get_buf(review.windows.after)
-  local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
-  if vim.deep_equal(lines, lines_of(diff.newText)) then
-    review.texts[diff.path] = nil
-  else
-    review.texts[diff.path] = table.concat(lines, "\n") .. (diff.newText:sub(-1) == "\n" and "\n" or "")
+  if review.left_out[diff.path] then
+    return -- what is shown is what stays
   end
+  local form = texts.form(diff.newText)
+  local buffer = vim.api.nvim_win_get_buf(review.windows.after)
+  local text = texts.joined(vim.api.nvim_buf_get_lines(buffer, 0, -1, true), form)
+  review.texts[diff.path] = text ~= texts.joined(texts.lines(diff.newText, form), form) and text or nil
 end
 
+---What stands of the proposal, for the server; nil for everything, false for nothing.
+---@param review north.Review
+---@return north.Extra|false|nil
+local function what_stands(review)
+  local hunks, changed, is_all, is_any = {}, {}, true, false
+  for _, file in ipairs(review.proposal.files) do
+    hunks[file.path] = vim.tbl_map(function(hunk)
+      return hunk.id
+    end, file.hunks)
+  end
+  for _, diff in ipairs(review.proposal.diffs) do
+    local text = review.texts[diff.path]
+    if review.left_out[diff.path] or (text and text == diff.oldText) then
+      hunks[diff.path], is_all = nil, false
+    elseif text then
+      changed[diff.path], is_all, is_any = text, false, true
+    else
+      hunks[diff.path] = hunks[diff.path] or {}
+      is_any = true
+    end
+  end
+  if is_all then
+    return nil
+  elseif not is_any and #review.proposal.files <= #review.proposal.diffs then
+    return false
+  end
+  return {
+    hunks = next(hunks) and hunks or vim.empty_dict(),
+    texts = next(changed) and changed or nil,
+  }
+end
+
+---Decide, with what the user has to say.
 ---@param review north.Review
 ---@param key north.Key
 local function decide(review, key)
   if vim.startswith(key.option.kind, "allow") then
     keep(review)
-    review.choose(key.option, next(review.texts) and { texts = review.texts } or nil)
+    local stands = what_stands(review)
+    if stands == false then
+      vim.notify("North: nothing is left of the proposal; reject it instead", vim.log.levels.WARN)
+      return
+    elseif key.option.kind == "allow_always" and review.armed ~= key then
+      review.armed = key
+      local scope = vim.tbl_get(key.option, "_meta", "north", "scope") or (key.option.name .. ": edits are not asked about.")
+      local words = "North: %s It holds until you take it back with /permissions. %s again allows it."
+      vim.notify(words:format(scope, key.key), vim.log.levels.WARN)
+      return
+    end
+    review.choose(key.option, stands)
   elseif key.asks then
     vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
       if comment and current == review then
@@ -114,6 +147,15 @@ local function decide(review, key)
   else
     review.choose(key.option)
   end
+end
+
+---Leave the shown file out, or take it in again.
+---@param review north.Review
+local function toggle(review)
+  keep(review)
+  local path = review.proposal.diffs[review.file].path
+  review.left_out[path] = not review.left_out[path] or nil
+  show(review)
 end
 
 ---@param review north.Review
@@ -130,21 +172,37 @@ end
 ---@param window integer
 ---@param lines string[]
 ---@param name string
----@param path? string
-local function fill(review, window, lines, name, path)
+---@param diff? north.Diff
+local function fill(review, window, lines, name, diff)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "wipe"
   local undolevels = vim.bo[buffer].undolevels
   vim.bo[buffer].undolevels = -1 -- the text itself cannot be undone
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
   vim.bo[buffer].undolevels = undolevels
-  vim.bo[buffer].modifiable = window == review.windows.after
+  vim.bo[buffer].modifiable = diff ~= nil
+    and window == review.windows.after
+    and not is_deletion(review, diff)
+    and not review.left_out[diff.path]
   vim.bo[buffer].modified = false
   vim.api.nvim_win_set_buf(window, buffer)
-  vim.api.nvim_buf_set_name(buffer, "north://" .. name) -- after the buffer of that name, if any, has left its window
-  if path then
-    -- The syntax alone: the file type would start language servers and the like for a text that is no file.
-    vim.bo[buffer].syntax = vim.filetype.match({ filename = path, buf = buffer }) or ""
+  local taken = vim.fn.bufnr("^north://" .. name .. "$")
+  if taken ~= -1 and taken ~= buffer then
+    pcall(vim.api.nvim_buf_delete, taken, { force = true }) -- left over from a restored session
+  end
+  pcall(vim.api.nvim_buf_set_name, buffer, "north://" .. name)
+  if diff then
+    texts.dress(buffer, diff.path)
+    if is_whole(review, diff) or review.left_out[diff.path] then
+      for _, key in ipairs({ "do", "dp" }) do
+        vim.keymap.set("n", key, function()
+          toggle(review)
+        end, { buffer = buffer, nowait = true, desc = "North: leave this file out" })
+      end
+    end
+    vim.keymap.set("n", config.current.keys.leave, function()
+      toggle(review)
+    end, { buffer = buffer, nowait = true, desc = "North: leave this file out" })
   end
   for _, key in ipairs(review.keys) do
     vim.keymap.set("n", key.key, function()
@@ -166,25 +224,35 @@ show = function(review)
   local diff = review.proposal.diffs[review.file]
   local windows = review.windows
   local name = escaped(vim.fn.fnamemodify(diff.path, ":~:."))
-  for side, text in pairs({ before = diff.oldText or "", after = review.texts[diff.path] or diff.newText }) do
+  local is_left_out = review.left_out[diff.path] or false
+  local after = is_left_out and (diff.oldText or "") or review.texts[diff.path] or diff.newText
+  for side, text in pairs({ before = diff.oldText or "", after = after }) do
     local window = windows[side]
     vim.api.nvim_win_call(window, vim.cmd.diffoff)
-    fill(review, window, lines_of(text), ("%s/%s"):format(side, vim.fn.fnamemodify(diff.path, ":t")), diff.path)
+    local lines = texts.lines(text, texts.form(side == "before" and text or diff.newText))
+    fill(review, window, lines, ("%s/%s"):format(side, vim.fn.fnamemodify(diff.path, ":t")), diff)
     vim.api.nvim_win_call(window, vim.cmd.diffthis)
-    local label = side == "after" and "proposed" or (diff.oldText and "before" or "new file")
-    vim.wo[window][0].winbar = (" %s: %s"):format(label, name)
+    local label = side == "before" and (diff.oldText and "before" or "new file")
+      or is_left_out and "LEFT OUT, stays as it is"
+      or is_deletion(review, diff) and "is deleted"
+      or "proposed"
+    vim.wo[window][0].winbar = ("%%< %s: %s"):format(label, name)
   end
   local shown = {}
   for _, key in ipairs(review.keys) do
     shown[#shown + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(key.key), escaped(key.label))
   end
-  shown[#shown + 1] = "%#Keyword#do%* take the hunk out"
+  local set = config.current.keys
   local count = #review.proposal.diffs
-  if count > 1 then
-    local keys = config.current.keys
-    shown[#shown + 1] = ("%s %s file %d of %d"):format(escaped(keys.previous), escaped(keys.next), review.file, count)
+  if not is_whole(review, diff) and not is_left_out then
+    shown[#shown + 1] = "%#Keyword#do%* take the hunk out"
   end
-  vim.wo[windows.header][0].winbar = " " .. table.concat(shown, " │ ")
+  if count > 1 then
+    local what = is_left_out and "take this file in" or "leave this file out"
+    shown[#shown + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(set.leave), what)
+    shown[#shown + 1] = ("%s %s file %d of %d"):format(escaped(set.previous), escaped(set.next), review.file, count)
+  end
+  vim.wo[windows.header][0].winbar = " " .. table.concat(shown, " │ ") .. "%<"
   vim.api.nvim_win_call(windows.after, function()
     vim.cmd("silent! normal! gg]c") -- to the first change; a file may begin with it
   end)
@@ -209,8 +277,9 @@ function M.open(proposal, choose)
     choose = choose,
     tab = vim.api.nvim_get_current_tabpage(),
     origin = origin,
-    keys = keys_of(proposal.options),
+    keys = keys.of(proposal.options),
     texts = {},
+    left_out = {},
     file = 1,
     group = vim.api.nvim_create_augroup("north.review", { clear = true }),
   }

@@ -46,6 +46,17 @@ function M.idle()
   end
   return false
 end
+-- What stands in the split that asks to run a command: "" while there is none.
+function M.part(number)
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local buffer = vim.api.nvim_win_get_buf(window)
+    if vim.bo[buffer].syntax == "sh" then
+      local other = vim.api.nvim_win_get_buf(vim.fn.win_getid(vim.fn.win_id2win(window) - 1))
+      return table.concat(vim.api.nvim_buf_get_lines(number == 1 and other or buffer, 0, -1, true), "\\n")
+    end
+  end
+  return ""
+end
 function M.file()
   return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr("hello/greeting.py"), 0, -1, true), "\\n")
 end
@@ -146,6 +157,20 @@ def replace_select(nvim: Nvim, *choices: str) -> None:
 
 def asked(nvim: Nvim) -> list[dict[str, object]]:
     return cast(list[dict[str, object]], nvim.lua("return require('helpers').asked"))
+
+
+COMMAND = "require('helpers').part(2)"
+"""The command that is asked for, whole; empty while none is."""
+HEADER = "require('helpers').part(1)"
+"""What stands above it."""
+
+
+def answer_command(nvim: Nvim, keys: str) -> None:
+    """Go to the question that waits and press keys there."""
+    nvim.until(f"{COMMAND} ~= ''")
+    nvim.command("North review")
+    nvim.keys(keys)
+    nvim.until(f"{COMMAND} == ''")
 
 
 # -- chat ------------------------------------------------------------------------------------------------------------
@@ -255,7 +280,8 @@ def test_an_accepted_edit_is_one_undo_step(bed: Bed) -> None:
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         assert "- ✓ Editing greeting.py (+1/-1)\n" in chat(nvim)
         assert text_of(nvim) == before.replace(OLD, NEW)
-        assert OLD in bed.file.read_text(), "an open file is left for the user to write"
+        assert NEW in bed.file.read_text(), "what runs next reads the disk"
+        assert not nvim.lua("return vim.bo[vim.fn.bufnr('hello/greeting.py')].modified")
         nvim.command("undo")
         assert text_of(nvim) == before
 
@@ -323,8 +349,8 @@ def test_words_for_the_turn_that_runs(bed: Bed) -> None:
 
 def test_a_file_that_a_command_changed_is_read_again(bed: Bed) -> None:
     with bed.nvim() as nvim:
-        replace_select(nvim, "Run")
         ask(nvim, f"run `sed -i s/Hello/Hi/ {FILE}`")
+        answer_command(nvim, "ga")
         nvim.until(f"{in_chat('I ran')} and {IDLE}")
         nvim.until("require('helpers').file():find('\"Hi\"', 1, true)")
 
@@ -363,8 +389,8 @@ def test_a_rejection_can_say_why(bed: Bed) -> None:
         nvim.keys("gR")
         nvim.until(REVIEW_IS_CLOSED)
         nvim.until(f"{in_chat('Rejected; nothing was written.')} and {IDLE}")
-        replace_select(nvim, "Deny, and say why")
         ask(nvim, "run `touch denied`")
+        answer_command(nvim, "gR")
         nvim.until(f"{in_chat('it was not run')} and {IDLE}")
     logs = "".join(path.read_text() for path in bed.folder.rglob("data/**/*.jsonl"))
     assert logs.count("not in this file") >= 4  # each in its review and in its result
@@ -408,6 +434,9 @@ def test_always_accept_is_asked_once(bed: Bed) -> None:
     with bed.nvim() as nvim:
         open_review(nvim)
         nvim.keys("gA")
+        nvim.until("vim.fn.execute('messages'):find('gA again allows it', 1, true)")
+        assert OLD in bed.file.read_text()
+        nvim.keys("gA")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         ask(nvim, 'replace "stranger" by "friend" in hello/greeting.py')
         nvim.until(f"{in_chat('by `friend` in')} and {IDLE}")
@@ -422,7 +451,7 @@ def test_what_was_not_offered_has_no_key(bed: Bed) -> None:
         ask(nvim, 'replace "old" by "new" in .vscode/settings.json')
         nvim.until(REVIEW_IS_OPEN)
         maps = "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
-        assert sorted(cast(list[str], nvim.lua(maps))) == ["gR", "ga", "gr"]
+        assert sorted(cast(list[str], nvim.lua(maps))) == ["gR", "ga", "gl", "gr"]
         header = "return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, true)[2]"
         assert "protected file" in str(nvim.lua(header))
 
@@ -438,11 +467,106 @@ def test_stopping_withdraws_the_review(bed: Bed) -> None:
         nvim.until(f"{in_chat('README.md')} and {IDLE}")
 
 
+def test_a_file_that_was_modified_before_is_not_written(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.keys("Gomine = 1<Esc>")
+        nvim.until("vim.bo.modified")
+        open_review(nvim)
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        assert OLD in bed.file.read_text()
+        assert nvim.lua("return vim.bo[vim.fn.bufnr('hello/greeting.py')].modified")
+        ask(nvim, f"run `cat {FILE}`")
+        nvim.until(f"{HEADER}:find('not saved in the editor', 1, true)")
+
+
+def test_saving_can_be_switched_off(bed: Bed) -> None:
+    with bed.nvim(
+        init=f"vim.opt.runtimepath:prepend([[{PLUGIN}]])\nrequire('north').setup({{ save = false }})"
+    ) as nvim:
+        open_review(nvim)
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        assert OLD in bed.file.read_text()
+        assert NEW in text_of(nvim)
+
+
+def test_the_next_command_reads_an_accepted_edit(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        open_review(nvim)
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+        ask(nvim, f"run `grep Good {FILE} && echo found-it`")
+        answer_command(nvim, "ga")
+        nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
+
+
+def test_a_review_does_not_take_the_cursor_from_somebody_who_works_in_a_file(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="20") as nvim:
+        ask(nvim, REPLACE)
+        nvim.keys("G")
+        nvim.until(in_chat("asks you (:North review)"))
+        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.keys("ggdd")
+        nvim.until("vim.bo.modified")
+        assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
+        nvim.keys("u")
+        nvim.command("North review")
+        nvim.until(REVIEW_IS_OPEN)
+
+
+def test_windows_line_ends_are_kept(bed: Bed) -> None:
+    many = bed.project / "many.txt"
+    many.write_bytes(b"ITEM = 1\r\nrest\r\n")
+    with bed.nvim() as nvim:
+        ask(nvim, 'replace "ITEM" by "ENTRY" in many.txt')
+        nvim.until(REVIEW_IS_OPEN)
+        assert nvim.lines() == ["ENTRY = 1", "rest"]
+        nvim.keys("oadded<Esc>ga")
+        nvim.until(f"{in_chat('I replaced')} and {IDLE}")
+    assert many.read_bytes() == b"ENTRY = 1\r\nadded\r\nrest\r\n"
+
+
+def test_the_proposed_side_has_the_file_s_options(bed: Bed) -> None:
+    with bed.nvim(
+        "README.md", init=f"vim.cmd('filetype plugin on')\nvim.opt.runtimepath:prepend([[{PLUGIN}]])"
+    ) as nvim:
+        open_review(nvim)
+        assert nvim.lua("return { vim.bo.expandtab, vim.bo.shiftwidth, vim.bo.filetype }") == [True, 4, ""]
+
+
+def test_what_was_changed_during_a_review_is_not_written_over_and_that_is_told(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        open_review(nvim)
+        nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('hello/greeting.py'), 4, 5, true, { 'SALUTATION = 1' })")
+        nvim.keys("ga")
+        nvim.until(in_chat("✗ Editing greeting.py — "))
+        nvim.until(IDLE)
+        (line,) = [line for line in chat(nvim).splitlines() if "✗ Editing greeting.py — " in line and "changed" in line]
+        assert "```" not in line
+        assert "SALUTATION = 1\n" in text_of(nvim)
+
+
+def test_a_restored_session_is_taken_over(bed: Bed) -> None:
+    session = bed.folder / "s.vim"
+    with bed.nvim() as nvim:
+        ask(nvim, "list files")
+        nvim.until(f"{in_chat('README.md')} and {IDLE}")
+        nvim.command(f"mksession {session}")
+    with bed.nvim("-S", str(session)) as nvim:
+        ask(nvim, "list files")
+        nvim.until(f"{in_chat('README.md')} and {IDLE}")
+        nvim.command("North")
+        assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == "north://prompt"
+        open_review(nvim)
+
+
 SEVERAL_FILES = """
 local function diff(name) return { path = name, oldText = "old " .. name, newText = "new " .. name } end
 require("north.review").open({
   title = "Two files",
   notes = {},
+  files = {},
   diffs = { diff("one.py"), diff("two.py") },
   options = {
     { optionId = "a", name = "Yes", kind = "allow_once" },
@@ -466,19 +590,71 @@ def test_several_files_and_options_of_one_kind(bed: Bed) -> None:
         assert nvim.until("vim.g.chosen") == "b"
 
 
+WHOLE_FILES = """
+require("north.review").open({
+  title = "Three files",
+  notes = {},
+  files = {
+    { path = "/a.py", kind = "update", hunks = { { id = "h1" } } },
+    { path = "/new.py", kind = "create", hunks = { { id = "h2" } } },
+    { path = "/gone.py", kind = "delete", hunks = { { id = "h3" } } },
+    { path = "/picture.png", kind = "delete", hunks = {} },
+  },
+  diffs = {
+    { path = "/a.py", oldText = "old\\n", newText = "new\\n" },
+    { path = "/new.py", newText = "one\\n\\ntwo\\n" },
+    { path = "/gone.py", oldText = "there\\n", newText = "" },
+  },
+  options = {
+    { optionId = "a", name = "Accept", kind = "allow_once" },
+    { optionId = "c", name = "Reject", kind = "reject_once" },
+  },
+}, function(option, extra) vim.g.chosen = { option.optionId, extra or false } end)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "stands"),
+    [
+        ("ga", False),
+        ("]f]fdoga", {"hunks": {"/a.py": ["h1"], "/new.py": ["h2"], "/picture.png": []}}),
+        ("]fdoga", {"hunks": {"/a.py": ["h1"], "/gone.py": ["h3"], "/picture.png": []}}),
+        ("]fdodoga", False),
+        ("]fglgl]fgl]fgl]fglga", {"hunks": {"/picture.png": []}}),
+        ("dogg]f]fddxga", {"hunks": {"/new.py": ["h2"], "/gone.py": ["h3"], "/picture.png": []}}),
+        (
+            "cwmine<Esc>]f]fgl[f[fga",
+            {"hunks": {"/a.py": ["h1"], "/new.py": ["h2"], "/picture.png": []}, "texts": {"/a.py": "mine\n"}},
+        ),
+    ],
+)
+def test_a_file_of_several_is_left_out_as_a_whole(bed: Bed, keys: str, stands: object) -> None:
+    with bed.nvim() as nvim:
+        nvim.lua(WHOLE_FILES)
+        nvim.keys(keys)
+        assert nvim.until("vim.g.chosen") == ["a", stands]
+
+
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_is_approved(bed: Bed) -> None:
+def test_a_command_is_shown_whole_and_approved(bed: Bed) -> None:
     with bed.nvim() as nvim:
-        replace_select(nvim, "Run")
         ask(nvim, "run `echo one > made.txt && echo it-is-made`")
+        nvim.until(f"{COMMAND} == 'echo one > made.txt && echo it-is-made'")
+        assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(bed.file), "the cursor stays"
+        header = str(nvim.lua(f"return {HEADER}"))
+        assert header.startswith(
+            "North asks to run this command\nga Run │ ge change it first │ gA Always run this command"
+        )
+        assert "gr Deny │ gR Deny, and say why\n" in header
+        assert str(bed.project) in header
+        nvim.keys("ggga:let g:typed = 1<CR>")  # in the file, where these keys decide nothing
+        nvim.until("vim.g.typed == 1")
+        assert nvim.lua(f"return {COMMAND}") != ""
+        answer_command(nvim, "ga")
         nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
         assert (bed.project / "made.txt").read_text() == "one\n"
-        (question,) = asked(nvim)
-        assert "\necho one > made.txt && echo it-is-made\n" in str(question["prompt"])
-        assert str(bed.project) in str(question["prompt"])
-        assert question["names"] == ["Deny", "Run", "Always run this command", "Run all commands", "Deny, and say why"]
         nvim.command("North")
         nvim.keys("<C-w>k/✓ Running<CR>K")
         nvim.until("vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.fn.win_gettype(w) == 'popup' end)")
@@ -486,13 +662,89 @@ def test_a_command_is_approved(bed: Bed) -> None:
         assert nvim.lua(f"return {popup}") == ["it-is-made"]
 
 
-@pytest.mark.parametrize("choice", ["Deny", ""], ids=["denied", "dismissed"])
-def test_a_command_is_denied(bed: Bed, choice: str) -> None:
+def test_a_command_is_denied(bed: Bed) -> None:
     with bed.nvim() as nvim:
-        replace_select(nvim, choice)
         ask(nvim, "run `touch made.txt`")
+        answer_command(nvim, "gr")
         nvim.until(f"{in_chat('Denied; the command was not run.')} and {IDLE}")
         assert not (bed.project / "made.txt").exists()
+
+
+def test_closing_the_question_decides_nothing(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        ask(nvim, "run `touch made.txt`")
+        nvim.until(f"{COMMAND} ~= ''")
+        nvim.command("North review")
+        nvim.keys(":quit<CR>")
+        nvim.until(f"{COMMAND} == ''")
+        nvim.until(in_chat("asks you (:North review)"))
+        nvim.command("North review")
+        answer_command(nvim, "ga")
+        nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
+
+
+def test_a_command_is_changed_before_it_runs(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        ask(nvim, "run `touch made.txt`")
+        nvim.until(f"{COMMAND} ~= ''")
+        nvim.command("North review")
+        nvim.keys("ge0wcwmine<Esc>")
+        nvim.until(f"{COMMAND} == 'touch mine.txt'")
+        answer_command(nvim, "ga")
+        nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
+        assert (bed.project / "mine.txt").exists()
+        assert not (bed.project / "made.txt").exists()
+
+
+def test_a_long_command_is_allowed_once_its_end_has_been_in_view(bed: Bed) -> None:
+    words = " && ".join(f"echo {number}" for number in range(80))
+    with bed.nvim() as nvim:
+        ask(nvim, f"run `{words} && touch made.txt`")
+        nvim.until(f"vim.endswith({COMMAND}, 'touch made.txt')")
+        nvim.command("North review")
+        nvim.keys("ga")
+        nvim.until("vim.fn.execute('messages'):find('scroll to its end', 1, true)")
+        assert nvim.lua(f"return {COMMAND}") != ""
+        nvim.keys("G$ga")
+        nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
+        assert (bed.project / "made.txt").exists()
+
+
+def test_what_allows_more_than_this_once_is_said_in_words_and_pressed_twice(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        ask(nvim, "run `touch one.txt`")
+        nvim.until(f"{COMMAND} ~= ''")
+        nvim.command("North review")
+        nvim.keys("gA")
+        nvim.until(f"{HEADER}:find('gA again allows it', 1, true)")
+        assert not (bed.project / "one.txt").exists()
+        answer_command(nvim, "gA")
+        nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
+        assert (bed.project / "one.txt").exists()
+
+
+def test_what_is_asked_beside_commands_is_said_in_words(bed: Bed) -> None:
+    ask_for = """
+    local kind, text = ...
+    local call = { toolCallId = "c", title = text, content = {} }
+    local options = { { optionId = "y", name = "Yes", kind = "allow_once" } }
+    local question = { toolCall = call, options = options }
+    question._meta = { north = { question = { kind = kind, text = text } } }
+    coroutine.wrap(function() require("north.permission").request(question) end)()
+    """
+    with bed.nvim() as nvim:
+        shown = "table.concat(vim.iter(vim.api.nvim_list_wins()):map(function(w) return vim.fn.getbufline("
+        shown += "vim.fn.winbufnr(w), 1)[1] or '' end):totable(), '|')"
+        for kind, text, words in [
+            ("edit", "Delete notes.txt (120 lines)?", "North asks to change files: Delete notes.txt (120 lines)?"),
+            ("choice", "The limit is reached. Go on?", "North asks: The limit is reached. Go on?"),
+        ]:
+            nvim.lua(ask_for, kind, text)
+            nvim.until(f"{shown}:find([[{words}]], 1, true)")
+            assert "asks to run" not in str(nvim.lua(f"return {shown}"))
+            nvim.command("North review")
+            nvim.keys("ga")
+            nvim.until("#vim.api.nvim_list_wins() == 1")
 
 
 # -- the server ------------------------------------------------------------------------------------------------------
@@ -673,6 +925,12 @@ def test_chat_and_review_on_screen(bed: Bed, record: Callable[[str, str], None])
         screen.wait_for(r"North · agent\s*$")
         record("chat", screen.text())
         screen.wait_until_gone("gA Always")
+        screen.write(":North ask run `python3 -m unittest discover && echo all good && rm -rf some-precious-folder`")
+        screen.keys("Enter")
+        screen.wait_for("North asks to run this command")
+        screen.wait_for("ga Run │ ge change it first │")
+        screen.wait_for("rm -rf some-precious-folder *$")
+        record("command", screen.text())
 
 
 @pytest.fixture

@@ -127,6 +127,7 @@ try {
   await diffTab.waitFor({ state: "detached" });
   await chat.idle();
   await until("the edit in the editor", async () => (await cursorLines()).includes('SALUTATION = "Good morning"'));
+  await until("the edit on the disk", async () => (await readFile(greeting, "utf8")).includes('SALUTATION = "Good morning"'));
   await screenshot(page, "extension-5-accepted");
   await editor.locator(".view-line").first().click();
   await page.keyboard.press("Control+Z");

@@ -49,8 +49,7 @@ export async function confirmed(question: OpenQuestion, option: PermissionOption
 
 /** The first button is the one that Enter presses: it allows nothing. */
 async function agreed(question: string, detail: string, yes: string, no: string): Promise<boolean> {
-  const buttons = [{ title: no, isCloseAffordance: true }, { title: yes }];
-  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons))?.title === yes;
+  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes)) === yes;
 }
 
 /** For a server that does not say it. */

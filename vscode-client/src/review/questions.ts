@@ -1,6 +1,5 @@
 /** The server's permission requests: each waits until the user chooses one of the offered options. */
 
-import * as path from "node:path";
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
@@ -94,16 +93,14 @@ export class Questions implements vscode.Disposable {
     const kind = asked?.kind ?? guessKind(toolCall);
     const { command: raw } = toolCall.rawInput ?? {};
     const command = kind === "command" && typeof raw === "string" ? raw : undefined;
-    const unsaved = asked?.unsaved ?? [];
     const hunks = new Map((_meta?.north?.files ?? []).map((file) => [file.path, file]));
-    const warning = unsaved.length > 0 ? `**Not saved, so the command reads the old text: ${unsaved.map((file) => `\`${path.basename(file)}\``).join(", ")}.**` : "";
-    const details = command === undefined ? [] : [...textsOf(toolCall).slice(1), warning].map((text) => text.replaceAll("**", ""));
+    const details = command === undefined ? [] : textsOf(toolCall).slice(1).map((text) => text.replaceAll("**", ""));
     const row: Question = {
       kind,
       id,
       title,
       heading: headingOf(kind, asked, title),
-      markdown: [...textsOf(toolCall), warning].filter((part) => part !== "").join("\n\n"),
+      markdown: textsOf(toolCall).join("\n\n"),
       options: options.map(({ optionId, name, kind }) => ({
         id: optionId,
         name,

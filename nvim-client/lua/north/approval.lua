@@ -1,0 +1,232 @@
+---A command (or another question without texts to compare) in a split of its own: why it asks and the keys on top, the
+---whole of it below. It opens without the cursor, and no key decides outside of it.
+local config = require("north.config")
+local keys = require("north.keys")
+
+local M = {}
+
+local MOST_HEADER, SHARE = 9, 0.4
+
+---@class north.Approval
+---@field heading string what is asked
+---@field body string the command, or the words
+---@field is_command boolean
+---@field notes string[] what is to be known beside it
+---@field options north.Option[]
+
+---@class north.ShownApproval
+---@field approval north.Approval
+---@field choose fun(option: north.Option, extra?: north.Extra)
+---@field count integer how many questions wait
+---@field windows { header: integer, body: integer }
+---@field buffers { header: integer, body: integer }
+---@field keys north.Key[]
+---@field armed? north.Key a key that allows more than this once was pressed: the next press holds
+---@field group integer
+
+---@type north.ShownApproval?
+local current
+
+---@param lines string[]
+---@return integer
+local function make_buffer(lines)
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.bo[buffer].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
+  vim.bo[buffer].modifiable = false
+  return buffer
+end
+
+---@param shown north.ShownApproval
+---@return string[]
+local function header_of(shown)
+  local approval = shown.approval
+  local more = shown.count > 1 and (" (1 of %d questions)"):format(shown.count) or ""
+  local names = {}
+  for _, key in ipairs(shown.keys) do
+    names[#names + 1] = ("%s %s"):format(key.key, key.label)
+  end
+  if approval.is_command then
+    table.insert(names, 2, config.current.keys.edit .. " change it first")
+  end
+  local lines = { approval.heading .. more, table.concat(names, " │ ") }
+  if shown.armed then
+    local option = shown.armed.option
+    local scope = vim.tbl_get(option, "_meta", "north", "scope") or (option.name .. ", without asking.")
+    lines[#lines + 1] = ("⚠ %s It holds until you take it back with /permissions. %s again allows it."):format(
+      scope,
+      shown.armed.key
+    )
+  end
+  for _, note in ipairs(approval.notes) do
+    lines[#lines + 1] = (note:gsub("%*%*", ""):gsub("%s*\n%s*", " "))
+  end
+  return lines
+end
+
+---Draw the header anew, as high as it has to be.
+---@param shown north.ShownApproval
+local function draw(shown)
+  local buffer, window = shown.buffers.header, shown.windows.header
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, header_of(shown))
+  vim.bo[buffer].modifiable = false
+  local height = vim.api.nvim_win_text_height(window, {}).all
+  vim.api.nvim_win_set_height(window, math.min(height, MOST_HEADER))
+end
+
+---Whether the end of the command has been in view, as far as this screen shows it now.
+---@param shown north.ShownApproval
+---@return boolean
+local function is_seen(shown)
+  local last = vim.api.nvim_buf_line_count(shown.buffers.body)
+  local text = vim.api.nvim_buf_get_lines(shown.buffers.body, last - 1, last, true)[1]
+  return vim.fn.screenpos(shown.windows.body, last, math.max(#text, 1)).row > 0
+end
+
+---@param shown north.ShownApproval
+---@param key north.Key
+local function decide(shown, key)
+  local kind = key.option.kind
+  local extra = nil
+  if vim.startswith(kind, "allow") then
+    if not is_seen(shown) then
+      vim.notify("North: there is more of it below; scroll to its end (G) before you allow it", vim.log.levels.WARN)
+      return
+    end
+    local text = table.concat(vim.api.nvim_buf_get_lines(shown.buffers.body, 0, -1, true), "\n")
+    if shown.approval.is_command and text ~= shown.approval.body then
+      if kind ~= "allow_once" then
+        vim.notify("North: a command that you changed runs once; it cannot be allowed for ever", vim.log.levels.WARN)
+        return
+      end
+      extra = { command = text }
+    elseif kind == "allow_always" and shown.armed ~= key then
+      shown.armed = key
+      draw(shown)
+      return
+    end
+  end
+  if not key.asks then
+    shown.choose(key.option, extra)
+    return
+  end
+  vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
+    if comment and current == shown then
+      shown.choose(key.option, comment ~= "" and { comment = comment } or nil)
+    end
+  end)
+end
+
+---@param shown north.ShownApproval
+local function map(shown)
+  for _, buffer in pairs(shown.buffers) do
+    for _, key in ipairs(shown.keys) do
+      vim.keymap.set("n", key.key, function()
+        decide(shown, key)
+      end, { buffer = buffer, nowait = true, desc = "North: " .. key.label })
+    end
+    if shown.approval.is_command then
+      vim.keymap.set("n", config.current.keys.edit, function()
+        vim.bo[shown.buffers.body].modifiable = true
+        vim.api.nvim_set_current_win(shown.windows.body)
+        vim.notify("North: change it; what stands there runs", vim.log.levels.INFO)
+      end, { buffer = buffer, nowait = true, desc = "North: change the command" })
+    end
+  end
+end
+
+---@return boolean
+local function is_open()
+  return current ~= nil and vim.api.nvim_win_is_valid(current.windows.body)
+end
+
+---Show it, in the present tab page; `focus` goes there.
+---@param approval north.Approval
+---@param count integer how many questions wait
+---@param focus boolean
+---@param choose fun(option: north.Option, extra?: north.Extra) called for a key of an offered option, and for nothing else
+function M.open(approval, count, focus, choose)
+  vim.validate("approval", approval, "table")
+  vim.validate("choose", choose, "function")
+  if is_open() and current and current.approval == approval then
+    local here = vim.api.nvim_win_get_tabpage(current.windows.body) == vim.api.nvim_get_current_tabpage()
+    if focus or here then
+      if focus then
+        vim.api.nvim_set_current_win(current.windows.body)
+      end
+      return
+    end
+  end
+  M.close()
+  local body, header = make_buffer(vim.split(approval.body, "\n", { plain = true })), make_buffer({})
+  vim.bo[body].syntax = approval.is_command and "sh" or "markdown"
+  local before = vim.api.nvim_get_current_win()
+  local body_window = vim.api.nvim_open_win(body, false, { split = "below", win = -1, height = 3 })
+  local header_window = vim.api.nvim_open_win(header, false, { split = "above", win = body_window, height = 3 })
+  for _, window in ipairs({ body_window, header_window }) do
+    for option, value in pairs({ number = false, relativenumber = false, signcolumn = "no", foldenable = false }) do
+      vim.api.nvim_set_option_value(option, value, { win = window, scope = "local" })
+    end
+    for option, value in pairs({ wrap = true, list = false, spell = false, winfixheight = true }) do
+      vim.api.nvim_set_option_value(option, value, { win = window, scope = "local" })
+    end
+    vim.api.nvim_set_option_value("linebreak", window == header_window, { win = window, scope = "local" })
+    vim.api.nvim_set_option_value("smoothscroll", true, { win = window, scope = "local" })
+    vim.api.nvim_set_option_value("winbar", "", { win = window, scope = "local" })
+  end
+  ---@type north.ShownApproval
+  local shown = {
+    approval = approval,
+    choose = choose,
+    count = count,
+    windows = { header = header_window, body = body_window },
+    buffers = { header = header, body = body },
+    keys = keys.of(approval.options),
+    group = vim.api.nvim_create_augroup("north.approval", { clear = true }),
+  }
+  current = shown
+  map(shown)
+  local most = math.max(3, math.floor(vim.o.lines * SHARE))
+  vim.api.nvim_win_set_height(body_window, math.min(vim.api.nvim_win_text_height(body_window, {}).all, most))
+  draw(shown)
+  vim.api.nvim_set_current_win(focus and body_window or before)
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = shown.group,
+    pattern = { tostring(body_window), tostring(header_window) },
+    desc = "It is closed as a whole; it stays pending",
+    callback = function()
+      vim.schedule(function()
+        if current == shown then
+          M.close()
+        end
+      end)
+    end,
+  })
+end
+
+---Another number of questions waits.
+---@param count integer
+function M.set_count(count)
+  if is_open() and current and current.count ~= count then
+    current.count = count
+    draw(current)
+  end
+end
+
+---Close it; this decides nothing.
+function M.close()
+  local shown = current
+  if not shown then
+    return
+  end
+  current = nil
+  vim.api.nvim_clear_autocmds({ group = shown.group })
+  for _, window in pairs(shown.windows) do
+    if vim.api.nvim_win_is_valid(window) and #vim.api.nvim_list_wins() > 1 then
+      vim.api.nvim_win_close(window, true)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,31 @@
+"""Which rules a request has to keep, by its path; and a request of North's own form, held to all of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from tests.support.rules import anthropic, chat, google, responses
+
+
+@dataclass(frozen=True)
+class Refused:
+    message: str
+    body: bytes
+
+
+def check_http(path: str, body: Mapping[str, Any]) -> Refused | None:
+    """What the vendor answers with status 400; None for a request that it takes."""
+    end = path.rsplit("/", 1)[-1]
+    match end:
+        case "messages":
+            refusal, words = anthropic.refusal(body), anthropic.error_body
+        case "responses":
+            refusal, words = responses.refusal(body), responses.error_body
+        case "completions":
+            refusal, words = chat.refusal(body), chat.error_body
+        case _ if ":streamGenerateContent" in end:
+            refusal, words = google.refusal(body, unquote(end.partition(":")[0])), google.error_body
+        case _:
+            return None
+    return None if refusal is None else Refused(refusal.message, words(refusal))
