@@ -74,9 +74,8 @@ class Named:
 
     def below(self, root: Path) -> Iterator[Path]:
         """What there is of them below a folder, a real path."""
-        start = folded(f"{root}/")
-        for key in (*self._files, *self._folders):
-            if key.startswith(start) and (path := _as_it_is(root, key.removeprefix(start))) is not None:
+        for path in (*self.files, *self.folders):
+            if path != root and path.is_relative_to(root) and os.path.lexists(path):
                 yield path
 
     def file(self, place: Path, spelled: str, why: str) -> None:
@@ -99,21 +98,6 @@ class Named:
         for line in data[:_MOST_BYTES].decode("utf-8", "replace").split("\n"):
             if not line.lstrip().startswith(("#", "//")):
                 self.tokens(place, line.strip(), why)
-
-
-def _as_it_is(root: Path, key: str) -> Path | None:
-    """The path below a folder that is folded to this one; None if there is none."""
-    for name in key.split("/"):
-        found = name
-        if not os.path.lexists(root / name):
-            try:
-                found = next((one for one in os.listdir(root) if folded(one) == name), "")
-            except OSError:
-                return None
-        if not found:
-            return None
-        root /= found
-    return root
 
 
 def named_by_git(place: Path) -> Named | None:
