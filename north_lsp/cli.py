@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 USAGE = 2
 _INTERRUPTED = 130
+_NOBODY_READS = 141
 _MODES = ("ask", "agent")
 _NEED_A_MODEL = ("demo", "doctor")
 _LEVELS = ("debug", "info", "warn", "error")
@@ -203,9 +204,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code: 2 for a mistake in it, with one line that says what to do."""
     arguments = _parser().parse_args(argv)
     try:
-        return _COMMANDS[arguments.command](arguments, _options(arguments))
+        code = _COMMANDS[arguments.command](arguments, _options(arguments))
+        sys.stdout.flush()
+        return code
     except UsageError as error:
         print(f"north-lsp: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except BrokenPipeError:  # nobody reads any more, `| head` for example
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _NOBODY_READS

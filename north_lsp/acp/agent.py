@@ -25,7 +25,7 @@ from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.asking import ModelFailed
 from north_lsp.agent.editor import Documents
 from north_lsp.agent.environment import Environment
-from north_lsp.agent.events import CommandsChanged, Notice, QueuedText
+from north_lsp.agent.events import CommandsChanged, Event, Notice, QueuedText
 from north_lsp.agent.modes import find_mode
 from north_lsp.agent.queue import Queued
 from north_lsp.agent.session import Session
@@ -46,7 +46,7 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import delete_conversation, list_conversations
@@ -116,8 +116,8 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             return await handler(params, call)
-        except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, str(busy)) from None
+        except (ConversationBusy, ConversationClosed) as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
@@ -143,6 +143,7 @@ class AcpAgent:
     async def _new(self, params: Params, call: Call) -> object:
         await self._environment.upkeep.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
+        await session.keep()
         self._sessions[session.id] = session
         before = self._sessions.get(read.north_text(params, "shellOf") or "")
         if before is not None:
@@ -153,17 +154,20 @@ class AcpAgent:
     async def _load(self, params: Params, call: Call) -> object:
         session = await self._open(params)
         editor = self._editor(session.id)
-        for event in await session.replay():
-            await editor.show(event)
+        async with session.replaying:  # each load gets the whole of it
+            for event in await session.replay():
+                await editor.show(event)
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
-        return self._opened(await self._open(params), params, call)
+        session = await self._open(params)
+        usage = session.usage()
+        return self._opened(session, params, call, [usage] if usage is not None else [])
 
-    def _opened(self, session: Session, params: Params, call: Call) -> object:
+    def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """What waited when an earlier process ended is offered again, in the answer and in words."""
         unsent = session.take_given_back()
-        self._announce_after(session, params, call, unsent)
+        self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **given_back(unsent)}
 
     async def _open(self, params: Params) -> Session:
@@ -181,6 +185,9 @@ class AcpAgent:
                 raise _unknown(id) from None
             except OtherProject as other:
                 raise invalid_params("cwd", f"is not the project of this conversation: {other.root}") from None
+            except OSError as error:
+                problem = f"the session {id} cannot be read: {error.strerror or error}"
+                raise RpcError(INVALID_REQUEST, problem) from None
             self._sessions[id] = session
             return session
 
@@ -190,7 +197,8 @@ class AcpAgent:
         return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
-        return v1.config_options(self._sessions[session_id])
+        session = self._sessions.get(session_id)
+        return v1.config_options(session) if session is not None else []
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -208,9 +216,17 @@ class AcpAgent:
             update = {"sessionUpdate": "config_option_update", "configOptions": self._options(id)}
             await self._peer.notify("session/update", {"sessionId": id, "update": update})
 
-    def _announce_after(self, session: Session, params: Params, call: Call, unsent: Sequence[QueuedText] = ()) -> None:
+    def _announce_after(
+        self,
+        session: Session,
+        params: Params,
+        call: Call,
+        unsent: Sequence[QueuedText] = (),
+        more: Sequence[Event] = (),
+    ) -> None:
         async def announce() -> None:
-            await self._editor(session.id).show(CommandsChanged(session.commands))
+            for event in (CommandsChanged(session.commands), *more):
+                await self._editor(session.id).show(event)
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
             notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
             for text in notices:
@@ -279,18 +295,25 @@ class AcpAgent:
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
         async with self._opening:
-            await session.close("exit")
-            self._sessions.pop(session.id, None)
+            await self._end(session.id)
         return {}
+
+    async def _end(self, id: str) -> None:
+        """While `_opening` is held: what is loaded meanwhile comes after it."""
+        if (session := self._sessions.get(id)) is not None:
+            await session.close("exit")
+            self._sessions.pop(id, None)
 
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
-        session = self._sessions.get(id)
-        if session is not None:
-            await session.close("exit")
-            self._sessions.pop(id, None)
-        if valid_conversation_id(id):
-            await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+        async with self._opening:
+            await self._end(id)
+            if valid_conversation_id(id):
+                try:
+                    await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+                except OSError as error:
+                    problem = f"the session {id} cannot be deleted: {error.strerror or error}"
+                    raise RpcError(INVALID_REQUEST, problem) from None
         return {}
 
     def _session(self, params: Params) -> Session:
@@ -298,6 +321,8 @@ class AcpAgent:
         session = self._sessions.get(id)
         if session is None:
             raise _unknown(id)
+        if session.is_closed:
+            raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to go on with it")
         return session
 
     # -- a live session ----------------------------------------------------------------------------------------------
@@ -306,7 +331,12 @@ class AcpAgent:
         session = self._session(params)
         parts = read.prompt_parts(params)
         scope = anyio.CancelScope()
-        call.on_cancel = scope.cancel
+
+        def give_up() -> None:
+            scope.cancel()
+            session.give_up_questions()
+
+        call.on_cancel = give_up
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
             return {"stopReason": stopped, **_giving_back(session, call)}

@@ -3,11 +3,12 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import happenings, questions, v1
-from north_lsp.acp.groups import ReadGroups
+from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
 from north_lsp.agent.editor import (
@@ -20,10 +21,23 @@ from north_lsp.agent.editor import (
     EditReview,
     unasked_command,
 )
-from north_lsp.agent.events import ApprovalsChanged, Event, ModeChanged, ModelChanged
+from north_lsp.agent.events import (
+    ApprovalsChanged,
+    CallEnded,
+    CallNamed,
+    CallProposes,
+    CallReady,
+    CallTitled,
+    Event,
+    ModeChanged,
+    ModelChanged,
+)
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange
+
+_PLACEHOLDER = "…"
+Titled = CallTitled | CallReady | CallProposes | CallEnded
 
 
 class AcpEditor:
@@ -44,9 +58,23 @@ class AcpEditor:
         self._documents = documents
         self._options = options
         self._groups = ReadGroups()
+        self._unnamed: dict[str, CallNamed] = {}
         self._numbers = numbers if numbers is not None else itertools.count(1)
 
     async def show(self, event: Event) -> None:
+        """Clients that do not know North may keep the first title that a call has: it is named once that is known."""
+        if not self._client.knows_north:
+            if isinstance(event, CallNamed) and _PLACEHOLDER in event.title:
+                self._unnamed[event.call_id] = event
+                return
+            named = self._unnamed.pop(event.call_id, None) if isinstance(event, AboutCall) else None
+            if named is not None:
+                await self._show(replace(named, title=event.title if isinstance(event, Titled) else named.title))
+                if isinstance(event, CallTitled):
+                    return
+        await self._show(event)
+
+    async def _show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in self._groups.mark(event, v1.updates(event, self._client, options)):
             params: dict[str, Any] = {"sessionId": self._session_id, "update": update}
@@ -81,6 +109,9 @@ class AcpEditor:
         if not self._client.has_ui:
             return None
         chosen, _ = await self._ask(questions.choice_permission(self._session_id, choice))
+        if (confirm := questions.has_to_be_confirmed(choice, self._client, chosen)) is not None:
+            answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm))
+            chosen = chosen if answer == "yes" else choice.options[-1][0]
         return None if chosen == "stop" else chosen
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> ClientTerminal | None:

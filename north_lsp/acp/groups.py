@@ -40,14 +40,14 @@ class ReadGroups:
                     self._current = None
             case _:
                 pass
-        group = self._open.get(event.call_id) if isinstance(event, _Calls) else None
+        group = self._open.get(event.call_id) if isinstance(event, AboutCall) else None
         if isinstance(event, CallEnded):
             self._open.pop(event.call_id, None)
         for update in updates:
             yield update if group is None else _with_group(update, group)
 
 
-_Calls = CallNamed | CallTitled | CallPreviewed | CallReady | CallProposes | CallRunning | CallEnded
+AboutCall = CallNamed | CallTitled | CallPreviewed | CallReady | CallProposes | CallRunning | CallEnded
 
 
 def _with_group(update: dict[str, Any], group: str) -> dict[str, Any]:

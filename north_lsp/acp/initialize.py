@@ -42,7 +42,8 @@ EXTENSION_METHODS = (
 @dataclass(frozen=True, slots=True)
 class Client:
     """What the client announced, and whether the user wants to see thoughts and to be notified; nothing else is asked
-    of it."""
+    of it. `knows_north`: it announced something of North's, or opted in; others are sent what every client copes with.
+    """
 
     name: str | None = None
     version: str | None = None
@@ -55,6 +56,7 @@ class Client:
     hears_events: bool = False
     wants_attention: bool = True
     has_ui: bool = True
+    knows_north: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def read_client(params: Params) -> Client:
     files = _mapping(capabilities.get("fs"))
     session = _mapping(capabilities.get("session"))
     info = _mapping(params.get("clientInfo"))
+    meta = _mapping(capabilities.get("_meta")).get("north")
+    north = _mapping(meta)
     name, version = info.get("name"), info.get("version")
     return Client(
         name if isinstance(name, str) else None,
@@ -74,10 +78,11 @@ def read_client(params: Params) -> Client:
         files.get("readTextFile") is True,
         files.get("writeTextFile") is True,
         isinstance(session.get("notices"), dict),
-        _mapping(_mapping(capabilities.get("_meta")).get("north")).get("hunks") is True,
+        north.get("hunks") is True,
         capabilities.get("terminal") is True,
-        hears_events=_mapping(_mapping(capabilities.get("_meta")).get("north")).get("events") is True,
-        has_ui=_mapping(_mapping(capabilities.get("_meta")).get("north")).get("hasUI") is not False,
+        hears_events=north.get("events") is True,
+        has_ui=north.get("hasUI") is not False,
+        knows_north=isinstance(meta, dict),
     )
 
 

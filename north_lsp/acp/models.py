@@ -46,7 +46,8 @@ class _ModelMethods:
         self._store = CredentialStore(environment.locations)
 
     async def authenticate(self, params: Params, call: Call) -> object:
-        """Succeeds when a model can be used; a client of North's own gives a key in `_meta.north`."""
+        """Succeeds when a model can be used, be it the one that needs no key; a client of North's own gives a key in
+        `_meta.north`. A prompt to a model without a key says what to do."""
         method = read.text(params, "methodId")
         if method != KEY_METHOD:
             raise invalid_params("methodId", f"names no method that was offered: {method!r}")
@@ -55,7 +56,7 @@ class _ModelMethods:
         if isinstance(given, dict):
             await self.set_key(given, call)
         await self._environment.upkeep.refresh()
-        if not any(model.api != "offline" for model in self._catalog.available()):
+        if not self._catalog.available():
             raise RpcError(AUTH_REQUIRED, ways_to_a_model(self._catalog))
         return {}
 

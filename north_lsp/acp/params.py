@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from north_lsp.agent.prompt import Attached, FileLink, Part, Words
+from north_lsp.agent.prompt import Attached, FileLink, Part, Words, split_uri
 from north_lsp.rpc.messages import Params, RpcError, invalid_params
 
 
@@ -66,9 +66,9 @@ def _part(block: object, field: str) -> Part:
             return Words(text(block, "text"))
         case "resource_link":
             uri = text(block, "uri")
-            return (
-                FileLink(uri) if uri.startswith("file:") or "://" not in uri else Words(f"[{block.get('name')}]({uri})")
-            )
+            if uri.lower().startswith("file:"):
+                return FileLink(*split_uri(uri))
+            return FileLink(uri) if "://" not in uri else Words(f"[{block.get('name')}]({uri})")
         case "resource":
             resource = block.get("resource")
             if not isinstance(resource, dict):

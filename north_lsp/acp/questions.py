@@ -1,14 +1,15 @@
 """Permission requests in protocol version 1: the core's questions as params, the answers as decisions. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.v1 import changed_places, content, diffs, fenced
+from north_lsp.acp.words import edit_words
 from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
 from north_lsp.agent.unsaved import told_of_unsaved
-from north_lsp.display import visible
+from north_lsp.display import one_line, visible
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
 
@@ -25,33 +26,54 @@ COMMAND_OPTIONS = (
     ("all", "Run all commands", "allow_always"),
     ("deny", "Deny", "reject_once"),
 )
+_EDIT_SCOPE = "every edit in this project from now on; protected files still ask"
+_COMMAND_SCOPES = {
+    "always": "exactly this command, in this project",
+    "all": "every command in this project that a sandbox holds; dangerous ones still ask",
+}
+_FOR_NORTH = frozenset({"terminal", "rule", "all"})  # more than one of a kind: a client that has one key for each gets
+# the last of them, and its user has chosen another one
 _MAX_COMMENT = 4000
+_MAX_WORDS = 1000
+_TOLD_APART = 3  # options of three kinds
 
 
-def _options(rows: Sequence[tuple[str, str, str]], may_remember: bool) -> list[dict[str, Any]]:
-    return [
-        {"optionId": id, "name": name, "kind": kind}
-        for id, name, kind in rows
-        if may_remember or kind != "allow_always"
-    ]
+def _options(
+    rows: Sequence[tuple[str, str, str]], client: Client, scopes: Mapping[str, str], *, may_remember: bool
+) -> list[dict[str, Any]]:
+    options: list[dict[str, Any]] = []
+    for id, name, kind in rows:
+        if (kind == "allow_always" and not may_remember) or (id in _FOR_NORTH and not client.knows_north):
+            continue
+        scope = {"_meta": {"north": {"scope": scopes[id]}}} if client.knows_north and id in scopes else {}
+        options.append({"optionId": id, "name": name, "kind": kind, **scope})
+    return options
+
+
+def _asking(kind: str, text: str, **more: object) -> dict[str, Any]:
+    """What a question is about, for clients that show one in a way of its own."""
+    return {"question": {"kind": kind, "text": visible(one_line(text, _MAX_WORDS)), **more}}
 
 
 def edit_permission(session_id: str, review: EditReview, client: Client) -> dict[str, Any]:
     """`session/request_permission` for a proposal: its diffs, the reasons why it asks, and its hunks for a client that
     decides on each."""
     files = review.proposal.files
+    words = edit_words(files)
+    is_named = len(files) == 1 and files[0].action in ("create", "update")
     tool_call = {
         "toolCallId": review.proposal.tool_call_id,
-        "title": review.title,
+        "title": review.title if is_named else words,
         "kind": _kind(files),
         "status": "pending",
         "content": [*diffs(files), *(content(visible(text)) for text in (*review.warnings, *review.proposal.notices))],
         "locations": changed_places(files),
     }
-    params = {"sessionId": session_id, "toolCall": tool_call, "options": _options(EDIT_OPTIONS, review.may_remember)}
+    options = _options(EDIT_OPTIONS, client, {"always": _EDIT_SCOPE}, may_remember=review.may_remember)
+    north = _asking("edit", f"{words}?")
     if client.reviews_hunks:
-        params["_meta"] = {"north": {"files": [_hunks(change) for change in files]}}
-    return params
+        north["files"] = [_hunks(change) for change in files]
+    return {"sessionId": session_id, "toolCall": tool_call, "options": options, "_meta": {"north": north}}
 
 
 def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
@@ -64,12 +86,23 @@ def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
         "status": "pending",
         "content": [content(f"{title}\n\n{visible(choice.detail)}" if choice.detail else title)],
     }
-    last = len(choice.options) - 1
+    *allowing, refusing = choice.options
+    kinds = ["allow_once", "allow_always"] if len(allowing) == 2 else ["allow_once"] * len(allowing)
     options = [
-        {"optionId": id, "name": name, "kind": "reject_once" if index == last else "allow_once"}
-        for index, (id, name) in enumerate(choice.options)
+        {"optionId": id, "name": name, "kind": kind}
+        for (id, name), kind in zip((*allowing, refusing), (*kinds, "reject_once"), strict=True)
     ]
-    return {"sessionId": session_id, "toolCall": tool_call, "options": options}
+    north = _asking("choice", choice.question)
+    return {"sessionId": session_id, "toolCall": tool_call, "options": options, "_meta": {"north": north}}
+
+
+def has_to_be_confirmed(choice: Choice, client: Client, chosen: str | None) -> Choice | None:
+    """A client that has one key for each kind of option gives the last of a kind, whichever was meant: what was chosen
+    among several of one kind is asked about on its own."""
+    name = dict(choice.options[:-1]).get(chosen or "")
+    if client.knows_north or name is None or len(choice.options) <= _TOLD_APART:
+        return None
+    return Choice(f"{choice.id}-confirm", f"{choice.question} {name}?", (("yes", f"Yes: {name}"), ("no", "No")))
 
 
 def _kind(files: Sequence[FileChange]) -> str:
@@ -189,7 +222,7 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     if review.unsaved:
         details.append(f"**{visible(told_of_unsaved(review.unsaved, 'The command reads'))}.**")
     details += [f"Not allowed by what you allowed before: {visible(reason)}." for reason in review.reasons]
-    if review.rule:
+    if review.rule and client.knows_north:
         details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')
     terminal = review.may_use_terminal and client.has_terminals
     left_out = {name for name, offered in (("rule", review.rule), ("terminal", terminal)) if not offered}
@@ -202,4 +235,8 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
         "content": [content(fenced(command, "sh")), content("\n\n".join(details))],
         "rawInput": {"command": review.command.command, "cwd": str(review.command.cwd)},
     }
-    return {"sessionId": session_id, "toolCall": tool_call, "options": _options(rows, review.may_remember)}
+    scopes = _COMMAND_SCOPES | ({"rule": visible(review.rule)} if review.rule else {})
+    options = _options(rows, client, scopes, may_remember=review.may_remember)
+    unsaved = {"unsaved": [visible(name) for name in review.unsaved]} if review.unsaved else {}
+    north = _asking("command", f'Run "{command}"?', **unsaved)
+    return {"sessionId": session_id, "toolCall": tool_call, "options": options, "_meta": {"north": north}}

@@ -71,6 +71,8 @@ async def _ask(peer: Peer, method: str, params: dict[str, Any]) -> dict[str, Any
     try:
         with anyio.fail_after(_SECONDS):
             answer = await peer.request(method, params, cancellable=True)
-    except (RpcError, TimeoutError) as error:
-        raise ToolError("UNAVAILABLE", f"the editor's terminal does not answer {method}: {error}") from None
+    except TimeoutError:
+        raise ToolError("UNAVAILABLE", f"the editor did not answer {method} within {_SECONDS:g} s") from None
+    except RpcError as error:
+        raise ToolError("UNAVAILABLE", f"the editor's terminal failed at {method}: {error}") from None
     return answer if isinstance(answer, dict) else {}

@@ -11,7 +11,8 @@ from north_lsp.agent.transcript import block_to_log
 from north_lsp.providers.base import AssistantMessage, Failed, Text
 from north_lsp.providers.model import Model
 
-_CANCELLED_MARK = "[Cancelled]"
+CANCELLED_MARK = " [Cancelled]"
+"""For the model; people are told by the editor."""
 
 
 class AnswerLog:
@@ -55,16 +56,13 @@ class AnswerLog:
         self._state.conversation.append("message", entry_id=streamed.entry_id, message=stored)
         self._state.conversation.clear_partial()
 
-    async def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
+    def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
-        message, mark = streamed.message(), f" {_CANCELLED_MARK}"
+        message = streamed.message()
         last = message.blocks[-1] if message.blocks else None
-        marked = isinstance(last, Text) and not in_file
-        if isinstance(last, Text) and marked:
-            message = replace(message, blocks=(*message.blocks[:-1], Text(last.text + mark)))
+        if isinstance(last, Text) and not in_file:
+            message = replace(message, blocks=(*message.blocks[:-1], Text(last.text + CANCELLED_MARK)))
         self.store(replace(message, stop_reason="aborted"), model, streamed)
-        if marked:
-            await self._state.editor.show(AnswerDelta(streamed.entry_id, mark))
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """What there is of an answer that will not come; the user reads why, and the model does not get it."""

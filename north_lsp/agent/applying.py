@@ -185,10 +185,11 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
 
 
 def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
-    """The paths must still lead where they did: a command may have swapped a link. Raises ToolError STALE."""
+    """The paths must still lead where they did: a command may have swapped a link. And none may have been closed
+    meanwhile. Raises ToolError."""
     for change in files:
         for path in change.paths:
-            if workspace.roots.resolve(str(path)).path != path:
+            if workspace.trees.resolve(str(path)).path != path:
                 raise ToolError(
                     "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
                 )

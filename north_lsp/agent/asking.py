@@ -302,7 +302,7 @@ class Asking:
         message = streamed.message()
         self.unfinished = list(message.calls)
         self._state.costs.record(self._model, message.usage)
-        await self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
+        self._log.keep_cancelled(streamed, self._model, in_file=self._files.in_block)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
         self.unfinished = list(end.partial.calls)

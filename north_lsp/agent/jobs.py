@@ -1,6 +1,8 @@
 """Commands in the background: started after the same approval as others, looked after with the tool `job`."""
 
 import re
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio.to_thread
@@ -19,9 +21,11 @@ from north_lsp.shell.options import UNASKED, Place
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Command, JobRequest
-from north_lsp.workspace.search_child import may_take_for_ever
+from north_lsp.workspace.effort import longest_text
 
 _FIRST_LINES = 40
+_LEAST_LINE = 100
+_MATCHING_SECONDS = 1.0
 
 
 async def start_job(
@@ -113,16 +117,29 @@ def _is(job: Job) -> str:
     return f"is {job.state()}" if job.running else job.state()
 
 
-def _pattern(text: str | None) -> re.Pattern[str] | None:
+def _pattern(text: str | None) -> Callable[[str], bool] | None:
+    """Whether a line of an output fits. Raises ToolError for what is no expression, or one that may take long."""
     if text is None:
         return None
     try:
-        found = re.compile(text, re.MULTILINE)
-    except re.error as error:
+        pattern = re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
         raise ToolError("INVALID_INPUT", f"the pattern is no regular expression: {error}") from None
-    if may_take_for_ever(text):
+    longest = longest_text(text)
+    if longest is not None and longest < _LEAST_LINE:
         raise ToolError("INVALID_INPUT", "the pattern repeats what repeats, which can take for ever", "make it simpler")
-    return found
+
+    def fits(output: str) -> bool:
+        end = time.monotonic() + _MATCHING_SECONDS
+        for line in reversed(output.split("\n")):
+            parts = (line,) if longest is None or len(line) <= longest else (line[:longest], line[-longest:])
+            if any(pattern.search(part) for part in parts):
+                return True
+            if time.monotonic() > end:
+                break
+        return False
+
+    return fits
 
 
 def _result(call: ToolCall, title: str, text: str) -> Result:

@@ -1,13 +1,17 @@
 """What a user sends: words, and things attached to them."""
 
+import re
 from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
 
 from north_lsp.agent.remembering import noted_to_log
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.texts import attached_text
-from north_lsp.workspace.text import split_lines
+from north_lsp.workspace.text import split_lines, to_newlines
 
+_LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
+_UNKNOWN = "not known"
 _MAX_PREVIEW_LINES = 500
 _MAX_PREVIEW_CHARACTERS = 100_000
 
@@ -54,10 +58,49 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[dict[str
             case Words(text):
                 content.append({"type": "text", "text": text})
             case Attached(name, text):
-                content.append(_mention(name, text, None))
+                content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
                 content.append(await _read_link(path, lines, workspace))
     return content
+
+
+async def _placed(name: str, text: str, workspace: Workspace) -> dict[str, object]:
+    """A text that the client sent along: under the path of its file, with the lines that it is where it is a part."""
+    if not name.lower().startswith("file:"):
+        return _mention(name, text, None)
+    uri, range = split_uri(name)
+    named = f"{range[0]}-{range[1]}" if range is not None else None
+    try:
+        resolved, current, _ = await attached_text(uri, workspace)
+    except ToolError:
+        return _mention(unquote(urlsplit(uri).path) or name, text, named)
+    whole, part = to_newlines(current.text, "\n"), to_newlines(text, "\n").strip("\n")
+    if part == whole.strip("\n"):
+        workspace.seen.note(resolved.path, current.tag, [(1, min(len(split_lines(whole)), _MAX_PREVIEW_LINES))])
+        return _mention(resolved.relative, text, None) | {"seen": noted_to_log(workspace.seen.drain())}
+    at = whole.find(part)
+    if at < 0 or not part:
+        return _mention(resolved.relative, text, named or _UNKNOWN)
+    if whole.find(part, at + 1) >= 0:
+        return _mention(resolved.relative, text, named or f"{_UNKNOWN}, it stands there more than once")
+    first = whole.count("\n", 0, at) + 1
+    last = first + part.count("\n")
+    mention = _mention(resolved.relative, text, f"{first}-{last}")
+    if whole[at - 1 : at] in ("", "\n") and whole[at + len(part) :][:1] in ("", "\n"):  # whole lines
+        workspace.seen.note(resolved.path, current.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
+        mention["seen"] = noted_to_log(workspace.seen.drain())
+    return mention
+
+
+def split_uri(uri: str) -> tuple[str, tuple[int, int] | None]:
+    """A file's URI without its query and fragment, and the lines that the fragment names: editors spell them `#L5`,
+    `#L5-L6`, `#L5:6`."""
+    place, _, fragment = uri.partition("#")
+    found = _LINES.fullmatch(fragment)
+    place = place.partition("?")[0]
+    if found is None or int(found[1]) < 1:
+        return place, None
+    return place, (int(found[1]), max(int(found[1]), int(found[2] or found[1])))
 
 
 async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> dict[str, object]:

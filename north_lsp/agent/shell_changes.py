@@ -67,6 +67,6 @@ def _compared(workspace: Workspace, snapshot: Snapshot) -> Observed:
         root = workspace.roots.root_of(image.path)
         if root is None or lies_in(image.path, workspace.private):
             return False
-        return not workspace.ignore[root].closed(image.path.relative_to(root).as_posix())
+        return workspace.trees.closed(image.path) is None
 
     return replace(found, images=tuple(image for image in found.images if is_open(image)))

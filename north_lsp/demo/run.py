@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from north_lsp.options import Options, UsageError
 from north_lsp.rpc.framing import NewlineFraming
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, Params, RpcError
 from north_lsp.rpc.peer import Call, Peer
+from north_lsp.rpc.pipe import PipeClosed
 
 _SKIPPED = shutil.ignore_patterns(
     ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".*_cache", "target", "build", "dist"
@@ -26,7 +29,8 @@ _TEXT_ENDINGS = (".md", ".rst", ".txt", ".py", ".ts", ".js", ".go", ".rs", ".jav
 
 
 def run_demo(options: Options, *, prompt: str | None, unattended: bool) -> int:
-    """Show one turn and return the exit code: 0 if it came to its end."""
+    """Show one turn and return the exit code: 0 if it came to its end, 1 if it failed, 130 after Ctrl-C. Raises
+    UsageError; BrokenPipeError where nobody reads any more."""
     terminal = Terminal(unattended=unattended)
     with tempfile.TemporaryDirectory(prefix="north-demo-") as folder:
         home = Path(folder).resolve()
@@ -39,7 +43,12 @@ def run_demo(options: Options, *, prompt: str | None, unattended: bool) -> int:
                 shutil.copytree(sample, project, ignore=_SKIPPED)
             text = prompt or files("north_lsp.demo").joinpath("sample-prompt.txt").read_text("utf-8").strip()
         terminal.introduce(project, text)
-        return anyio.run(_run, options, project, home, text, terminal)
+        try:
+            return anyio.run(_run, options, project, home, text, terminal)
+        except* BrokenPipeError:
+            raise BrokenPipeError from None
+        except* KeyboardInterrupt:
+            raise KeyboardInterrupt from None
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -47,13 +56,34 @@ def _copy(source: Path, target: Path) -> None:
     for root, folders, names in os.walk(source):
         folders[:] = [name for name in folders if name not in _SKIPPED(root, folders)]
         for name in names:
-            path = Path(root, name)
-            size += path.lstat().st_size
+            try:
+                size += Path(root, name).lstat().st_size
+            except OSError:
+                continue  # it is gone, or it cannot be copied, which is said below
             if size > _MAX_COPY_BYTES:
                 raise UsageError(
                     f"{source} is larger than {_MAX_COPY_BYTES // 2**20} MB: choose a smaller folder to copy"
                 )
-    shutil.copytree(source, target, symlinks=True, ignore=_SKIPPED, ignore_dangling_symlinks=True)
+    try:
+        shutil.copytree(source, target, symlinks=True, ignore=_not_copied, ignore_dangling_symlinks=True)
+    except shutil.Error as error:
+        path, _, why = error.args[0][0]
+        raise UsageError(f"{path} cannot be copied: {why}") from None
+    except OSError as error:
+        raise UsageError(f"{source} cannot be copied: {error.strerror or error}") from None
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    """What others make again, and what is no file: sockets, pipes, devices."""
+    return _SKIPPED(folder, names) | {name for name in names if not _can_be_copied(Path(folder, name))}
+
+
+def _can_be_copied(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
 def _prompt_for(project: Path) -> str:
@@ -94,7 +124,7 @@ class _Client:
     async def request(self, method: str, params: Params, call: Call) -> object:
         if method != "session/request_permission":
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
-        chosen = await anyio.to_thread.run_sync(self._terminal.ask, params, abandon_on_cancel=True)
+        chosen = await self._terminal.ask(params)
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     async def notification(self, method: str, params: Params) -> None:
@@ -110,34 +140,57 @@ async def _run(options: Options, project: Path, home: Path, prompt: str, termina
         "NORTH_STATE_DIR": str(home / "state"),
         "NORTH_OFFLINE_DELAY_MS": "12",
     }
-    process = await anyio.open_process(command, stderr=None, env=environ, cwd=project)
+    # A group of its own: Ctrl-C is for this process, which ends the server.
+    process = await anyio.open_process(command, stderr=None, env=environ, cwd=project, start_new_session=True)
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise UsageError("the server could not be started")
-    results: list[str] = []
+    results: list[_Ended] = []
+    refused: list[str] = []
     async with process, anyio.create_task_group() as tasks:
         peer = Peer(_ProcessPipe(stdin, stdout), NewlineFraming(), "$/cancel_request", terminal.failure)
         client = _Client(terminal)
 
         async def talk() -> None:
-            results.append(await _turn(peer, project, prompt))
+            try:
+                results.append(await _turn(peer, project, prompt))
+            except RpcError as error:
+                refused.append(error.message)
+                if peer.has_ended:
+                    return
             peer.stop(0)
 
         tasks.start_soon(talk)
-        await peer.serve([client])
+        code = await peer.serve([client])
         await stdin.aclose()
-    terminal.conclude(project, results[0] if results else None)
-    return 0 if results == ["end_turn"] else 1
+        tasks.cancel_scope.cancel()
+    if code:
+        terminal.say("Interrupted. The original project is untouched.")
+        return code
+    for text in refused:
+        terminal.say(text)
+    ended = results[0] if results else None
+    terminal.conclude(ended.reason if ended is not None else None)
+    return 0 if ended is not None and ended.reason == "end_turn" and not ended.failed else 1
 
 
-async def _turn(peer: Peer, project: Path, prompt: str) -> str:
+@dataclass(frozen=True)
+class _Ended:
+    """How the turn ended; `failed`: the model gave no answer."""
+
+    reason: str
+    failed: bool
+
+
+async def _turn(peer: Peer, project: Path, prompt: str) -> _Ended:
+    """Raises RpcError."""
     capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     info = {"name": "north-demo", "version": "1"}
     await peer.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info})
     session = await peer.request("session/new", {"cwd": str(project), "mcpServers": []})
     blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
     answer = await peer.request("session/prompt", {"sessionId": session["sessionId"], "prompt": blocks})
-    return str(answer["stopReason"])
+    return _Ended(str(answer["stopReason"]), "error" in answer.get("_meta", {}).get("north", {}))
 
 
 class _ProcessPipe:
@@ -154,7 +207,10 @@ class _ProcessPipe:
             return b""
 
     async def send(self, data: bytes) -> None:
-        await self._stdin.send(data)
+        try:
+            await self._stdin.send(data)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise PipeClosed from error
 
     def abort(self) -> None:
         """The process is ended by its own context."""

@@ -1,10 +1,13 @@
 """What the demonstration prints and asks. It shows only what came over the protocol."""
 
+import contextlib
 import difflib
 import os
 import sys
 from pathlib import Path
 from typing import Any
+
+import anyio
 
 from north_lsp.display import visible
 
@@ -28,6 +31,7 @@ class Terminal:
         self._colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         self._in_text = False
         self._titles: dict[str, str] = {}
+        self._typed = b""
 
     def _paint(self, text: str, *codes: str) -> str:
         return f"{''.join(codes)}{text}{_RESET}" if self._colour else text
@@ -70,7 +74,7 @@ class Terminal:
                     self._line(self._paint(f"    {line}", _DIM))
         self._line()
 
-    def ask(self, params: dict[str, Any]) -> str:
+    async def ask(self, params: dict[str, Any]) -> str:
         """Show what a permission request is about, and return the id of the option that was chosen."""
         call = params["toolCall"]
         options = params["options"]
@@ -86,21 +90,34 @@ class Terminal:
             self._line(self._paint(f"    -> {chosen['name']} (--yes)", _GREEN))
             self._line()
             return str(chosen["optionId"])
-        return self._read_choice(options)
+        return await self._read_choice(options)
 
-    def _read_choice(self, options: list[dict[str, Any]]) -> str:
+    async def _read_choice(self, options: list[dict[str, Any]]) -> str:
         for number, option in enumerate(options, 1):
             self._line(f"    {number}  {option['name']}")
         refusing = next(option for option in options if option["kind"] not in _APPROVING)
         while True:
-            try:
-                typed = input(f"    1-{len(options)} (anything else asks again, end of input refuses): ").strip()
-            except EOFError:
+            print(f"    1-{len(options)} (anything else asks again, end of input refuses): ", end="", flush=True)
+            typed = await self._read_line()
+            if typed is None:
                 self._line()
                 return str(refusing["optionId"])
             if typed.isdecimal() and 1 <= int(typed) <= len(options):
                 self._line()
                 return str(options[int(typed) - 1]["optionId"])
+
+    async def _read_line(self) -> str | None:
+        """What the user types, or None at the end of the input; a wait that can be cancelled, unlike `input`."""
+        descriptor = sys.stdin.fileno()
+        while b"\n" not in self._typed:
+            with contextlib.suppress(PermissionError):  # a file is always ready
+                await anyio.wait_readable(descriptor)
+            more = os.read(descriptor, 4096)
+            if not more:
+                return None
+            self._typed += more
+        line, _, self._typed = self._typed.partition(b"\n")
+        return line.decode("utf-8", "replace").strip()
 
     def _diff(self, part: dict[str, Any]) -> None:
         name = Path(part["path"]).name
@@ -113,7 +130,11 @@ class Terminal:
     def failure(self, where: str, error: BaseException) -> None:
         self._line(self._paint(f"{where}: {error!r}", _RED))
 
-    def conclude(self, project: Path, stopped: str | None) -> None:
+    def say(self, text: str) -> None:
+        self._line()
+        self._line(self._paint(visible(text), _DIM))
+
+    def conclude(self, stopped: str | None) -> None:
         self._line()
         if stopped is None:
             self._line(self._paint("The server ended before the turn did.", _RED))

@@ -23,10 +23,12 @@ from north_lsp.lsp.reviews import Kind, PendingReview
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.diff import unified
+from north_lsp.workspace.proposal import FileChange
 
 NAME = "north-review.diff"
 _MAX_DOCUMENT = 50_000_000
-_INLINE_LINES = 100
+_SUMMED_UP = 8
+_WORDS = {"create": "new:", "update": "changed:", "delete": "deleted:", "rename": "moved:"}
 _SHOW_SECONDS = 2.0
 _REFRESH_SECONDS = 0.1
 _LATER = "Decide in the document"
@@ -72,7 +74,9 @@ class EditReviews:
                 f"The diff is open beside this in {pending.path.name}. Before you accept, you can change its + lines, "
                 "take hunks out, and write a word to the model at its top."
             )
-        parts.append(await anyio.to_thread.run_sync(_inline, pending, _INLINE_LINES if shown else None))
+            parts.append(_summary(pending))  # some editors cannot show a message that is longer than the screen
+        else:
+            parts.append(await anyio.to_thread.run_sync(_diff, pending))
         is_decided_elsewhere = self._client.decides_in_documents and (shown or await self._any_open(pending))
         actions = {title: kind for title, kind in _ACTIONS.items() if is_decided_elsewhere or kind != "later"}
         problem: list[str] = []
@@ -204,12 +208,19 @@ async def show(peer: Peer, client: LspClient, path: Path) -> bool:
     return False
 
 
-def _inline(pending: PendingReview, most: int | None) -> str:
-    """The diff as far as a question shows it; all of it where it stands nowhere else."""
-    lines = "\n".join(map(unified, pending.files)).split("\n")
-    if most is None or len(lines) <= most:
-        return "\n".join(lines)
-    return "\n".join([*lines[:most], f"… {len(lines) - most} more lines in {pending.path.name} …"])
+def _diff(pending: PendingReview) -> str:
+    return "\n".join(map(unified, pending.files))
+
+
+def _summary(pending: PendingReview) -> str:
+    """One line for each of the first files."""
+    lines = [f"{_WORDS[change.action]} {change.shown}" + _lines(change) for change in pending.files[:_SUMMED_UP]]
+    more = len(pending.files) - len(lines)
+    return "\n".join([*lines, *([f"… and {more} more files"] if more else [])])
+
+
+def _lines(change: FileChange) -> str:
+    return f" (+{change.lines_added}/-{change.lines_removed})" if change.hunks else ""
 
 
 def _named(given: dict[str, Any], pending: PendingReview) -> list[Unit]:

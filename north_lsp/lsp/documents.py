@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,14 @@ class OpenDocuments:
     """The Documents half of the Editor port for any LSP client."""
 
     def __init__(
-        self, peer: Peer, bridge: PyglsBridge, client: LspClient, diagnostics: Diagnostics, *, saves: bool
+        self, peer: Peer, bridge: PyglsBridge, client: LspClient, diagnostics: Diagnostics, *, saves: Callable[[], bool]
     ) -> None:
-        """`saves`: the user wants what was saved before an edit to be saved after it."""
+        """`saves` tells whether the user wants what was saved before an edit to be saved after it."""
         self._peer = peer
         self._bridge = bridge
         self._client = client
         self._diagnostics = diagnostics
-        self._saves = saves and client.saves_files
+        self._saves = saves
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return {path: opened.text for path, opened in self._open().items()}
@@ -71,7 +71,8 @@ class OpenDocuments:
         ]
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        saved = await anyio.to_thread.run_sync(_saved, changes, self._open()) if self._saves else []
+        saves = self._client.saves_files and self._saves()
+        saved = await anyio.to_thread.run_sync(_saved, changes, self._open()) if saves else []
         seen: dict[Path, str] = {}
         try:
             made = await self._apply(changes, seen)

@@ -166,7 +166,7 @@ def _operands(name: str, row: Row, head: Part, rest: Sequence[Word], commands: i
         commands,
         reads_here=here,
         goes_below=below,
-        follows_links=bool(options.seen & row.follows),
+        follows_links="always" in row.follows or bool(options.seen & row.follows),
         names_words=names_words,
     )
 
@@ -218,6 +218,7 @@ class _Options:
             role = roles[0]
             if not role.endswith(_MANY):
                 roles.pop(0)
+                _literal(word)  # a pattern may be more than one word
             kind = cast(Role, role.rstrip(_MANY))
             if kind == "path" and word.is_glob and word.starts_open and not is_behind_end:
                 raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
@@ -231,10 +232,7 @@ class _Options:
     def _value(self, word: Word, role: Role) -> None:
         self._waits = role if self._more else None
         self._more = 0
-        if role == "path" and word.is_glob and word.starts_open:
-            raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
-        if role != "path" or word.is_glob or word.starts_open:
-            _literal(word)
+        _literal(word)
         self._parts.append(Part("value", word, word if role == "path" and word.text != "-" else None))
 
     def _flag(self, word: Word) -> None:

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from north_lsp.errors import ToolError
@@ -101,6 +102,8 @@ def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
 
 def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
     """Which path of a command is closed to tools. In the sandbox what is closed cannot be read below a folder."""
+    if cwd not in place.roots.roots and place.closed(cwd):
+        return f"{cwd.name} is closed by `{OWN_IGNORE_FILE}`"
     for part in reading.parts:
         for text in _texts(part, cwd):
             if _OF_PROCESS.match(text):
@@ -137,7 +140,9 @@ def _texts(part: Part, cwd: Path) -> list[str]:
         return []
     text = part.path.text
     if part.path.is_glob:
-        return sorted(glob.iglob(os.path.join(glob.escape(str(cwd)), os.path.expanduser(text))))[:_MAX_ENTRIES]
+        pattern = os.path.join(glob.escape(str(cwd)), os.path.expanduser(text))
+        folder = os.path.dirname(_GLOB.split(text)[0])
+        return [folder or ".", *sorted(islice(glob.iglob(pattern, recursive=True), _MAX_ENTRIES))]
     return [text, *(text.partition(sign)[2] for sign in ":=" if text.partition(sign)[2])]
 
 
@@ -258,16 +263,27 @@ def _spellings(text: str) -> list[str]:
 
 def leads_out(reading: Reading, roots: Roots, cwd: Path) -> str | None:
     """Why the links in the folders that a program goes through are a reason to ask."""
-    named = [os.path.join(cwd, part.path.text) for part in reading.parts if part.path is not None]
-    starts, seen = [path for path in named if os.path.isdir(path)] or [str(cwd)], 0
-    for here, folders, names in (row for start in starts for row in os.walk(start)):
-        seen += 1 + len(folders) + len(names)
-        if seen > _MAX_LOOKED_AT:
-            return "it follows links, and there are too many files to look for some that lead out of the workspace"
-        for name in (*folders, *names):
-            path = os.path.join(here, name)
-            if os.path.islink(path) and roots.root_of(Path(os.path.realpath(path))) is None:
-                return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+    named = [os.path.join(cwd, text) for part in reading.parts for text in _texts(part, cwd)]
+    starts, seen = [path for path in named if os.path.isdir(path)], 0
+    if reading.reads_here or not named:
+        starts.append(str(cwd))
+    walked = set[str]()
+    while starts:
+        start = os.path.realpath(starts.pop())
+        if start in walked:
+            continue
+        walked.add(start)
+        for here, folders, names in os.walk(start):
+            seen += 1 + len(folders) + len(names)
+            if seen > _MAX_LOOKED_AT:
+                return "it follows links, and there are too many files to look for some that lead out of the workspace"
+            for path in (os.path.join(here, name) for name in (*folders, *names)):
+                if not os.path.islink(path):
+                    continue
+                if roots.root_of(Path(os.path.realpath(path))) is None:
+                    return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+                if os.path.isdir(path):
+                    starts.append(path)  # and what is in there leads on
     return None
 
 

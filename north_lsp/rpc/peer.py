@@ -84,15 +84,23 @@ class ForeignProtocol(Protocol):
 class Peer:
     """Serve a connection until the client leaves, a signal arrives or `stop` is called.
 
-    `cancel_method` is how this carrier's other side is told that a request of ours is withdrawn.
+    `cancel_method` is how this carrier's other side is told that a request of ours is withdrawn: if `tells_cancel`, or
+    once it has used that method itself.
     `on_failure(where, error)` is told of every exception that no service caught; the client gets an internal error
     without its text.
     """
 
     def __init__(
-        self, pipe: Pipe, framing: Framing, cancel_method: str, on_failure: Callable[[str, BaseException], None]
+        self,
+        pipe: Pipe,
+        framing: Framing,
+        cancel_method: str,
+        on_failure: Callable[[str, BaseException], None],
+        *,
+        tells_cancel: bool = True,
     ) -> None:
         self._cancel_method = cancel_method
+        self._tells_cancel = tells_cancel
         self._pipe = pipe
         self._framing = framing
         self._on_failure = on_failure
@@ -135,7 +143,7 @@ class Peer:
             await self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
             await answered.wait()
         except anyio.get_cancelled_exc_class():
-            if cancellable and not box:
+            if cancellable and not box and self._tells_cancel:
                 with anyio.CancelScope(shield=True):
                     await self.notify(self._cancel_method, {_CANCEL_METHODS[self._cancel_method]: id})
             raise
@@ -146,6 +154,11 @@ class Peer:
         if (error := box[0].error) is not None:
             raise error
         return box[0].result
+
+    @property
+    def has_ended(self) -> bool:
+        """Nothing is read any more: no answer will come."""
+        return self._ended
 
     def stop(self, exit_code: int = 0) -> None:
         """End the connection; `serve` returns `exit_code`."""
@@ -226,6 +239,7 @@ class Peer:
             case Response(id):
                 await self._take_answer(id, message)
             case Notification(method, params, raw):
+                self._tells_cancel = self._tells_cancel or method == self._cancel_method
                 if method in _CANCEL_METHODS and self._cancel_call(params.get(_CANCEL_METHODS[method])):
                     return
                 service = self._owner(method)

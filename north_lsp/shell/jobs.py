@@ -1,7 +1,6 @@
 """Commands in the background: each in a shell of its own, its output kept, ended with the session at the latest."""
 
 import contextlib
-import re
 import signal
 import socket
 import time
@@ -190,7 +189,7 @@ class Jobs:
         """Its last lines."""
         return job.sink.live(lines).replace(job.process.hidden, "")
 
-    async def wait(self, job: Job, seconds: float, wanted: re.Pattern[str] | None, port: int | None) -> str:
+    async def wait(self, job: Job, seconds: float, wanted: Callable[[str], bool] | None, port: int | None) -> str:
         """Wait for its end, for a line that fits, or for a port on this machine to be open. Gives what came of it."""
         seen = -1
         with anyio.move_on_after(seconds):
@@ -198,7 +197,7 @@ class Jobs:
                 was_running = job.running
                 if wanted is not None and job.sink.total_bytes != seen:
                     seen = job.sink.total_bytes
-                    if await anyio.to_thread.run_sync(wanted.search, job.sink.text(), abandon_on_cancel=True):
+                    if await anyio.to_thread.run_sync(wanted, job.sink.text(), abandon_on_cancel=True):
                         return f"the pattern was found; job {job.id} is {job.state()}"
                 if port is not None and await anyio.to_thread.run_sync(_is_open, port):
                     return f"port {port} is open; job {job.id} is {job.state()}"

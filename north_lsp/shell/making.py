@@ -1,6 +1,7 @@
 """Making shells for one session: which bash, in which folder of its own, in which sandbox, and what when it fails."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
@@ -22,7 +23,9 @@ from north_lsp.shell.sandbox import Sandbox, support
 from north_lsp.shell.snapshot import user_snapshot
 from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import MARK
+from north_lsp.storage.janitor import SHELL_FOLDER
 
+_held: dict[Path, int] = {}  # the locks on the folders of this process
 _ALONE_SECONDS = 300.0  # a machine that was busy may not be any more
 
 
@@ -129,6 +132,8 @@ class ShellMaker:
     async def remove_folder(self) -> None:
         if self._folder is not None:
             folder, self._folder = self._folder, None
+            if (held := _held.pop(folder, None)) is not None:
+                os.close(held)
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
     def take_over(self, other: "ShellMaker") -> None:
@@ -138,8 +143,13 @@ class ShellMaker:
 
 
 def private_folder() -> Path:
-    """A new one that only this user may enter. Blocks."""
-    return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+    """A new one that only this user may enter. A lock on it tells others that this process lives. Blocks."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=SHELL_FOLDER)))
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _held[folder] = descriptor
+    return folder
 
 
 def _is_folder(path: Path) -> bool:

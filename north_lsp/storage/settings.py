@@ -111,7 +111,7 @@ STRICT = Settings(
     mode_default="ask",
     sandbox="workspace",
     shell_always_ask=EVERY_COMMAND,
-    edits=EditSettings(stale_check="strict", protected=("**",), shell_checkpoints=True),
+    edits=EditSettings(stale_check="strict", protected=("**",), shell_checkpoints=True, save_after_apply=False),
     models=ModelSettings(disabled_providers=NO_MODELS, discover_local=False, key_storage=None),
     turns=TurnSettings(session_limit_usd=_LEAST_LIMIT_USD, day_limit_usd=_LEAST_LIMIT_USD, context_promotion=False),
 )
@@ -261,7 +261,7 @@ def _edit_settings(reader: "SettingsReader") -> EditSettings:
         reader.texts("edits.allowGenerated"),
         reader.texts("edits.protected", strict=("**",)),
         reader.flag("checkpoints.shell", False, strict=True),
-        reader.flag("edits.saveAfterApply", default.save_after_apply),
+        reader.flag("edits.saveAfterApply", default.save_after_apply, strict=False),
     )
 
 

@@ -28,10 +28,12 @@ def guard_named(resolved: Resolved, workspace: Workspace) -> None:
 
 def ensure_outside_files(resolved: Resolved, workspace: Workspace) -> None:
     """Pass a new path that is no place in a file, as reading spells one (`archive.zip:inner`). Raises ToolError."""
-    path = resolved.path
-    for at in (at for at, character in enumerate(path.name) if character == ":" and at):
-        outer = path.with_name(path.name[:at])
-        if outer.is_file():
+    names = resolved.path.relative_to(resolved.root).parts
+    places = [resolved.root.joinpath(*names[: depth + 1]) for depth in range(len(names))]
+    for place in places:
+        outers = (place.with_name(place.name[:at]) for at, one in enumerate(place.name) if one == ":" and at)
+        outer = next((outer for outer in outers if os.path.isfile(outer)), None)
+        if outer is not None and not os.path.lexists(place):
             raise ToolError(
                 "INVALID_INPUT",
                 f"{resolved.relative} would be a place in the file {outer.name}; what is in a file is not written",

@@ -118,6 +118,7 @@ class Draft:
         if content.rstrip("\n").count("\n") or overwrite:
             content = file.without_pasted(content, _FIRST_LINE)
         if file.text is None:
+            await self._guard_whole(file, is_lost=True)  # it was deleted by this very call
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
             file.text = await anyio.to_thread.run_sync(made)
             file.make_executable = content.startswith("#!")
@@ -362,7 +363,9 @@ class Draft:
     async def _guard_whole(self, file: DraftFile, *, is_lost: bool) -> None:
         """Pass a file that is to go, or to be replaced, and is as the model has seen it. One that it has not seen may
         be moved or deleted, but its text is not replaced by another. Raises ToolError STALE."""
-        if file.original is None or file.moved_from is not None or file.text != file.original:
+        if file.moved_from is not None:
+            await self._guard_whole(file.moved_from, is_lost=is_lost)
+        if file.original is None or file.moved_from is not None:
             return  # it comes from this very call
         if self.workspace.edits.stale_check == "off" or file.first_binary:
             return

@@ -46,6 +46,7 @@ class FindFiles(ReadTool):
             newest_first=args.sort == "mtime",
         )
         found = await on_thread(work)
+        notices += workspace.trees.problems()
         files, truncated = found[:limit], len(found) > limit
         data: dict[str, object] = {"files": files, "total": len(found), "truncated": truncated}
         digest = None

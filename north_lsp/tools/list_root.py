@@ -36,6 +36,8 @@ class ListRoot(ReadTool):
         rules, most = workspace.ignore[root], workspace.limits.root_entries
         entries, truncated = await on_thread(lambda: list_root(root, rules, most, workspace.trees.left_out()))
         data: dict[str, object] = {"root": str(root), "entries": entries, "truncated": truncated}
+        if problems := workspace.trees.problems():
+            data["meta"] = {"notices": problems}
         if names and root == workspace.roots.main:
             data["furtherRoots"] = list(names)
         return Output(f"Listing project files - {len(entries)}{'+' if truncated else ''} entries", data)

@@ -1,7 +1,6 @@
 """`search_text`: a text or a pattern in the files of the workspace."""
 
 import os
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +17,10 @@ from north_lsp.tools.sightings import Shown, shown_of
 from north_lsp.tools.texts import resolve_existing
 from north_lsp.tools.threads import on_thread, stoppable
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
+from north_lsp.workspace.matching import NeedsApart
 from north_lsp.workspace.ripgrep import find_ripgrep
 from north_lsp.workspace.search import SearchResult, search, search_in_text
-from north_lsp.workspace.search_child import COMMAND, may_take_for_ever, request, result
+from north_lsp.workspace.search_child import COMMAND, request, result, text_request
 
 _DIGEST = 10
 
@@ -82,7 +82,11 @@ class SearchText(ReadTool):
         path = args.file if args.file is not None else args.path
         if path is not None and is_address(path):
             shown, text = await read_address(path, workspace)
-            found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
+            try:
+                found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
+            except NeedsApart:
+                asked = await on_thread(text_request, shown, text, args.query, options)
+                found = await _search_apart(asked, float(workspace.limits.search_seconds))
         else:
             found = await _search(args, workspace, path, options, suffixes, notices)
             await _note(found, workspace)
@@ -172,20 +176,19 @@ async def _search(
     texts = await workspace.unsaved_texts()
     options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}
     options["seconds"] = float(workspace.limits.search_seconds)
-    if args.regex and may_take_for_ever(args.query):
-        return await _search_apart(args.query, workspace, options | {"private": workspace.private}, texts)
     work = partial(
         search, workspace.roots, args.query, read=texts.get, unsaved=tuple(texts), trees=workspace.trees, **options
     )
-    return await stoppable(lambda over: work(should_stop=over))
+    try:
+        return await stoppable(lambda over: work(should_stop=over))
+    except NeedsApart:
+        options |= {"private": workspace.private}
+        asked = await on_thread(request, workspace.roots, args.query, options, texts)
+        return await _search_apart(asked, options["seconds"])
 
 
-async def _search_apart(
-    query: str, workspace: Workspace, options: dict[str, Any], texts: Mapping[Path, str]
-) -> SearchResult:
+async def _search_apart(asked: bytes, seconds: float) -> SearchResult:
     """In a process that is killed when it takes too long or is not wanted any more."""
-    asked = await on_thread(request, workspace.roots, query, options, texts)
-    seconds = float(options["seconds"])
     with anyio.move_on_after(seconds):
         ended = await anyio.run_process(COMMAND, input=asked, check=False)
         if ended.returncode != 0:

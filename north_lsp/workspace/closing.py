@@ -11,6 +11,7 @@ from pathlib import Path
 from north_lsp.workspace.ignore import Chains, IgnoreRules, join
 
 _MAX_NAMES = 2000
+_MAX_LINKS = 8
 TOO_MANY = "more links lead here than can be followed, so that nobody can tell what .northignore closes"
 
 
@@ -50,6 +51,8 @@ class Links:
         while True:
             for link in self._to.get(around, ()):
                 if link not in used:
+                    if len(used) == _MAX_LINKS:
+                        raise TooManyNames
                     rest = path[len(around) :] if around != "/" else path
                     yield link + rest
                     folder, name = os.path.split(link)
@@ -96,17 +99,19 @@ class Closed:
         for part in os.path.relpath(name, root).split("/"):
             place = join(place, part)
             if self._rules[root].closed(os.path.relpath(place, root)):
-                return place in self._around
+                return _own_place(place) in self._around
         return False
 
-    def among(self, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]) -> set[str] | None:
-        """Which entries of a real folder are closed by other names of theirs; None if the folder itself is, or if that
-        cannot be known. `chains` are those of its own name."""
+    def among(
+        self, own: Path, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]
+    ) -> set[str] | None:
+        """Which entries of a real folder are closed by other names of theirs, or by other roots than its `own`; None if
+        the folder itself is, or if that cannot be known. `chains` are what its own root says of it."""
         found = set[str]()
         try:
-            for other in self._links.names_of(folder):
+            for other in (folder, *self._links.names_of(folder)):
                 for root in self._rules:
-                    if not _is_around(str(root), other):
+                    if not _is_around(str(root), other) or (other == folder and root == own):
                         continue
                     speaking = self._speaking(root, other)
                     if speaking is True:
@@ -129,7 +134,7 @@ class Closed:
             known = self._speaking(root, above)
             if not isinstance(known, bool):
                 if known.closes(above, name, True) or (os.path.islink(folder) and known.closes(above, name, False)):
-                    known = folder not in self._around
+                    known = _own_place(folder) not in self._around
                 else:
                     known = self._rules[root].enter(known, folder)
             self._chains[root, folder] = known
@@ -147,6 +152,12 @@ def hard_links(files: Iterable[str]) -> dict[tuple[int, int], str]:
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             found[status.st_dev, status.st_ino] = path
     return found
+
+
+def _own_place(name: str) -> str:
+    """Where a link lies, without links on the way to it."""
+    folder, last = os.path.split(name)
+    return join(os.path.realpath(folder), last)
 
 
 def _is_around(folder: str, path: str) -> bool:

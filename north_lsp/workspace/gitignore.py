@@ -151,6 +151,10 @@ def parse(data: bytes, *, folded: bool = False) -> PatternFile:
         problem = f"has more than {_MAX_PATTERNS} patterns"
     elif max(map(len, lines)) > _MAX_PATTERN_BYTES:
         problem = f"has a line of more than {_MAX_PATTERN_BYTES} bytes"
+    elif b"\0" in data:
+        problem = "is not UTF-8 text (it holds NUL bytes)"
+    elif any(b"\r" in line.removesuffix(b"\r") for line in lines):
+        problem = "has carriage returns within its lines"
     return PatternFile(patterns[:_MAX_PATTERNS], folded, problem)
 
 

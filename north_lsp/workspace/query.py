@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace.effort import longest_text, needed_text
 from north_lsp.workspace.wildmatch import translate
 
 _TOKEN = re.compile(r"\\N\{[^}]*\}|\\.|(?<=.)\{\d+(?:,\d*)?\}|\[\^?\]?", re.DOTALL)
@@ -22,13 +23,16 @@ _SUFFIXES = re.compile(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Z
 class Query:
     """`pattern` finds matches within a line, or, if `multiline`, within a whole text that has line feeds only.
     `literal` holds spellings in bytes of which a file without a BOM must contain one (all lower-case if `folded`), or
-    is None if only looking at the text can tell."""
+    is None if only looking at the text can tell. `longest` is the number of characters up to which looking surely ends
+    soon, None for any; `needed` stands in every match, in lower case if case does not count (of ASCII texts)."""
 
     pattern: re.Pattern[str]
     literal: tuple[bytes, ...] | None
     folded: bool
     notices: tuple[str, ...] = ()
     multiline: bool = False
+    longest: int | None = None
+    needed: str = ""
 
     def may_be_in(self, data: bytes) -> bool:
         if self.literal is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -50,7 +54,11 @@ def compile_query(query: str, *, regex: bool, case_sensitive: bool, multiline: b
         return _plain(query, sensitive, ())
     flags = (0 if sensitive else re.IGNORECASE) | (re.MULTILINE if multiline else 0)
     try:
-        return Query(re.compile(_rescued(query), flags), None, False, multiline=multiline)
+        pattern = re.compile(_rescued(query), flags)
+        longest = longest_text(pattern.pattern, pattern.flags)
+        return Query(
+            pattern, None, False, multiline=multiline, longest=longest, needed=needed_text(pattern.pattern, flags)
+        )
     except (re.error, OverflowError, RecursionError) as error:
         sensitive = case_sensitive or query != query.lower()
         return _plain(query, sensitive, (f"searched as plain text: {error}",))

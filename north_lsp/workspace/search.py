@@ -6,9 +6,8 @@ ripgrep counts where it can be trusted to count as this module does; everything 
 import os
 import stat
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,34 +15,21 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.bytes_pattern import BytesPattern, translate
 from north_lsp.workspace.finding import below_a_root
 from north_lsp.workspace.listing import readable
+from north_lsp.workspace.matching import Found, Match, find_in
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.query import Query, compile_glob, compile_query
 from north_lsp.workspace.ripgrep import CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import decode, is_binary
-from north_lsp.workspace.tree import FileTree, Listing
+from north_lsp.workspace.tree import FileTree, Listing, is_older
 from north_lsp.workspace.trees import Trees
 
 MAX_FILE = 4 * 1024 * 1024
 MAX_SECONDS = 20.0
-MAX_LINE = 500
-_CUT = "..."
-_LINES_BETWEEN_CHECKS = 512
 _FEW_FILES = 200
+_MAX_COUNTED = 64 * 1024 * 1024
+_COUNTING_SHARE = 0.6
 _MARKED = r"[\x00\r\x80-\xff]"
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A line with a match. `line` and `column` (of the first match in it) are 1-based, the column in characters; `text`
-    is the line, cut around the match if it is long; `before` and `after` are the lines around it."""
-
-    path: str
-    line: int
-    column: int
-    text: str
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +44,6 @@ class SearchResult:
     truncated: bool
     notices: list[str]
     counts: dict[str, int]
-
-
-@dataclass
-class _Found:
-    offset: int
-    limit: int
-    lines: tuple[int, int] | None = None
-    matches: list[Match] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    total: int = 0
-    searched: int = 0
-    unreadable: int = 0
-    shortened: list[str] = field(default_factory=list)
-
-    def wants(self) -> bool:
-        return self.offset <= self.total < self.offset + self.limit
-
-    def wants_any_of(self, count: int) -> bool:
-        return self.total < self.offset + self.limit and self.total + count > self.offset
-
-    def add(self, shown: str, count: int) -> None:
-        if count:
-            self.counts[shown] = count
 
 
 def search(
@@ -104,6 +67,7 @@ def search(
     private: tuple[Path, ...] = (),
     ripgrep: Path | None = None,
     seconds: float | None = None,
+    patient: bool = False,
 ) -> SearchResult:
     """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
 
@@ -111,18 +75,23 @@ def search(
     the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`, the
     binary that counts). `should_stop` is asked before every file and now and then within one; after `seconds` there is
     what was found till then. Without `trees`, the files outside of `private` folders are listed. Raises ToolError:
-    INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, IGNORED for one that the user
-    closed, and whatever `Roots.resolve_readable` raises.
+    INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
+    `Trees.resolve_readable` raises; and NeedsApart, unless it is `patient`, as only one that can be killed may be.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
+    wanted = replace(wanted, longest=None) if patient else wanted
     meant = compile_glob(below_a_root(roots, glob)) if glob is not None else None
     trees = trees if trees is not None else Trees.of(roots, private)
     allowed = MAX_SECONDS if seconds is None else seconds
     deadline = time.monotonic() + allowed
-    found = _Found(offset, limit, lines)
+    found = Found(offset, limit, lines)
 
     def over() -> bool:
         return should_stop() or time.monotonic() > deadline
+
+    def counted() -> bool:
+        """Counting leaves time to look at what it has found."""
+        return should_stop() or time.monotonic() > deadline - allowed * (1 - _COUNTING_SHARE)
 
     place = _place(trees, path) if path is not None else None
     below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
@@ -137,7 +106,7 @@ def search(
         known: Mapping[str, int | None] | None = None
         if ripgrep is not None and lines is None and len(files) > 1:
             whole = listing.whole if files is listing.files else None
-            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, over)
+            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, counted)
         searcher = _Searcher(roots, root, wanted, context_lines, read, found, over)
         if known is None:
             ended = all(searcher.search(relative) for relative in files)
@@ -146,29 +115,30 @@ def search(
         if not ended:
             break
     truncated = not ended or found.total > offset + limit
-    notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop)]
+    notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop), *trees.problems()]
     return SearchResult(found.matches, found.total, found.searched, truncated, notices, found.counts)
 
 
 def search_in_text(shown: str, text: str, query: str, **options: object) -> SearchResult:
     """Search one text that is no file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
-    `offset` as in `search`. Raises ToolError INVALID_INPUT."""
+    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsApart unless it is `patient`."""
     wanted = compile_query(
         query,
         regex=bool(options.get("regex")),
         case_sensitive=bool(options.get("case_sensitive")),
         multiline=bool(options.get("multiline")),
     )
+    wanted = replace(wanted, longest=None) if options.get("patient") else wanted
     lines = options.get("lines")
     offset, limit = int(str(options.get("offset", 0))), int(str(options.get("limit", 50)))
-    found = _Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
+    found = Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
     context = int(str(options.get("context_lines", 0)))
-    _search_text(text, shown, wanted, context, found, lambda: False)
+    find_in(text, shown, wanted, context, found, lambda: False)
     truncated = found.total > offset + limit
     return SearchResult(found.matches, found.total, 1, truncated, list(wanted.notices), found.counts)
 
 
-def _notices(found: _Found, ended: bool, allowed: float, should_stop: Callable[[], bool]) -> list[str]:
+def _notices(found: Found, ended: bool, allowed: float, should_stop: Callable[[], bool]) -> list[str]:
     notices: list[str] = []
     if found.shortened:
         names = ", ".join(found.shortened[:10])
@@ -206,7 +176,7 @@ def _count(
     whole: Sequence[str] | None,
     wanted: Query,
     texts: set[Path],
-    found: _Found,
+    found: Found,
     over: Callable[[], bool],
 ) -> tuple[Mapping[str, int | None] | None, bool]:
     """Which files have matches, and how many, or None where only looking tells. None for all if ripgrep is of no use
@@ -218,22 +188,26 @@ def _count(
     open_files = {path.relative_to(root).as_posix() for path in texts}
     open_files &= set(files)
     saved = [relative for relative in files if relative not in open_files] if open_files else files
-    options = ["--no-unicode", *(("--multiline",) if wanted.multiline else ())]
+    huge = _huge(root, saved)
+    named = saved if whole is None else whole
+    counting = [name for name in named if name not in huge] if huge else named
+    options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}", *(("--multiline",) if wanted.multiline else ())]
     ended = True
+    begun = time.time_ns()
     try:
-        counts = count_lines(
-            binary, root, saved if whole is None else whole, pattern.source, options=options, over=over
-        )
+        counts = count_lines(binary, root, counting, pattern.source, options=options, over=over)
     except Stopped as stopped:
         counts, ended = stopped.counts, False
     except CannotSearch:
         return None, True
     # In their order, and without those that are to be left out and have come since they were listed.
-    known: dict[str, int | None] = {relative: counts[relative] for relative in saved if relative in counts}
-    looked_at: set[str] = set()
+    known: dict[str, int | None] = {
+        relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
+    }
+    looked_at = _moved(root, known, begun) | huge
     if ended:
         try:
-            looked_at = _to_look_at(binary, tree, list(known), wanted, pattern, over)
+            looked_at |= _to_look_at(binary, tree, [one for one in known if one not in huge], wanted, pattern, over)
         except (Stopped, CannotSearch):
             looked_at = set(known)
     found.searched += len(saved) - len(looked_at)  # the others are counted when they are looked at
@@ -242,6 +216,41 @@ def _count(
         known.update(dict.fromkeys(open_files))
         known = {relative: known[relative] for relative in files if relative in known}
     return known, ended
+
+
+def _huge(root: Path, files: Iterable[str]) -> set[str]:
+    """The files through which no program gets in time; only their beginnings are looked at."""
+    found, prefix, lstat = set[str](), f"{root}/", os.lstat
+    for relative in files:
+        try:
+            if lstat(prefix + relative).st_size > _MAX_COUNTED:
+                found.add(relative)
+        except OSError:
+            continue
+    return found
+
+
+def _moved(root: Path, files: Iterable[str], since: int) -> set[str]:
+    """The files above which a folder has changed since a time, or just before. Another program opens files by name:
+    what it counted there may be of another file, behind a link that stood there for a moment."""
+    quiet: dict[str, bool] = {}
+
+    def is_quiet(folder: str) -> bool:
+        known = quiet.get(folder)
+        if known is None:
+            known = (not folder or is_quiet(folder.rpartition("/")[0])) and _is_quiet(f"{root}/{folder}", since)
+            quiet[folder] = known
+        return known
+
+    return {relative for relative in files if not is_quiet(relative.rpartition("/")[0])}
+
+
+def _is_quiet(folder: str, since: int) -> bool:
+    try:
+        status = os.lstat(folder.removesuffix("/") or "/")
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and is_older(status.st_ctime_ns, since)
 
 
 def _for_ripgrep(wanted: Query) -> BytesPattern | None:
@@ -294,7 +303,7 @@ class _Searcher:
     wanted: Query
     context: int
     read: Callable[[Path], str | None] | None
-    found: _Found
+    found: Found
     over: Callable[[], bool]
 
     def shown(self, relative: str) -> str:
@@ -329,7 +338,7 @@ class _Searcher:
         text = self._text_of(f"{self.root}/{relative}", shown)
         if text is None:
             return True
-        return _search_text(text, shown, self.wanted, self.context, self.found, self.over)
+        return find_in(text, shown, self.wanted, self.context, self.found, self.over)
 
     def _text_of(self, file: str, shown: str) -> str | None:
         """The text to search, None if there is nothing in it to find."""
@@ -385,79 +394,3 @@ def _beginning(data: bytes) -> bytes:
     except UnicodeDecodeError as error:
         return part[: error.start] if error.start >= len(part) - 3 else part
     return part
-
-
-def _search_text(text: str, shown: str, wanted: Query, context: int, found: _Found, over: Callable[[], bool]) -> bool:
-    """Add a text's matches to what was found. False if the search has to end before the text does."""
-    if wanted.multiline:
-        return _search_whole(text.replace("\r\n", "\n"), shown, wanted, context, found, over)
-    if wanted.literal is not None and not wanted.pattern.search(text):
-        return True
-    lines = _lines(text)
-    first, last = found.lines or (1, len(lines))
-    count = 0
-    for at in range(first - 1, min(last, len(lines))):
-        if at % _LINES_BETWEEN_CHECKS == _LINES_BETWEEN_CHECKS - 1 and over():
-            found.add(shown, count)
-            return False
-        hit = wanted.pattern.search(lines[at].removesuffix("\r"))
-        if hit is None:
-            continue
-        if found.wants():
-            found.matches.append(_match(shown, lines, at, at, hit.start(), hit.end(), context))
-        found.total += 1
-        count += 1
-    found.add(shown, count)
-    return True
-
-
-def _search_whole(text: str, shown: str, wanted: Query, context: int, found: _Found, over: Callable[[], bool]) -> bool:
-    """As `_search_text`, with matches that may go over several lines; those that begin in one line are one."""
-    lines = _lines(text)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    first, last = found.lines or (1, len(lines))
-    count, previous = 0, -1
-    for number, hit in enumerate(wanted.pattern.finditer(text)):
-        if number % _LINES_BETWEEN_CHECKS == _LINES_BETWEEN_CHECKS - 1 and over():
-            found.add(shown, count)
-            return False
-        at = bisect_right(starts, hit.start()) - 1
-        if at == previous or not first <= at + 1 <= last or at >= len(lines):
-            continue
-        previous = at
-        if found.wants():
-            end = max(at, min(bisect_right(starts, max(hit.end() - 1, hit.start())) - 1, len(lines) - 1))
-            begin = starts[at]
-            found.matches.append(_match(shown, lines, at, end, hit.start() - begin, hit.end() - begin, context))
-        found.total += 1
-        count += 1
-    found.add(shown, count)
-    return True
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def _match(shown: str, lines: list[str], at: int, end: int, start: int, stop: int, context: int) -> Match:
-    """The match in the lines `at` to `end`, which stands at `start` to `stop` of them."""
-    whole = "\n".join(line.removesuffix("\r") for line in lines[at : end + 1])
-    before = tuple(_short(other) for other in lines[max(at - context, 0) : at])
-    after = tuple(_short(other) for other in lines[end + 1 : end + 1 + context])
-    return Match(shown, at + 1, start + 1, _short(whole, (start, stop)), before, after)
-
-
-def _short(line: str, around: Sequence[int] = (0, 0)) -> str:
-    """A line of at most `MAX_LINE` characters besides the marks, with as much of the match in it as fits."""
-    line = line.removesuffix("\r")
-    if len(line) <= MAX_LINE:
-        return line
-    spare = max(MAX_LINE - (around[1] - around[0]), 0)
-    start = min(max(around[0] - spare // 2, 0), len(line) - MAX_LINE)
-    end = start + MAX_LINE
-    return f"{_CUT if start else ''}{line[start:end]}{_CUT if end < len(line) else ''}"

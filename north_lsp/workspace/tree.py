@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
@@ -19,6 +19,7 @@ from north_lsp.workspace.opening import open_folder
 _TICK_NS = 50_000_000
 _LONG_TICK_NS = 2_000_000_000
 _RECENT_SECONDS = 1.0
+_MANY_FOLDERS = 5000
 
 _NONE = frozenset[str]()
 
@@ -104,7 +105,7 @@ class FileTree:
         self._listing: Listing | None = None
         self._closing = Closing(False, (), (), ())
         self._shown: tuple[Listing, frozenset[str], Listing] | None = None
-        self._looked_at = 0.0
+        self._looked_at = self._refreshed_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
         self._facts: dict[str, dict[str, Signature]] = {}
 
@@ -173,6 +174,13 @@ class FileTree:
                 self._shown = (found, left_out, without(found, relative))
             return self._shown[2]
 
+    def lately(self) -> tuple[Listing, Closing]:
+        """As `named`; where there are very many folders, as of the last second."""
+        many = self._listing is not None and len(self._folders) > _MANY_FOLDERS
+        if many and time.monotonic() - self._refreshed_at < _RECENT_SECONDS and not self._rules_changed():
+            return self.last()
+        return self.named()
+
     def last(self) -> tuple[Listing, Closing]:
         """What `named` said last."""
         listing = self._listing
@@ -195,6 +203,7 @@ class FileTree:
         else:
             self._refresh()
         assert self._listing is not None
+        self._refreshed_at = time.monotonic()
         return self._listing
 
     def _build(self) -> None:
@@ -391,11 +400,13 @@ def without(listing: Listing, left_out: Iterable[str]) -> Listing:
     if "." in gone:
         return Listing((), (), ())
 
-    def stays(path: str) -> bool:
-        return path not in gone and not any(folder in gone for folder in _folders_around(path))
-
     kinds = (listing.files, listing.folders, listing.others)
-    return Listing(*(tuple(path for path in paths if stays(path)) for paths in kinds))
+    return Listing(*(tuple(path for path in paths if not is_among(path, gone)) for paths in kinds))
+
+
+def is_among(path: str, chosen: Container[str]) -> bool:
+    """Whether a path, or a folder around it, is one of these."""
+    return path in chosen or any(folder in chosen for folder in _folders_around(path))
 
 
 def _changed_at(path: str) -> int:
@@ -437,11 +448,14 @@ def _state(path: str) -> Signature | None:
 
 
 def _state_in(status: os.stat_result) -> Signature | None:
-    modified = status.st_mtime_ns
-    tick = _TICK_NS if modified % 1_000_000_000 else _LONG_TICK_NS
-    if time.time_ns() - modified < tick:
+    if not is_older(status.st_mtime_ns, time.time_ns()):
         return None
-    return modified, status.st_ino, status.st_dev
+    return status.st_mtime_ns, status.st_ino, status.st_dev
+
+
+def is_older(stamp: int, moment: int) -> bool:
+    """Whether a time stamp of a file is surely of before a moment."""
+    return moment - stamp >= (_TICK_NS if stamp % 1_000_000_000 else _LONG_TICK_NS)
 
 
 def _file_signature(path: str) -> Signature | None:
@@ -450,8 +464,7 @@ def _file_signature(path: str) -> Signature | None:
         status = os.lstat(path)
     except OSError:
         return None
-    tick = _TICK_NS if status.st_mtime_ns % 1_000_000_000 else _LONG_TICK_NS
-    if time.time_ns() - status.st_mtime_ns < tick:
+    if not is_older(status.st_mtime_ns, time.time_ns()):
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 

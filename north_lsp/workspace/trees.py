@@ -8,11 +8,11 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.closing import Closed, Links, hard_links
-from north_lsp.workspace.ignore import IgnoreRules, walk
+from north_lsp.workspace.ignore import OWN_IGNORE_FILE, IgnoreRules, walk
 from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
-from north_lsp.workspace.tree import Closing, FileTree, Listing, in_path_order, without
+from north_lsp.workspace.tree import Closing, FileTree, Listing, in_path_order, is_among, without
 
-_Seen = tuple[tuple[Listing, ...], frozenset[tuple[str, ...]], frozenset[tuple[int, int]]]
+_Seen = tuple[tuple[Listing, ...], frozenset[tuple[str, ...]]]
 
 
 @dataclass
@@ -66,11 +66,13 @@ class Trees:
         that has another name, which is closed. None for an open one."""
         if (reason := self._by_name(path)) is not None:
             return reason
-        closings = [tree.named()[1] for tree in self._every()]
+        closings = [tree.lately()[1] for tree in self._every()]
         if not any(closing.listed for closing in closings):
             return None
         reason = Closed(self.rules, _links(closings)).why(path)
-        return reason if reason is not None else _by_inode(path, closings)
+        if reason is None and (inode := _inode(str(path))) is not None and inode in self._look(None)[1]:
+            reason = "it is the same file as one that .northignore names"
+        return reason
 
     def _by_name(self, path: Path) -> str | None:
         """What the lists of all roots around it say of a path, links in it taken as they are."""
@@ -118,65 +120,62 @@ class Trees:
         return list(dict.fromkeys(found))
 
     def _every(self) -> list[FileTree]:
-        return [self.tree(root) for root in self.rules]
+        """The trees whose links may close something. A folder that is only read may be very large: it is looked through
+        if it has a list at its top, or was searched."""
+        extra = (root for root in self.roots.extra if root in self._trees or os.path.lexists(root / OWN_IGNORE_FILE))
+        return [self.tree(root) for root in dict.fromkeys((*self.roots.roots, *extra))]
 
     def _left_out(self, fresh: FileTree | None) -> frozenset[str]:
         """See `left_out`; one tree has been looked at just now."""
-        private = frozenset(os.path.realpath(folder) for folder in self.private)
+        closed, linked = self._look(fresh)
+        if linked:
+            files = (f"{tree.rules.root}/{file}" for tree in self._every() for file in tree.last()[0].files)
+            closed = closed.union(path for path in files if _inode(path) in linked)
+        return closed.union(os.path.realpath(folder) for folder in self.private)
+
+    def _look(self, fresh: FileTree | None) -> tuple[frozenset[str], Mapping[tuple[int, int], str]]:
+        """The real paths that are closed by other names than their own, and the closed files that may have such."""
         trees = self._every()
         seen = [tree.last() if tree is fresh else tree.named() for tree in trees]
         closings = [closing for _, closing in seen]
         if not any(closing.listed for closing in closings):
-            return private
+            return frozenset(), {}
         links = _links(closings)
-        linked = hard_links(file for closing in closings for file in closing.files)
-        state: _Seen = (tuple(listing for listing, _ in seen), links.state, frozenset(linked))
+        state: _Seen = (tuple(listing for listing, _ in seen), links.state)
         known = self._closed
-        if known is None or known[0][1:] != state[1:] or not _are_same(known[0][0], state[0]):
-            known = self._closed = (state, frozenset(self._find_closed(trees, links, frozenset(linked))))
-        return private | known[1]
+        if known is None or known[0][1] != state[1] or not _are_same(known[0][0], state[0]):
+            known = self._closed = (state, frozenset(self._find_closed(trees, links)))
+        files = [file for closing in closings for file in closing.files]
+        if known[1]:
+            for tree, (listing, _) in zip(trees, seen, strict=True):
+                prefix = f"{tree.rules.root}/"
+                files += [prefix + file for file in listing.files if is_among(prefix + file, known[1])]
+        return known[1], hard_links(files)
 
-    def _find_closed(self, trees: list[FileTree], links: Links, linked: frozenset[tuple[int, int]]) -> Iterator[str]:
+    def _find_closed(self, trees: list[FileTree], links: Links) -> Iterator[str]:
         closed = Closed(self.rules, links)
         for target in links.targets:
             if closed.why(Path(target)) is not None:
                 yield target
         for tree in trees:
             for folder, chains, names, folders in tree.folders():
-                found = closed.among(folder, chains, names, folders)
+                found = closed.among(tree.rules.root, folder, chains, names, folders)
                 if found is None:
                     yield folder
                 else:
                     yield from (f"{folder}/{name}" for name in found)
-            if linked:
-                root = tree.rules.root
-                yield from (
-                    path for path in (f"{root}/{file}" for file in tree.last()[0].files) if _inode(path) in linked
-                )
 
     def _closed_in(self, root: Path, found: Listing) -> Iterator[str]:
         """What is closed by other names in a folder that is not in the tree."""
-        closings = [tree.last()[1] for tree in self._every()]
-        if any(closing.listed for closing in closings):
-            closed = Closed(self.rules, _links(closings))
+        if any(tree.last()[1].listed for tree in self._every()):
             for relative in (*found.files, *found.folders, *found.others):
-                path = root / relative
-                if closed.why(path) is not None or _by_inode(path, closings) is not None:
-                    yield str(path)
+                if self.closed(root / relative) is not None:
+                    yield f"{root}/{relative}"
 
 
 def _links(closings: list[Closing]) -> Links:
     spelled = (path for closing in closings for path in closing.spelled if os.path.islink(path))
     return Links([*(link for closing in closings for link in closing.links), *spelled])
-
-
-def _by_inode(path: Path, closings: list[Closing]) -> str | None:
-    """Whether a file with several names is one that is closed by another one."""
-    inode = _inode(str(path))
-    if inode is None:
-        return None
-    other = hard_links(file for closing in closings for file in closing.files).get(inode)
-    return None if other is None else "it is the same file as one that .northignore names"
 
 
 def _inode(path: str) -> tuple[int, int] | None:

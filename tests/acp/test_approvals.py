@@ -15,6 +15,9 @@ from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, answer, call, say
 
+KNOWS_NORTH: dict[str, Any] = {"_meta": {"north": {}}}
+"""It is offered all that can be allowed."""
+
 
 class Asked:
     """What the user was asked, and the answers that are given (`choice`, by the option's id)."""
@@ -32,7 +35,7 @@ class Asked:
 async def session(world: World, choice: str) -> AsyncIterator[tuple[RawAcpClient, Asked, str]]:
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         asked = client.handlers["session/request_permission"] = Asked(choice)
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": KNOWS_NORTH})
         result = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
         yield client, asked, result["sessionId"]
 
@@ -144,7 +147,10 @@ async def test_accepted_for_the_project_is_applied_unasked_but_not_to_protected_
         )
         assert results[0]["data"]["applied"]
         assert [result.get("data", {}).get("reason") for result in results[1:3]] == ["rejected"] * 2
-        assert [code(result) for result in results[3:]] == ["OUTSIDE_WORKSPACE"] * 2
+        assert [code(result) for result in results[3:]] == [
+            "OUTSIDE_WORKSPACE",
+            "STALE",
+        ]  # the second was not read, either
         assert len(asked.questions) == 3
         assert [option["optionId"] for option in asked.questions[-1]["options"]] == ["accept", "reject"]
     assert (world.project / "b.txt").read_text() == "b\n"

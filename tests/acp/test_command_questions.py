@@ -24,9 +24,11 @@ def options(params: dict[str, Any]) -> list[str]:
 
 
 def test_a_terminal_is_offered_where_the_editor_has_one() -> None:
-    assert options(question(Client(has_terminals=True), may_use_terminal=True))[:2] == ["run", "terminal"]
-    assert "terminal" not in options(question(Client(has_terminals=True)))
-    assert "terminal" not in options(question(Client(), may_use_terminal=True))
+    knows = Client(has_terminals=True, knows_north=True)
+    assert options(question(knows, may_use_terminal=True))[:2] == ["run", "terminal"]
+    assert "terminal" not in options(question(Client(has_terminals=True), may_use_terminal=True))
+    assert "terminal" not in options(question(knows))
+    assert "terminal" not in options(question(Client(knows_north=True), may_use_terminal=True))
 
 
 def test_everything_that_matters_is_in_the_question() -> None:

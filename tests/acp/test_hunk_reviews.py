@@ -72,7 +72,7 @@ async def test_a_client_that_did_not_is_not(world: World, server: ModelServer) -
     reviewer = Reviewer(lambda params: {})
     async with session(world, reviewer, hunks=False) as (client, id):
         await turn(client, id, server, *edit())
-        assert "_meta" not in reviewer.questions[0]
+        assert list(reviewer.questions[0]["_meta"]["north"]) == ["question"]
 
 
 async def test_some_hunks_are_applied_and_the_model_knows_which(world: World, server: ModelServer) -> None:

@@ -279,3 +279,35 @@ async def test_two_files_that_changed_places_change_back(world: World) -> None:
     assert world.files() == {"a.txt": TEXT.encode(), "b.txt": b"other\n"}
     await world.redo()
     assert world.files() == swapped
+
+
+async def test_a_file_that_was_closed_since_by_a_link_is_not_taken_back(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("a.txt", "one\n")
+    world.write("open.txt", "one\n")
+    await world.edit("edit_replace_exact", path="a.txt", old="one", new="a secret line")
+    await world.edit("edit_replace_exact", path="open.txt", old="one", new="two")
+    world.write("l", "x", shown=False).unlink()
+    (world.root / "l").symlink_to("a.txt")
+    world.write(".northignore", "l\n", shown=False)
+    with pytest.raises(ToolError) as caught:
+        await world.prepare("undo_edit", path="a.txt")
+    assert caught.value.code == "CONFLICT"
+    assert "closed" in caught.value.message
+    assert "secret" not in f"{caught.value.message} {caught.value.details}"
+    changes = await world.prepare("undo_edit", steps=2)
+    assert [change.relative for change in changes] == ["open.txt"]
+    assert "closed" in " ".join(changes[0].notices)
+    await world.undo(2)
+    assert (world.read("a.txt"), world.read("open.txt")) == (b"a secret line\n", b"one\n")
+
+
+async def test_what_is_closed_while_the_user_decides_is_not_written(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("a.txt", "one\n")
+    changes = await world.prepare("edit_replace_exact", path="a.txt", old="one", new="two")
+    world.write(".northignore", "a.txt\n", shown=False)
+    with pytest.raises(ToolError) as caught:
+        await world.apply(changes)
+    assert caught.value.code == "IGNORED"
+    assert world.read("a.txt") == b"one\n"

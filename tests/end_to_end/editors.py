@@ -30,10 +30,14 @@ from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, 
 from tests.end_to_end.world import World
 from tests.support.acp_schema import Oracle
 
-Choice = Literal["accept", "reject", "hang"]
+Choice = Literal["accept", "always", "reject", "hang"]
 _CHOICES = {
-    "edit": {"accept": ("accept", "Accept"), "reject": ("reject", "Reject")},
-    "execute": {"accept": ("run", "Run"), "reject": ("deny", "Deny")},
+    "edit": {
+        "accept": ("accept", "Accept"),
+        "always": ("always", "Always accept in this project"),
+        "reject": ("reject", "Reject"),
+    },
+    "execute": {"accept": ("run", "Run"), "always": ("always", "Always run this command"), "reject": ("deny", "Deny")},
 }
 
 

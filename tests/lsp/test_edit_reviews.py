@@ -377,7 +377,8 @@ async def test_hunks_are_decided_by_commands_and_the_message_is_withdrawn() -> N
         names = [action["title"] for action in message["actions"]]
         assert names == ["Reject", "Decide in the document", "Accept", "Always accept in this project"]
         assert "north-review.diff" in message["message"]
-        assert "+third\n" in message["message"]
+        assert message["message"].endswith("changed: a.txt (+3/-2)")
+        assert "+third\n" in path.read_text()
         given = {"reviewId": "p1", "path": "/r/a.txt"}
         assert await asked.command("accept", **given, hunk="h1") == {"decided": False}
         assert await asked.command("reject", **given, hunk="h2", comment="Not that one.") == {"decided": True}
@@ -459,13 +460,14 @@ async def test_where_nothing_else_can_be_done_only_the_answers_to_the_message_co
     assert asked.decision == EditDecision("reject")
 
 
-async def test_a_long_diff_is_cut_in_the_message_only_where_the_document_has_it() -> None:
+async def test_a_diff_is_in_the_message_only_where_it_is_not_open_beside_it() -> None:
     long = change("new.txt", None, "".join(f"line {number}\n" for number in range(500)))
     for shows in (True, False):
         async with asking(long, shows=shows) as asked:
             (message,) = asked.client.messages
             assert ("+line 499" in message["message"]) == (not shows)
-            assert ("more lines in north-review.diff" in message["message"]) == shows
+            assert ("new: new.txt (+500/-0)" in message["message"]) == shows
+            assert message["message"].count("\n") < 10 or not shows
             assert "+line 499" in asked.path.read_text()
             await asked.client.answers.send(None)
 

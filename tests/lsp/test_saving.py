@@ -140,17 +140,21 @@ async def test_a_batch_is_saved_with_one_request_and_closed_files_are_not_in_it(
         assert {(world.project / name).read_text() for name in ("a.txt", "b.txt", "closed.txt")} == {"one\n2\nthree\n"}
 
 
-async def test_a_command_that_runs_unasked_says_so_too(world: World, server: ModelServer) -> None:
+@EDITORS
+async def test_a_command_that_runs_unasked_says_so_too(world: World, server: ModelServer, opening: Opening) -> None:
     """Of files of the project, as far as they are not closed to the model."""
-    async with opted_in_editor(world) as editor:
+    async with opening(world) as editor:
         await opened(editor, world)
+        command = answer(call("shell_run", command="wc -c a.txt"))
+        server.script(command, command, answer(say("done")))
+        editor.choices = ["always"]
+        await editor.prompt("Go")
+        assert "not saved" not in told(server)[-1]
         editor.open(world.project / "a.txt", OLD + "typed\n")
         editor.open(world.folder / "outside.txt", "typed\n")
         (world.project / ".northignore").write_text("closed.txt\n")
         editor.open(world.project / "closed.txt", "typed\n")
-        switch = {"sessionId": editor.conversation, "configId": "_shell", "value": "auto"}
-        await editor.call("session/set_config_option", switch)
-        server.script(answer(call("shell_run", command="wc -c a.txt")), answer(say("done")))
-        await editor.prompt("Go")
-        assert editor.questions == []
+        server.script(command, answer(say("done")))
+        await editor.prompt("Again")
+        assert len(editor.questions) == 1
         assert "1 open file is not saved in the editor: a.txt" in told(server)[-1]

@@ -91,3 +91,16 @@ def test_links_that_lead_out_are_not_followed_by_a_rule_for_paths(tmp_path: Path
     (root / "other").mkdir()
     for command in ("grep -rn x .", "grep -R x other"):
         assert asks(command, rules, place) is None
+
+
+def test_a_link_inside_leads_on_to_one_that_leads_out(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    place = make_place(root, contained=True)
+    (root / "docs").mkdir()
+    (root / "sub/docs").symlink_to("../docs")
+    commands = ["grep -R x sub", "find -L sub -name x", "diff sub docs"]
+    rules = [Rule((command.split(maxsplit=1)[0],), ("-*",), "paths") for command in commands]
+    assert [asks(command, rules, place) for command in commands] == [None] * len(commands)
+    (root / "docs/out").symlink_to(tmp_path)
+    for command in commands:
+        assert "leads out of the workspace" in (asks(command, rules, place) or ""), command

@@ -91,9 +91,9 @@ async def test_waiting_for_a_line_a_port_the_end_or_in_vain(tmp_path: Path) -> N
     async with runner(tmp_path) as shell:
         jobs = shell.jobs
         job = await jobs.begin("echo begun; read x; echo ready on 1; read x; exit 2", "session", tmp_path)
-        assert "nothing of it within 0.1 s" in await jobs.wait(job, 0.1, re.compile("ready on"), None)
+        assert "nothing of it within 0.1 s" in await jobs.wait(job, 0.1, lambda text: "ready on" in text, None)
         jobs.send(job, "\n")
-        assert "the pattern was found" in await jobs.wait(job, 10, re.compile("ready on"), None)
+        assert "the pattern was found" in await jobs.wait(job, 10, lambda text: "ready on" in text, None)
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             assert f"port {port} is open" in await jobs.wait(job, 10, None, port)

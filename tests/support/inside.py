@@ -13,13 +13,15 @@ from north_lsp.rpc.pipe import DescriptorPipe
 from tests.support.acp_schema import Oracle
 from tests.support.client import RawAcpClient
 
+PARAMS = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {}}}}
+
 
 @asynccontextmanager
 async def inside(environ: Mapping[str, str], model: str | None = None) -> AsyncIterator[RawAcpClient]:
     """An initialised client; at the end everything that was sent is checked."""
     ours, theirs = socket.socketpair()
     opening = open_connection("acp")
-    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS}
     assert list(opening.feed(opening.framing.encode(hello)))
     descriptors = theirs.detach()
     reader, writer = await asyncio.open_connection(sock=ours, limit=2**26)

@@ -14,7 +14,6 @@ from north_lsp.tools import search_text
 from north_lsp.tools.base import ReadTool
 from north_lsp.workspace.fuzzy import FuzzyIndex
 from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search_child import may_take_for_ever
 from north_lsp.workspace.structure import parsing
 from tests.tools.conftest import Desk
 
@@ -94,21 +93,6 @@ async def test_such_an_expression_finds_what_it_would(desk: Desk) -> None:
     data = await desk.call("search_text", query=r"(\w+,? ?)+:", regex=True)
     assert [match["path"] for match in data["matches"]] == ["a", "b"]
     assert (await desk.error("search_text", query="(a+)+", regex=True, glob="[a")).code == "INVALID_INPUT"
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        (r"(a+)+", True),
-        (r"(ab|cd)*e", True),
-        (r"((x*)y)*", True),
-        (r"a+b*", False),
-        (r"(a{2}b)+", False),
-        (r"(", False),
-    ],
-)
-def test_what_may_take_for_ever(expression: str, expected: bool) -> None:
-    assert may_take_for_ever(expression) is expected
 
 
 def _runs(pid: str) -> bool:

@@ -170,6 +170,19 @@ async def test_an_unseen_text_is_not_replaced(world: World) -> None:
     assert await world.prepare("edit_delete_file", path="u.txt")
 
 
+async def test_no_batch_gets_around_what_was_not_seen(world: World) -> None:
+    world.write("u.txt", TEXT, shown=False)
+    world.write("a.txt", TEXT + "theirs\n", shown=False)
+    overwrite = {"content": "x\n", "overwrite": True}
+    for first, second in (
+        (("edit_move_file", {"from": "u.txt", "to": "v.txt"}), {"path": "v.txt", **overwrite}),
+        (("edit_delete_file", {"path": "u.txt"}), {"path": "u.txt", "content": "x\n"}),
+        (("edit_replace_exact", {"path": "a.txt", "old": "two", "new": "2"}), {"path": "a.txt", **overwrite}),
+    ):
+        edits = [{"tool": first[0], "args": first[1]}, {"tool": "edit_create_file", "args": second}]
+        assert (await fails(world, "edit_apply_batch", edits=edits)).code == "STALE", first
+
+
 async def test_a_final_newline_that_was_forgotten_stays(world: World) -> None:
     world.write("n.txt", "no end")
     assert await new_text(world, "edit_create_file", path="a.txt", content="new", overwrite=True) == "new\n"
@@ -180,6 +193,7 @@ async def test_a_place_in_a_file_is_no_path_to_write(world: World) -> None:
     world.write("t.zip", b"PK\x03\x04")
     for tool, arguments in (
         ("edit_create_file", {"path": "t.zip:new.txt", "content": "x"}),
+        ("edit_create_file", {"path": "t.zip:deep/new.txt", "content": "x"}),
         ("edit_move_file", {"from": "a.txt", "to": "t.zip:a.txt"}),
         ("edit_patch", {"patch": "*** Begin Patch\n*** Add File: t.zip:b\n+x\n*** End Patch\n"}),
     ):

@@ -5,8 +5,10 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import search as searching
+from north_lsp.workspace.matching import Match, NeedsApart
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.search import Match, search
+from north_lsp.workspace.ripgrep import find_ripgrep
+from north_lsp.workspace.search import search, search_in_text
 
 
 @pytest.fixture
@@ -194,3 +196,32 @@ def test_further_roots_are_searched_under_their_name(repo: Path) -> None:
     assert [match.path for match in found.matches] == ["a", "./inner/b", "lib/c"]
     assert all(where.resolve(match.path).exists for match in found.matches)
     assert [match.path for match in search(where, "x", path="lib").matches] == ["lib/c"]
+
+
+@pytest.mark.parametrize("ripgrep", [None, find_ripgrep()], ids=["python", "ripgrep"])
+def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) -> None:
+    where = roots(repo, {"a.txt": "needle\n", "z/b.txt": "needle\n"})
+    with (repo / "huge.log").open("wb") as file:
+        file.write(b"needle\n" + b"nothing\n" * 4000)
+        file.truncate(10 * 1024**3)
+    found = search(where, "needle", ripgrep=ripgrep)
+    assert [match.path for match in found.matches] == ["a.txt", "huge.log", "z/b.txt"]
+    assert not found.truncated
+    assert found.notices == ["only the first 4 MiB were searched of: huge.log"]
+
+
+def test_a_long_line_without_what_every_match_holds_is_passed_over(repo: Path) -> None:
+    where = roots(repo, {"a": "x" * 100_000 + "\nFoo1bar\n"})
+    found = search(where, r"foo\d+bar", regex=True)
+    assert places(found.matches) == [("a", 2, 1)]
+
+
+@pytest.mark.parametrize(("expression", "multiline"), [("x*x*x*y", False), ("(x+)+y", False), (r"x.*\n.*y", True)])
+def test_what_may_take_long_is_left_to_a_process_that_can_be_killed(
+    repo: Path, expression: str, multiline: bool
+) -> None:
+    where = roots(repo, {"a": "y" + "x" * 100_000 + "\n" + "x" * 100_000})
+    with pytest.raises(NeedsApart):
+        search(where, expression, regex=True, multiline=multiline)
+    with pytest.raises(NeedsApart):
+        search_in_text("a", "y" + "x" * 100_000, expression, regex=True, multiline=multiline)

@@ -52,8 +52,8 @@ local function header_of(shown)
   local lines = { approval.heading .. more, table.concat(names, " │ ") }
   if shown.armed then
     local option = shown.armed.option
-    local scope = vim.tbl_get(option, "_meta", "north", "scope") or (option.name .. ", without asking.")
-    lines[#lines + 1] = ("⚠ %s It holds until you take it back with /permissions. %s again allows it."):format(
+    local scope = vim.tbl_get(option, "_meta", "north", "scope") or option.name
+    lines[#lines + 1] = ("⚠ Without asking: %s. It holds until you take it back with /permissions. %s again allows it."):format(
       scope,
       shown.armed.key
     )
@@ -168,9 +168,10 @@ function M.open(approval, count, focus, choose)
     for option, value in pairs({ number = false, relativenumber = false, signcolumn = "no", foldenable = false }) do
       vim.api.nvim_set_option_value(option, value, { win = window, scope = "local" })
     end
-    for option, value in pairs({ wrap = true, linebreak = false, list = false, spell = false, winfixheight = true }) do
+    for option, value in pairs({ wrap = true, list = false, spell = false, winfixheight = true }) do
       vim.api.nvim_set_option_value(option, value, { win = window, scope = "local" })
     end
+    vim.api.nvim_set_option_value("linebreak", window == header_window, { win = window, scope = "local" })
     vim.api.nvim_set_option_value("smoothscroll", true, { win = window, scope = "local" })
     vim.api.nvim_set_option_value("winbar", "", { win = window, scope = "local" })
   end

@@ -122,6 +122,26 @@ local function attach_files(client_id, root)
   })
 end
 
+---What Neovim can do, and that it looks at the versions of texts that it is to change.
+---@return table
+local function capabilities()
+  local all = vim.lsp.protocol.make_client_capabilities()
+  return vim.tbl_deep_extend("force", all, { workspace = { workspaceEdit = { documentChanges = true } } })
+end
+
+---Answer `workspace/applyEdit`: texts that were changed since the edit was made are left alone, and that is said.
+---@type lsp.Handler
+local function apply_edit(error, params, context)
+  for _, change in ipairs(vim.tbl_get(params, "edit", "documentChanges") or {}) do
+    local document = change.textDocument
+    local version = document and document.version
+    if version and version ~= vim.NIL and vim.lsp.util.buf_versions[vim.uri_to_bufnr(document.uri)] ~= version then
+      return { applied = false, failureReason = vim.fs.basename(document.uri) .. " has been changed since" }
+    end
+  end
+  return vim.lsp.handlers["workspace/applyEdit"](error, params, context)
+end
+
 ---@class north.StartOptions
 ---@field root string
 ---@field handlers table<string, function>
@@ -148,7 +168,9 @@ function M.start(options)
     cmd_env = config.current.env,
     root_dir = options.root,
     init_options = M.init_options(),
-    handlers = options.handlers,
+    capabilities = capabilities(),
+    flags = { debounce_text_changes = 0 }, -- what North reads and what it answers is about what the buffer shows now
+    handlers = vim.tbl_extend("error", options.handlers, { ["workspace/applyEdit"] = apply_edit }),
     on_init = function(client)
       attach_files(client.id, options.root)
       options.on_ready(client)

@@ -535,12 +535,16 @@ def test_the_proposed_side_has_the_file_s_options(bed: Bed) -> None:
         assert nvim.lua("return { vim.bo.expandtab, vim.bo.shiftwidth, vim.bo.filetype }") == [True, 4, ""]
 
 
-def test_why_an_edit_failed_is_told(bed: Bed) -> None:
+def test_what_was_changed_during_a_review_is_not_written_over_and_that_is_told(bed: Bed) -> None:
     with bed.nvim() as nvim:
         open_review(nvim)
         nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('hello/greeting.py'), 4, 5, true, { 'SALUTATION = 1' })")
         nvim.keys("ga")
-        nvim.until(in_chat("✗ Editing greeting.py — hello/greeting.py has changed; nothing was written"))
+        nvim.until(in_chat("✗ Editing greeting.py — "))
+        nvim.until(IDLE)
+        (line,) = [line for line in chat(nvim).splitlines() if "✗ Editing greeting.py — " in line and "changed" in line]
+        assert "```" not in line
+        assert "SALUTATION = 1\n" in text_of(nvim)
 
 
 def test_a_restored_session_is_taken_over(bed: Bed) -> None:

@@ -42,15 +42,15 @@ export async function runShown(questions: Questions, showChat: () => Promise<voi
 /** Whether the user means it: what an option allows beyond this once is said in words before it holds. */
 export async function confirmed(question: OpenQuestion, option: PermissionOption): Promise<boolean> {
   if (option.kind !== "allow_always") return true;
-  const scope = option._meta?.north?.scope ?? scopeOf(question, option);
+  const told = option._meta?.north?.scope;
+  const scope = told === undefined ? scopeOf(question, option) : `Without asking: ${told}.`;
   const detail = `${scope}\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.`;
   return agreed(`${option.name}?`, detail, option.name, "Keep Asking");
 }
 
 /** The first button is the one that Enter presses: it allows nothing. */
 async function agreed(question: string, detail: string, yes: string, no: string): Promise<boolean> {
-  const buttons = [{ title: no, isCloseAffordance: true }, { title: yes }];
-  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons))?.title === yes;
+  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes)) === yes;
 }
 
 /** For a server that does not say it. */

@@ -71,10 +71,12 @@ function pin(): void {
   waiting.hidden = first === undefined;
   if (first === undefined || !("options" in first)) return waiting.replaceChildren();
   const more = open.length > 1 ? `1 of ${open.length} questions` : "";
-  if (waiting.dataset.question === first.id && waiting.dataset.more === more && waiting.childElementCount > 0) return;
-  waiting.dataset.question = first.id;
-  waiting.dataset.more = more;
-  waiting.replaceChildren(card(first, more, actions));
+  if (waiting.dataset.question !== first.id || waiting.childElementCount === 0) {
+    waiting.dataset.question = first.id;
+    waiting.replaceChildren(card(first, actions));
+  }
+  const note = waiting.querySelector(".more");
+  if (note !== null) note.textContent = more;
 }
 
 function put(item: Item): void {

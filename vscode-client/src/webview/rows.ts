@@ -96,13 +96,13 @@ function fillQuestion(made: HTMLElement, question: Question): void {
 
 /** A question to be decided. None of the buttons has the focus: a key that was meant for something else decides nothing.
  * What allows something can be pressed once all of the question has been in view. */
-export function card(question: Question, more: string, actions: Actions): HTMLElement {
+export function card(question: Question, actions: Actions): HTMLElement {
   const { id } = question;
   const made = element("div", `row ${question.kind} asked`);
   made.setAttribute("role", "group");
   made.setAttribute("aria-label", question.heading);
   const heading = element("p", "heading", question.heading);
-  if (more !== "") heading.append(element("span", "more", more));
+  heading.append(element("span", "more"));
   const body = element("div", "body");
   body.tabIndex = 0;
   body.setAttribute("role", "region");
@@ -121,10 +121,8 @@ export function card(question: Question, more: string, actions: Actions): HTMLEl
     buttons.append(one);
   }
   made.append(heading, buttons);
-  if (question.markdown !== "") {
-    heading.after(body, hint);
-    allowWhenSeen(body, hint, allowing);
-  }
+  if (question.markdown !== "") heading.after(body, hint);
+  allowWhenSeen(question.markdown === "" ? heading : body, hint, allowing);
   if (rejecting === undefined) return made;
   const { id: option, name } = rejecting;
   comment.placeholder = `${name} and say why: Enter sends`;
@@ -136,19 +134,26 @@ export function card(question: Question, more: string, actions: Actions): HTMLEl
   return made;
 }
 
+/** A question that takes the place of another must not get the second click of a double one. */
+const SETTLED_MS = 400;
+
 function allowWhenSeen(body: HTMLElement, hint: HTMLElement, buttons: HTMLButtonElement[]): void {
+  let settled = false;
   const look = (): void => {
     const seen = body.clientHeight > 0 && body.scrollTop + body.clientHeight >= body.scrollHeight - 2;
-    if (seen) {
-      body.removeEventListener("scroll", look);
-      size.disconnect();
-    }
     hint.hidden = seen;
-    for (const one of buttons) one.disabled = !seen;
+    if (!seen || !settled) return;
+    body.removeEventListener("scroll", look);
+    size.disconnect();
+    for (const one of buttons) one.disabled = false;
   };
   const size = new ResizeObserver(look);
   hint.hidden = true;
   for (const one of buttons) one.disabled = true;
   body.addEventListener("scroll", look);
   size.observe(body);
+  setTimeout(() => {
+    settled = true;
+    look();
+  }, SETTLED_MS);
 }
