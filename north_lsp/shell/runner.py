@@ -31,10 +31,11 @@ from north_lsp.shell.kept import find_kept, start_kept
 from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
+from north_lsp.shell.processes import end_now
 from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox
 from north_lsp.shell.spawning import StartFailed
-from north_lsp.shell.tree import end_now, end_tree, find_tree
+from north_lsp.shell.tree import end_tree, find_tree
 
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.errors import ToolError
+from north_lsp.shell.guardian import GUARDIAN
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 SCRIPT = ".north-command"
@@ -75,6 +76,7 @@ def spawn(
         os.close(fd)
     for fd in ours:
         os.set_blocking(fd, False)
+    GUARDIAN.hold(process.pid, ours)
     return Spawned(process, *ours)
 
 
