@@ -19,6 +19,11 @@ unit:
 fuzz minutes="5" *paths:
     {{bin}}/python -m tests.fuzz {{minutes}} {{paths}}
 
+# Long campaigns that are no part of `test`: kills at random instants of turns, and every failure of the disk in turn.
+endurance kills="500":
+    {{bin}}/python -m tests.support.killed_turns {{kills}}
+    NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto tests/end_to_end/test_faulty_disk.py
+
 # The clients in a real VS Code and a real Neovim. The editors are set up outside the checkout, once.
 e2e: vsix
     {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py

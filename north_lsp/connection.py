@@ -53,6 +53,7 @@ from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.shell.keeping import Keeper
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.janitor import clear
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import EditVariant, Settings
 from north_lsp.storage.settings_file import SettingsFile
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 
+_CLEAR_AFTER_SECONDS = 5.0
 _CLOSE_SECONDS = 0.2
 _LAST_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -151,6 +153,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             mode = options.mode or settings.mode_default
             defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)
             background.start_soon(_warm_up, defaults, providers, tools, upkeep)
+            background.start_soon(_clear_away, locations, diagnostics)
             yield Core(environment, defaults, diagnostics)
             if environment.detached.count:
                 _end_anyway()
@@ -160,6 +163,13 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+
+
+async def _clear_away(locations: Locations, diagnostics: Diagnostics) -> None:
+    """What killed processes left, when nobody waits for the start any more."""
+    await anyio.sleep(_CLEAR_AFTER_SECONDS)
+    if removed := await anyio.to_thread.run_sync(clear, locations):
+        diagnostics.event("cleared_away", names=removed)
 
 
 def _end_anyway() -> None:

@@ -109,18 +109,19 @@ def _shell(options: Options) -> Iterator[Finding]:
 
 
 def _sandbox(options: Options) -> Iterator[Finding]:
-    """Whether commands can be held to the workspace here, tried out, and whether the settings ask for it."""
-    wanted = load_settings(Locations.from_environment(options.environ)).sandbox == "workspace"
+    """Whether commands can be held to the workspace here, tried out; what it costs if not; whether the settings ask for
+    it for all commands."""
+    wanted = load_settings(Locations.from_environment(options.environ)).sandbox != "off"
     held = probe()
+    costs = "what you allow once and for all asks all the same, except for plain commands that only read"
     if isinstance(held, str):
-        yield Finding(
-            "warning" if wanted else "note",
-            f"sandbox: not available here ({held})",
-            "every command asks before it runs without one" if wanted else "",
-        )
+        remedy = "; so does every other command: the settings ask for the sandbox" if wanted else ""
+        yield Finding("warning", f"sandbox: not available here ({held})", costs + remedy)
         return
+    if not held.namespaces:
+        yield Finding("warning", f"sandbox: protected and closed names cannot be held here ({held.why})", costs)
     network = "a network of its own" if held.namespaces else "no sockets"
-    state = "on" if wanted else 'off (`"sandbox": "workspace"` in the settings switches it on)'
+    state = "for all commands" if wanted else 'for what runs without a question (`"sandbox": "workspace"`: for all)'
     yield Finding("ok", f"sandbox: {state}; Landlock {held.landlock}, {network}")
     for gap in held.gaps():
         yield Finding("note", f"sandbox: not held back on this machine: {gap}")

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,9 @@ settings.register_profile("random", deadline=None, suppress_health_check=[Health
 settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def warm() -> Iterator[None]:
-    """The process behind `SERVER`. It ends with the session."""
+@contextmanager
+def warm_server() -> Iterator[None]:
+    """The process behind `SERVER`."""
     WARM_SOCKET.unlink(missing_ok=True)
     command = [sys.executable, str(WARM_SERVER), "serve", str(WARM_SOCKET)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -36,6 +37,13 @@ def warm() -> Iterator[None]:
         assert process.stdin is not None
         process.stdin.close()
     WARM_SOCKET.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm() -> Iterator[None]:
+    """It ends with the session."""
+    with warm_server():
+        yield
 
 
 @pytest.fixture

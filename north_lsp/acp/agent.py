@@ -46,11 +46,10 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import delete_conversation, list_conversations
-from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode
 from north_lsp.workspace.paths import Roots
 
@@ -117,8 +116,8 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             return await handler(params, call)
-        except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, f"{busy}: close it there first, or begin a new one") from None
+        except (ConversationBusy, ConversationClosed) as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
@@ -144,6 +143,7 @@ class AcpAgent:
     async def _new(self, params: Params, call: Call) -> object:
         await self._environment.upkeep.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
+        await session.keep()
         self._sessions[session.id] = session
         before = self._sessions.get(read.north_text(params, "shellOf") or "")
         if before is not None:
@@ -154,8 +154,9 @@ class AcpAgent:
     async def _load(self, params: Params, call: Call) -> object:
         session = await self._open(params)
         editor = self._editor(session.id)
-        for event in await session.replay():
-            await editor.show(event)
+        async with session.replaying:  # each load gets the whole of it
+            for event in await session.replay():
+                await editor.show(event)
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
@@ -184,6 +185,9 @@ class AcpAgent:
                 raise _unknown(id) from None
             except OtherProject as other:
                 raise invalid_params("cwd", f"is not the project of this conversation: {other.root}") from None
+            except OSError as error:
+                problem = f"the session {id} cannot be read: {error.strerror or error}"
+                raise RpcError(INVALID_REQUEST, problem) from None
             self._sessions[id] = session
             return session
 
@@ -193,7 +197,8 @@ class AcpAgent:
         return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
-        return v1.config_options(self._sessions[session_id])
+        session = self._sessions.get(session_id)
+        return v1.config_options(session) if session is not None else []
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -290,19 +295,25 @@ class AcpAgent:
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
         async with self._opening:
-            await session.close("exit")
-            self._sessions.pop(session.id, None)
+            await self._end(session.id)
         return {}
+
+    async def _end(self, id: str) -> None:
+        """While `_opening` is held: what is loaded meanwhile comes after it."""
+        if (session := self._sessions.get(id)) is not None:
+            await session.close("exit")
+            self._sessions.pop(id, None)
 
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
-        session = self._sessions.get(id)
-        if session is not None:
-            await session.close("exit")
-            self._sessions.pop(id, None)
-        if valid_conversation_id(id):
-            await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
-            await anyio.to_thread.run_sync(Unstarted(self._environment.locations).forget, id)
+        async with self._opening:
+            await self._end(id)
+            if valid_conversation_id(id):
+                try:
+                    await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
+                except OSError as error:
+                    problem = f"the session {id} cannot be deleted: {error.strerror or error}"
+                    raise RpcError(INVALID_REQUEST, problem) from None
         return {}
 
     def _session(self, params: Params) -> Session:
@@ -310,6 +321,8 @@ class AcpAgent:
         session = self._sessions.get(id)
         if session is None:
             raise _unknown(id)
+        if session.is_closed:
+            raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to go on with it")
         return session
 
     # -- a live session ----------------------------------------------------------------------------------------------
@@ -318,7 +331,12 @@ class AcpAgent:
         session = self._session(params)
         parts = read.prompt_parts(params)
         scope = anyio.CancelScope()
-        call.on_cancel = scope.cancel
+
+        def give_up() -> None:
+            scope.cancel()
+            session.give_up_questions()
+
+        call.on_cancel = give_up
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
             return {"stopReason": stopped, **_giving_back(session, call)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from north_lsp.agent.digests import shortened_text
 from north_lsp.agent.results import Kept
 from north_lsp.agent.tails import cut
+from north_lsp.display import one_line
 from north_lsp.shell.minimise import minimise
 from north_lsp.shell.runner import Ran
 from north_lsp.storage.artifacts import Artifacts
@@ -14,9 +15,12 @@ from north_lsp.tools.base import Command
 
 _DENIED = re.compile(
     r"permission denied|read-only file system|operation not permitted|network is unreachable|could not resolve host"
-    r"|name resolution|connection refused|EACCES|EROFS|EPERM|ENETUNREACH|EAI_AGAIN|failed to lookup address",
+    r"|name resolution|connection refused|EACCES|EROFS|EPERM|ENETUNREACH|EAI_AGAIN|failed to lookup address"
+    r"|device or resource busy|EBUSY|invalid cross-device link|EXDEV|ENOTFOUND|cannot assign requested address"
+    r"|but --offline was specified|may be offline|offline mode|dial tcp|no route to host|could not connect to server",
     re.IGNORECASE,
 )
+_REASON_CHARACTERS = 200
 _ASKED_FOR_LINES = 200
 _ASKED_FOR_CHARACTERS = 16_000
 
@@ -73,8 +77,19 @@ def told(
     return Told(short.text, number, short.truncation is not None, short.truncation)
 
 
-def notes_of(ran: Ran, command: Command, made: list[str]) -> list[str]:
-    """What is worth knowing beside the output; `made` are protected names that the command made."""
+def denied_by_sandbox(ran: Ran) -> str | None:
+    """The line that shows that the sandbox may be what made a command fail."""
+    if ran.sandbox is None or ran.exit_code == 0 or ran.timed_out:
+        return None
+    found = _DENIED.search(ran.output.text)
+    if found is None:
+        return None
+    line = ran.output.text[ran.output.text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+    return one_line(line.strip(), _REASON_CHARACTERS)
+
+
+def notes_of(ran: Ran, command: Command, *, offered: bool) -> list[str]:
+    """What is worth knowing beside the output. `offered`: the user was asked whether it may run outside the sandbox."""
     notes = []
     if ran.timed_out:
         notes.append(
@@ -99,13 +114,11 @@ def notes_of(ran: Ran, command: Command, made: list[str]) -> list[str]:
         notes.append(f"the shell ended; the next command starts a new one in {ran.cwd}")
     if ran.left_running:
         notes.append(f"background processes still running: {', '.join(map(str, ran.left_running))}")
-    if ran.sandbox is not None and ran.exit_code != 0 and _DENIED.search(ran.output.text):
+    if not offered and denied_by_sandbox(ran) is not None:
         notes.append(
             "This ran in a sandbox, which may be what denied it: only the workspace and the temporary folder "
-            f"({ran.sandbox.temp}) can be written, git's and other protected files and the home folder are closed, and "
+            "($TMPDIR) can be written, git's and other protected files and the home folder are closed, and "
             "there is no network. If it is needed, call again with `outside_sandbox: true`: the user is asked."
         )
     notes += command.notices
-    if made:
-        notes.append(f"this command made {', '.join(made)}: programs may run what stands there; look at it first")
     return notes

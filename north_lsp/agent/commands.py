@@ -1,27 +1,26 @@
 """Running a command: asked about unless an earlier answer allows it, and what became of it."""
 
-import os
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.command_output import notes_of, told
+from north_lsp.agent.command_output import denied_by_sandbox, notes_of, told
 from north_lsp.agent.deciding import record, remember
-from north_lsp.agent.editor import CommandReview
+from north_lsp.agent.editor import CommandDecision, CommandReview
 from north_lsp.agent.events import CallEnded, CallRunning
 from north_lsp.agent.jobs import start_job
 from north_lsp.agent.results import Result, StopTurn, ok
 from north_lsp.agent.shell_changes import observed
-from north_lsp.agent.shell_setup import is_protected_name
 from north_lsp.agent.state import TurnState
 from north_lsp.agent.tails import without_tail
+from north_lsp.agent.taken import review_late, review_taken
 from north_lsp.agent.terminals import in_terminal
 from north_lsp.agent.transcript import text_of
 from north_lsp.agent.unsaved import told_of_unsaved, unsaved_files
+from north_lsp.agent.walls import has_closed_names, held_words, missing_wall, say_what_is_missing
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
@@ -62,23 +61,26 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     if unsaved := await unsaved_files(state.workspace):
         approved = replace(approved, notes=(*approved.notes, told_of_unsaved(unsaved, "The command read")))
     await state.editor.show(CallRunning(call.id))
-    _log(state, "shell_run_start", command.command, callId=call.id, background=command.background)
-    started = time.monotonic()
     if command.background and not approved.interactive:
         cwd = command.cwd or state.runner.state(state.workspace.roots.main).cwd
+        _log(state, "shell_run_start", command.command, callId=call.id, background=True)
         return await start_job(state, call, title, replace(command, cwd=cwd), approved.shell, [*approved.notes])
-    roots = state.workspace.roots.roots
-    before = _protected_names(roots)
     shorter = await anyio.to_thread.run_sync(without_tail, command)
-    ran: Ran | None = None
-    try:
-        ran = await _run(state, call, shorter, approved)
-    finally:
-        code, size = (None, None) if ran is None else (ran.exit_code, ran.output.total_bytes)
-        took = round((time.monotonic() - started) * 1000)
-        state.diagnostics.event("shell_run_complete", callId=call.id, durationMs=took, exitCode=code, bytes=size)
-    made = sorted(_protected_names(roots) - before) if ran.sandbox is not None else []
-    notes = [*approved.notes, *notes_of(ran, shorter, made), *state.runner.jobs.take_news()]
+    ran = await _logged_run(state, call, shorter, approved)
+    taken = [*ran.taken]
+    notes = [*approved.notes]
+    if approved.auto and (why := denied_by_sandbox(ran)) is not None:
+        again = await _approve_outside(state, call, title, command, why)
+        if isinstance(again, _Approved):
+            notes += [f"In the sandbox this failed ({why}); it ran again outside it, as the user said.", *again.notes]
+            approved, command = again, again.command
+            shorter = await anyio.to_thread.run_sync(without_tail, command)
+            ran = await _logged_run(state, call, shorter, approved)
+            taken += ran.taken
+        else:
+            notes += again
+    notes += [*notes_of(ran, shorter, offered=approved.auto), *await review_taken(state, call, taken)]
+    notes += [*await review_late(state, call), *state.runner.jobs.take_news()]
     reading, minimises = state.settings.reading, state.settings.shell.minimise
     most = None if reading.digest else reading.limits.output_lines
     keep = partial(told, ran, shorter, state.artifacts, minimises=minimises, notes=notes, most=most)
@@ -100,6 +102,18 @@ async def run_command(state: TurnState, call: ToolCall, title: str, command: Com
     return Result(text.text, bad, ended, details)
 
 
+async def _logged_run(state: TurnState, call: ToolCall, command: Command, approved: _Approved) -> Ran:
+    _log(state, "shell_run_start", command.command, callId=call.id, background=False)
+    started, ran = time.monotonic(), None
+    try:
+        ran = await _run(state, call, command, approved)
+    finally:
+        code, size = (None, None) if ran is None else (ran.exit_code, ran.output.total_bytes)
+        took = round((time.monotonic() - started) * 1000)
+        state.diagnostics.event("shell_run_complete", callId=call.id, durationMs=took, exitCode=code, bytes=size)
+    return ran
+
+
 def _log(state: TurnState, event: str, command: str, **data: object) -> None:
     """The command's text is for the level `debug` only."""
     state.diagnostics.event(event, **data)
@@ -111,9 +125,13 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
     runner = state.runner
     now = runner.state(state.workspace.roots.main)
     asked = replace(command, cwd=command.cwd or now.cwd)
+    missing = await missing_wall(state)
+    await say_what_is_missing(state, missing)
     held = await anyio.to_thread.run_sync(probe) if runner.sandboxed else None
-    outside = runner.sandboxed and (command.outside or not isinstance(held, InForce))
-    verdict = await anyio.to_thread.run_sync(partial(_decide, state, asked, now.changes, held, outside=outside))
+    outside = command.outside or (runner.sandboxed and not isinstance(held, InForce))
+    verdict = await anyio.to_thread.run_sync(
+        partial(_decide, state, asked, now.changes, missing, outside=outside, held=held)
+    )
     request = {"command": command.command, "cwd": str(asked.cwd), "timeout": command.timeout}
     review = state.conversation.append(
         "review", reviewId=new_entry_id(()), kind="shell", toolCallId=call.id, request=request, status="pending"
@@ -122,8 +140,7 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         record(state, review["id"], verdict.status, None)
         if verdict.used:
             await anyio.to_thread.run_sync(state.approvals.note_use, verdict.used)
-        shell: ShellPlace = "outside" if outside else verdict.shell if verdict.status == "always" else "session"
-        return _Approved(command, shell, auto=True)
+        return _Approved(command, _place_of(verdict, missing), auto=True)
     await state.sync()
     question = CommandReview(
         call.id,
@@ -133,14 +150,12 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         verdict.warnings,
         verdict.reasons,
         verdict.rule.described() if verdict.rule is not None else None,
-        _held_words(held) if runner.sandboxed and not outside else None,
+        held_words(held) if runner.sandboxed and not outside else None,
         may_use_terminal=not command.background and (outside or not runner.sandboxed),
         unsaved=await unsaved_files(state.workspace),
     )
-    _log(state, "shell_review_shown", command.command, callId=call.id, dangers=len(verdict.warnings))
-    decision = await state.editor.review_command(question)
+    decision = await _decision(state, call, question)
     status = _STATUSES[decision.kind]
-    _log(state, "shell_review_decision", command.command, callId=call.id, decision=decision.kind)
     edited = _edited(command, decision.command) if status == "ran" else None
     if decision.kind == "always" and verdict.may_remember:
         await remember(state, partial(state.approvals.allow_command, command.command))
@@ -157,13 +172,58 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
     if status == "denied":
         data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
         return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the command was not run."))
+    return _as_decided(command, edited, decision, "outside" if outside else "session")
+
+
+async def _decision(state: TurnState, call: ToolCall, question: CommandReview) -> CommandDecision:
+    command = question.command.command
+    _log(state, "shell_review_shown", command, callId=call.id, dangers=len(question.warnings))
+    decision = await state.editor.review_command(question)
+    _log(state, "shell_review_decision", command, callId=call.id, decision=decision.kind)
+    return decision
+
+
+def _as_decided(command: Command, edited: Command | None, decision: CommandDecision, place: ShellPlace) -> _Approved:
     notes = []
     if edited is not None:
         notes.append(f"The user changed the command before it ran. What ran: {edited.command}")
     if decision.comment:
         notes.append(f"The user says: {decision.comment}")
-    place: ShellPlace = "outside" if outside else "session"
     return _Approved(edited or command, place, interactive=decision.kind == "terminal", notes=tuple(notes))
+
+
+async def _approve_outside(
+    state: TurnState, call: ToolCall, title: str, command: Command, why: str
+) -> _Approved | list[str]:
+    """A command that ran unasked in the sandbox, and failed for want of something outside: asked about like any other.
+    Notes mean that the user does not want it. Raises StopTurn, ToolError."""
+    asked = replace(command, cwd=command.cwd or state.runner.state(state.workspace.roots.main).cwd)
+    request = {"command": command.command, "cwd": str(asked.cwd), "timeout": command.timeout}
+    review = state.conversation.append(
+        "review", reviewId=new_entry_id(()), kind="shell", toolCallId=call.id, request=request, status="pending"
+    )
+    await state.sync()
+    warnings = ("runs outside the sandbox, with all of your rights",)
+    reasons = (f"it ran in the sandbox without a question, and failed there ({why}); what it did so far stays",)
+    question = CommandReview(call.id, asked, title, False, warnings, reasons, may_use_terminal=True)
+    decision = await _decision(state, call, question)
+    status = _STATUSES[decision.kind]
+    edited = _edited(command, decision.command) if status == "ran" else None
+    record(state, review["id"], status, decision.comment, **({"command": edited.command} if edited else {}))
+    if status == "cancelled":
+        raise StopTurn(decision.comment)
+    if status != "ran":
+        said = f" The user says: {decision.comment}" if decision.comment else ""
+        return [f"It ran in the sandbox and failed there ({why}). It does not run outside it: the user says no.{said}"]
+    await state.editor.show(CallRunning(call.id))
+    return _as_decided(command, edited, decision, "outside")
+
+
+def _place_of(verdict: Verdict, missing: str | None) -> ShellPlace:
+    """Where a command runs that nobody is asked about."""
+    if missing is not None:
+        return "bare"
+    return "clean" if verdict.status == "always" and verdict.shell == "clean" else "contained"
 
 
 def _edited(command: Command, text: str | None) -> Command | None:
@@ -176,9 +236,16 @@ def _edited(command: Command, text: str | None) -> Command | None:
 
 
 def _decide(
-    state: TurnState, command: Command, changes: tuple[str, ...], held: InForce | str | None, *, outside: bool
+    state: TurnState,
+    command: Command,
+    changes: tuple[str, ...],
+    missing: str | None,
+    *,
+    outside: bool,
+    held: InForce | str | None,
 ) -> Verdict:
-    """On a thread: parses, looks at the disk, may ask git. Raises ToolError when a tool is to be used instead."""
+    """On a thread: parses, looks at the disk, may ask git. `missing` says why there is no sandbox that holds. Raises
+    ToolError when a tool is to be used instead."""
     settings, roots = state.settings, state.workspace.roots
     warnings = dangers(command.command, settings.shell_always_ask)
     if settings.shell_interceptor and not warnings and not _asked_for(state, command.command):
@@ -211,11 +278,11 @@ def _decide(
     place = Place(
         command.cwd or roots.main,
         roots,
-        isinstance(held, InForce) and held.namespaces,
+        missing is None,
         state.runner.environ,
         closed=lambda path: state.workspace.trees.closed(path) is not None,
     )
-    return judge(
+    verdict = judge(
         command.command,
         place=place,
         approvals=state.approvals,
@@ -223,6 +290,16 @@ def _decide(
         always_ask=settings.shell_always_ask,
         background=command.background,
     )
+    if missing is None:
+        return verdict
+    if verdict.status is None:
+        return replace(verdict, reasons=(*verdict.reasons, missing)) if verdict.reasons else verdict
+    if verdict.contained:
+        return replace(verdict, status=None, reasons=(*verdict.reasons, missing))
+    if has_closed_names(state):
+        closed = f"{missing}, so that nothing keeps it from showing files that are closed by .northignore"
+        return replace(verdict, status=None, reasons=(*verdict.reasons, closed))
+    return verdict
 
 
 def _asked_for(state: TurnState, command: str) -> bool:
@@ -234,24 +311,6 @@ def _asked_for(state: TurnState, command: str) -> bool:
     return False
 
 
-def _held_words(held: InForce | str | None) -> str | None:
-    if not isinstance(held, InForce):
-        return None
-    network = "no network" if held.namespaces else "no sockets at all"
-    gaps = "".join(f" Not held back here: {gap}." for gap in held.gaps())
-    return f"In the sandbox: it writes to the workspace and to its own temporary folder only, {network}.{gaps}"
-
-
-def _protected_names(roots: tuple[Path, ...]) -> set[str]:
-    found: set[str] = set()
-    for root in roots:
-        try:
-            found |= {name for name in os.listdir(root) if is_protected_name(name)}
-        except OSError:
-            continue
-    return found
-
-
 async def _run(state: TurnState, call: ToolCall, command: Command, approved: _Approved) -> Ran:
     started = time.monotonic()
     main = state.workspace.roots.main
@@ -261,7 +320,8 @@ async def _run(state: TurnState, call: ToolCall, command: Command, approved: _Ap
         clock = f"[{passed:.0f} s of at most {command.timeout:g} s]" if passed >= 1 else ""
         await state.editor.show(CallRunning(call.id, visible("\n".join(filter(None, (text, clock))))))
 
-    if approved.interactive or (state.settings.shell_client_terminal and not state.runner.sandboxed):
+    in_client = state.settings.shell_client_terminal and not state.runner.is_contained(approved.shell)
+    if approved.interactive or (in_client and not approved.auto):
         cwd = command.cwd or state.runner.state(main).cwd
         argv = state.runner.argv_without_shell(command.command)
         added = {} if approved.interactive else state.runner.added

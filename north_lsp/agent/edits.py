@@ -94,6 +94,7 @@ async def review_edit(
         return Result(ok(data), False, ended)
     await state.editor.show(CallRunning(call.id))
     with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
+        state.runner.expect([change.target for change in accepted.files])
         try:
             applied = await apply_proposal(accepted, state.workspace, state.editor, state.checkpoints)
         except ToolError as error:

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from north_lsp.agent.deciding import record
+from north_lsp.agent.editor import CommandReview
 from north_lsp.agent.events import CallEnded, CallRunning
-from north_lsp.agent.results import Result
+from north_lsp.agent.results import Result, StopTurn, ok
 from north_lsp.agent.state import TurnState
+from north_lsp.agent.taken import review_late
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.jobs import Job
-from north_lsp.shell.options import Place
+from north_lsp.shell.options import UNASKED, Place
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.base import Command, JobRequest
 from north_lsp.workspace.effort import longest_text
 
@@ -59,7 +63,7 @@ def _output(state: TurnState, job: Job, lines: int) -> list[str]:
 
 
 async def run_job(state: TurnState, call: ToolCall, title: str, request: JobRequest) -> Result:
-    """What the tool `job` asks for. Raises ToolError."""
+    """What the tool `job` asks for. Raises StopTurn, ToolError."""
     jobs = state.runner.jobs
     await state.editor.show(CallRunning(call.id))
     if request.action == "list":
@@ -76,9 +80,37 @@ async def run_job(state: TurnState, call: ToolCall, title: str, request: JobRequ
             await jobs.kill(job)
             text = "\n".join([f"job {job.id} {job.state()}", *_output(state, job, request.lines)])
         case "input":
-            jobs.send(job, request.text)
-            text = f"job {job.id} was sent {len(request.text.encode('utf-8', 'replace'))} bytes"
-    return _result(call, title, text)
+            given = await _approved_input(state, call, title, job, request.text)
+            if isinstance(given, Result):
+                return given
+            jobs.send(job, given)
+            text = f"job {job.id} was sent {len(given.encode('utf-8', 'replace'))} bytes"
+            text += "" if given == request.text else f"; the user changed them to: {given}"
+    return _result(call, title, "\n".join([text, *await review_late(state, call)]))
+
+
+async def _approved_input(state: TurnState, call: ToolCall, title: str, job: Job, text: str) -> str | Result:
+    """What a job is given to read: it may run it, so that this is asked about like a command, unless all commands are
+    approved and it is held by the sandbox. Raises StopTurn."""
+    if job.place in UNASKED and state.approvals.shell_auto_approved():
+        return text
+    request = {"command": text, "cwd": str(job.cwd), "timeout": 0}
+    review = state.conversation.append(
+        "review", reviewId=new_entry_id(()), kind="shell", toolCallId=call.id, request=request, status="pending"
+    )
+    await state.sync()
+    warning = f"is read by job {job.id} (`{one_line(job.command, 200)}`), which may run it"
+    decision = await state.editor.review_command(
+        CommandReview(call.id, Command(text, job.cwd, 0), title, False, (warning,))
+    )
+    status = "ran" if decision.kind == "run" else "cancelled" if decision.kind == "stop" else "denied"
+    record(state, review["id"], status, decision.comment)
+    if status == "cancelled":
+        raise StopTurn(decision.comment)
+    if status == "denied":
+        data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
+        return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the job was sent nothing."))
+    return decision.command if decision.command is not None else text
 
 
 def _is(job: Job) -> str:

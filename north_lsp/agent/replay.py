@@ -1,6 +1,7 @@
 """A stored conversation as the events that were shown live."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,10 +63,10 @@ def events_of(path: Iterable[Entry], tools: "Registry") -> Iterator[Event]:
             case "review" if entry.get("kind") == "write":
                 call_id = str(entry.get("toolCallId"))
                 request = entry.get("request") or {}
-                files = tuple(_change(stored) for stored in request.get("files", ()))
-                title = str(request.get("title", ""))
-                proposals[call_id] = _accepted(files, entry.get("decision"))
-                yield CallProposes(call_id, title, files)
+                files = _changes(request.get("files") if isinstance(request, dict) else None)
+                if files:
+                    proposals[call_id] = _accepted(files, entry.get("decision"))
+                    yield CallProposes(call_id, str(request.get("title", "")), files)
             case "command_executed":
                 yield from slash_events(entry)
             case "mode_change":
@@ -185,12 +186,28 @@ def _accepted(files: tuple[FileChange, ...], decision: object) -> tuple[FileChan
 def _ended(message: Mapping[str, Any], proposals: Mapping[str, tuple[FileChange, ...]]) -> CallEnded:
     call_id = str(message.get("toolCallId"))
     details = message.get("details") or {}
-    places = tuple(Location(Path(path), line) for path, line in details.get("locations", ()))
+    places = tuple(_places(details.get("locations")))
     files = proposals.get(call_id, ()) if details.get("changed") else ()
     title = str(details.get("title") or message.get("toolName"))
     ok = bool(details.get("ok", not message.get("isError")))
     missing = (details.get("meta") or {}).get("truncation")
     return CallEnded(call_id, title, ok, str(details.get("text", "")), files, places, missing)
+
+
+def _places(stored: object) -> Iterator[Location]:
+    for place in stored if isinstance(stored, list) else ():
+        match place:
+            case [str(path), None | int() as line]:
+                yield Location(Path(path), line)
+
+
+def _changes(stored: object) -> tuple[FileChange, ...]:
+    """Those that can be read: others wrote logs, too."""
+    found: list[FileChange] = []
+    for row in stored if isinstance(stored, list) else ():
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
+            found.append(_change(row))
+    return tuple(found)
 
 
 def _change(stored: Mapping[str, Any]) -> FileChange:

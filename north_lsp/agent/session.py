@@ -48,15 +48,16 @@ from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import secret_names
 from north_lsp.providers.choosing import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
+from north_lsp.shell.watch import Taken
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation, ConversationBusy
+from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
-from north_lsp.storage.unstarted import Unstarted
 from north_lsp.tools.base import Mode, Workspace
 from north_lsp.workspace.root import project_hash
 
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
+_LONGEST_END = 5.0
 _GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
@@ -84,8 +86,9 @@ class Session:
         artifacts: Artifacts | None = None,
         notices: tuple[str, ...] = (),
         allowed: Allowed = EVERYTHING,
+        queue: Sequence[Row] = (),
     ) -> None:
-        """`notices` are what the user should be told of the choice of the model."""
+        """`notices` are what the user should be told of how it was opened, `queue` is what an earlier process left."""
         self.mode: Mode = mode
         self._conversation = conversation
         self._history = History(conversation)
@@ -105,10 +108,13 @@ class Session:
         self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
+        self.questions: list[anyio.CancelScope] = []
+        self._one_ended = anyio.Event()
+        self.replaying = anyio.Lock()
         self._closed = False
         self._unsaved = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(guarded.show, self._keep_queue, conversation.queue)
+        self.queue = PromptQueue(guarded.show, self._keep_queue, queue)
         self._settings = environment.settings
         self._take_turn_settings()
         self.retry = environment.retry
@@ -116,7 +122,7 @@ class Session:
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, conversation, self._editor, environment)
         self._slash = SlashCommands(conversation, self._editor, host)
-        self._given_back = [QueuedText(row["id"], row["text"]) for row in conversation.queue]
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         secrets = secret_names(environment.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -129,8 +135,19 @@ class Session:
             environment.background,
             environment.shells,
             environment.locations.kept_jobs(project_hash(self.roots[0])),
+            workspace,
+            environment.locations.quarantine(project_hash(self.roots[0])),
         )
+        if self._runner.containment is not None:
+            self._runner.containment.on_taken = self._tell_of_taken
         self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
+
+    def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
+        names = ", ".join(one_line(str(one.path), 200) for one in taken)
+        text = (
+            f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
+        )
+        self._environment.background.start_soon(self._editor.show, Notice("warning", visible(text)))
 
     @property
     def id(self) -> str:
@@ -177,7 +194,13 @@ class Session:
         """Change what waits. Raises ValueError for words that would be nothing to send."""
         if parts is not None:
             _check(parts)
-        await self.queue.edit(word, parts, kind, place)
+        rest = parts
+        if parts is not None and own_command(parts) is None:
+            rest = await self._slash.take(parts)
+            if rest is None:
+                await self.queue.withdraw(word)
+                return
+        await self.queue.edit(word, rest, kind, place)
 
     @property
     def is_closed(self) -> bool:
@@ -212,6 +235,7 @@ class Session:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        await self._take_over()
         own = own_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
@@ -225,7 +249,7 @@ class Session:
                 with scope:
                     stopped = await self._run_own(own)
             finally:
-                self._scopes.remove(scope)
+                self._ended(scope)
             return "cancelled" if scope.cancelled_caught else stopped
         wanted = kind or self._environment.settings.turns.queue_default
         steers = wanted == "steer" and self.queue.takes(self.mode)
@@ -238,8 +262,37 @@ class Session:
                     stopped = await self._run_queue(word)
         finally:
             self.queue.drop(word)
-            self._scopes.remove(scope)
+            self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
+
+    async def keep(self) -> None:
+        """Store a new conversation, in which nothing was said yet."""
+        await anyio.to_thread.run_sync(self._conversation.keep)
+
+    async def _take_over(self) -> None:
+        """Become the one who writes, and show what another process has written since this one read it. Raises
+        ConversationBusy while that goes on."""
+        conversation = self._conversation
+        if conversation.is_writer:
+            return
+        before = [entry["id"] for entry in conversation.active_path()]
+        if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
+            raise ConversationBusy(held)
+        path = conversation.active_path()
+        if [entry["id"] for entry in path[: len(before)]] != before:
+            await self._editor.show(
+                Notice("warning", "this conversation was changed elsewhere: load it again to see how")
+            )
+        new = path[len(before) :]
+        tools = await self._tools()
+        for event in await anyio.to_thread.run_sync(lambda: list(events_of(new, tools))):
+            if isinstance(event, ModeChanged):
+                self.mode = event.mode
+            await self._editor.show(event)
+
+    def _ended(self, scope: anyio.CancelScope) -> None:
+        self._scopes.remove(scope)
+        self._one_ended.set()
 
     async def _run_queue(self, own: Queued) -> Stopped:
         """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
@@ -300,16 +353,38 @@ class Session:
         """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
         them. Raises ValueError while no turn runs, or for nothing to send."""
         _check(parts)
-        return await self.queue.steer(parts, self.mode)
+        rest = await self._without_commands(parts)
+        if rest is None:
+            return Queued("", "steer", parts, self.mode, delivered=True)
+        return await self.queue.steer(rest, self.mode)
 
     async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
-        """A prompt for the end of the turn that runs. Raises ValueError while none runs, or for nothing to send."""
+        """A prompt for the end of the turn that runs; one of which nothing is left but commands does not wait. Raises
+        ValueError while none runs, or for nothing to send."""
         _check(parts)
-        return await self.queue.follow_up(parts, self.mode)
+        rest = parts if own_command(parts) is not None else await self._without_commands(parts)
+        if rest is None:
+            return Queued("", "followUp", parts, self.mode, delivered=True)
+        return await self.queue.follow_up(rest, self.mode)
+
+    async def _without_commands(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+        """What is left of words for a turn when the commands in them have run. Raises ValueError while no turn runs."""
+        if not self.queue.is_open:
+            raise ValueError("no turn is running: send a prompt instead")
+        if (own := own_command(parts)) is not None:
+            await self._run_own(own)
+            return None
+        return await self._slash.take(parts)
+
+    def give_up_questions(self) -> None:
+        """Those that commands of a prompt ask."""
+        for scope in self.questions:
+            scope.cancel()
 
     def cancel(self) -> None:
-        """Stop the running turn and give up the prompts that wait; does nothing when idle."""
+        """Stop the running turn and give up the prompts that wait, and what commands ask; does nothing when idle."""
         self._give_back()
+        self.give_up_questions()
         for scope in self._scopes:
             scope.cancel()
 
@@ -530,6 +605,7 @@ class Session:
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             await settle_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_kept()
+            await anyio.to_thread.run_sync(clear_project, self.roots[0])
             self._recovered = True
         for text in told:
             await self._editor.show(Notice("warning", text))
@@ -576,21 +652,15 @@ class Session:
         self._closed = True
         self.cancel()
         with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(_LONGEST_END):
+                while self._scopes:
+                    self._one_ended = anyio.Event()
+                    await self._one_ended.wait()
             async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
                 await self._sync()
-                self._conversation.close()
-                await anyio.to_thread.run_sync(self._keep_unstarted)
-
-    def _keep_unstarted(self) -> None:
-        """A session that was never prompted is resumed by another process all the same."""
-        unstarted, conversation = Unstarted(self._environment.locations), self._conversation
-        if conversation.is_started:
-            unstarted.forget(self.id)
-            return
-        with self._diagnostics.guarded("keeping a session without a prompt"):
-            unstarted.keep(conversation.header, conversation.entries)
+                self._conversation.retire()
 
 
 def _check(parts: tuple[Part, ...]) -> None:

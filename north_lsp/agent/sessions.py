@@ -27,7 +27,8 @@ from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.unstarted import Unstarted
+from north_lsp.storage.files import inode_of
+from north_lsp.storage.locks import LockHeld
 from north_lsp.tools.base import Mode, Seen, Workspace
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots, extra_roots
@@ -66,7 +67,7 @@ class SessionFactory:
         self._editor_for = editor_for
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
-        """A session of its own; nothing is written until its first prompt."""
+        """A session of its own; nothing is written until its first prompt, or until it is kept."""
         choice = self._choice(roots.main)
         conversation = Conversation.create(
             self._environment.locations,
@@ -107,41 +108,36 @@ class SessionFactory:
         """A stored conversation. Raises UnknownConversation, OtherProject."""
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
-        conversation = await anyio.to_thread.run_sync(self._stored, id)
-        header = conversation.header
-        if header.get("repoHash") not in (None, project_hash(roots.main)):
-            conversation.close()
-            raise OtherProject(id, str(header.get("repoRoot")))
-        with contextlib.suppress(ConversationBusy):  # whoever has it open decides what is pending
-            conversation.resolve_pending()
-        return self._bind(conversation, roots)
+        conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+        held, moved = await anyio.to_thread.run_sync(self._settle, conversation, roots)
+        return self._bind(conversation, roots, held=held, moved_from=moved)
 
-    def _stored(self, id: str) -> Conversation:
-        """One that was prompted, or at least opened once. Raises UnknownConversation."""
-        locations = self._environment.locations
-        try:
-            return Conversation.open(locations, id)
-        except UnknownConversation:
-            found = Unstarted(locations).find(id)
-            if found is None:
-                raise
-        header, choices = found
-        conversation = Conversation.create(
-            locations,
-            repo_root=Path(str(header.get("repoRoot"))),
-            repo_hash=str(header.get("repoHash")),
-            cwd=Path(str(header.get("cwd"))),
-            model=str(header.get("model")),
-            client=self._defaults.client,
-            north_version=__version__,
-            id=id,
-        )
-        for type, fields in choices:
-            conversation.append(type, **fields)
-        return conversation
+    def _settle(self, conversation: Conversation, roots: Roots) -> tuple[LockHeld | None, str | None]:
+        """Who has a stored conversation open, which then decides what is pending in it; and the folder that it was
+        about, if that is gone and this one has taken its place. Raises OtherProject."""
+        root, hash = conversation.header.get("repoRoot"), project_hash(roots.main)
+        moved = conversation.header.get("repoHash") not in (None, hash)
+        if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
+            raise OtherProject(conversation.id, str(root))
+        held = conversation.holder()
+        with contextlib.suppress(ConversationBusy):
+            if moved and held is None:
+                place = {"repoRoot": str(roots.main), "repoHash": hash, "cwd": str(roots.main)}
+                conversation.annotate("session_moved", **place, rootInode=inode_of(roots.main))
+            if held is None:
+                conversation.resolve_pending()
+        if held is None:
+            conversation.close()
+        return held, str(root) if moved else None
 
     def _bind(
-        self, conversation: Conversation, roots: Roots, notices: tuple[str, ...] = (), model: Model | None = None
+        self,
+        conversation: Conversation,
+        roots: Roots,
+        notices: tuple[str, ...] = (),
+        model: Model | None = None,
+        held: LockHeld | None = None,
+        moved_from: str | None = None,
     ) -> Session:
         """Mode and model of a stored conversation win over the defaults; `model` is that of a new one."""
         environment = self._environment
@@ -157,6 +153,8 @@ class SessionFactory:
         if model is None:
             model, told = self._stored_model(selector, roots)
             notices = (*notices, *told)
+        if moved_from is not None:
+            notices = (f"this conversation was about {moved_from}, and goes on in {roots.main}", *notices)
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading
@@ -192,4 +190,5 @@ class SessionFactory:
             artifacts,
             notices,
             self._defaults.allowed(roots.main),
+            queue=conversation.queue if held is None else [],
         )

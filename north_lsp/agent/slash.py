@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from north_lsp.agent.editor import Choice, Editor
 from north_lsp.agent.events import AnswerDelta, CommandInfo, UserSaid
 from north_lsp.agent.modes import MODES, find_mode
@@ -228,7 +230,15 @@ class SessionHost(ChangesHost, ProvidersHost):
         return f"Job {job.id} {job.state()}."
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))
+        """None also for a question that the user gives up."""
+        choice = Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail)
+        with anyio.CancelScope() as scope:
+            self._session.questions.append(scope)
+            try:
+                return await self._editor.choose(choice)
+            finally:
+                self._session.questions.remove(scope)
+        return None
 
 
 def _switch(kind: str) -> Switch:

@@ -30,7 +30,7 @@ from north_lsp.rpc.messages import (
     invalid_params,
 )
 from north_lsp.rpc.peer import Call, Peer
-from north_lsp.storage.conversation import ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.listing import list_conversations
 from north_lsp.workspace.paths import Roots
@@ -96,8 +96,8 @@ class LspService:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             return await self._methods[method](params, call)
-        except ConversationBusy as busy:
-            raise RpcError(INVALID_REQUEST, f"{busy}: close it there first, or begin a new one") from None
+        except (ConversationBusy, ConversationClosed) as busy:
+            raise RpcError(INVALID_REQUEST, str(busy)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "exit":
@@ -167,7 +167,7 @@ class LspService:
                     id = session.id
                     self._editor.take_answer()
                     async with self._progress(params, text):
-                        call.on_cancel = running.cancel
+                        call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(waiting)
                         stopped = await _run(session, parts, running)
                     answer = self._editor.take_answer()
@@ -228,6 +228,9 @@ class LspService:
                     raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
                 except OtherProject as other:
                     raise RpcError(INVALID_REQUEST, str(other)) from None
+                except OSError as error:
+                    problem = f"the conversation {id} cannot be read: {error.strerror or error}"
+                    raise RpcError(INVALID_REQUEST, problem) from None
                 await self.close("exit")
                 self._session = session
             self._editor.take_answer()
@@ -317,6 +320,11 @@ def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
     except (TypeError, KeyError, ValueError):
         return (FileLink(uri),)
     return (FileLink(uri, (first, max(first, last))),)
+
+
+def _give_up(session: Session, running: anyio.CancelScope) -> None:
+    running.cancel()
+    session.give_up_questions()
 
 
 async def _run(session: Session, parts: tuple[Part, ...], scope: anyio.CancelScope) -> str:

@@ -35,7 +35,7 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.growing import GrowingAnswer
-from north_lsp.providers.json_text import arguments_text
+from north_lsp.providers.json_text import arguments_text, parse_call
 from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
@@ -286,10 +286,10 @@ class _Answer(GrowingAnswer):
         if signature:
             events += self._sign("call", signature)
         index, name = len(self._blocks), as_text(function.get("name"))
-        arguments = as_object(function.get("args"))
-        call = ToolCall(self._new_id(as_text(function.get("id"))), name, arguments)
+        text = arguments_text(as_object(function.get("args")))
+        call = parse_call(self._new_id(as_text(function.get("id"))), name, text)
         self._blocks.append(call)
-        started: list[StreamEvent] = [CallStart(index, call.id, name), CallDelta(index, arguments_text(arguments))]
+        started: list[StreamEvent] = [CallStart(index, call.id, name), CallDelta(index, text)]
         return [*events, *started, BlockEnd(index, call)]
 
     def _sign(self, kind: Literal["call", "text"], signature: str) -> list[StreamEvent]:

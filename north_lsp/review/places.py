@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from north_lsp.errors import ToolError
@@ -101,6 +102,8 @@ def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
 
 def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
     """Which path of a command is closed to tools. In the sandbox what is closed cannot be read below a folder."""
+    if cwd not in place.roots.roots and place.closed(cwd):
+        return f"{cwd.name} is closed by `{OWN_IGNORE_FILE}`"
     for part in reading.parts:
         for text in _texts(part, cwd):
             if _OF_PROCESS.match(text):
@@ -137,7 +140,9 @@ def _texts(part: Part, cwd: Path) -> list[str]:
         return []
     text = part.path.text
     if part.path.is_glob:
-        return sorted(glob.iglob(os.path.join(glob.escape(str(cwd)), os.path.expanduser(text))))[:_MAX_ENTRIES]
+        pattern = os.path.join(glob.escape(str(cwd)), os.path.expanduser(text))
+        folder = os.path.dirname(_GLOB.split(text)[0])
+        return [folder or ".", *sorted(islice(glob.iglob(pattern, recursive=True), _MAX_ENTRIES))]
     return [text, *(text.partition(sign)[2] for sign in ":=" if text.partition(sign)[2])]
 
 

@@ -24,6 +24,7 @@ import anyio.to_thread
 from north_lsp.background import Background
 from north_lsp.shell.channels import Channels
 from north_lsp.shell.cutting import Cutter
+from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.processes import children_of, end_now, is_asleep, is_halted, send
 from north_lsp.shell.protocol import beginning, calling, reporting, single
@@ -74,6 +75,7 @@ class Bash:
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: InForce | None = None
+        self.described: dict[str, Any] | None = None  # what the sandbox was made by
 
     # -- beginning and end -----------------------------------------------------------------------------------------
 
@@ -84,7 +86,7 @@ class Bash:
         environ: Mapping[str, str],
         cwd: Path,
         folder: Path,
-        sandbox: Mapping[str, Any] | None,
+        sandbox: dict[str, Any] | None,
         background: Background,
         *,
         terminal: bool = True,
@@ -99,6 +101,7 @@ class Bash:
             return cls(spawn(argv, dict(environ), cwd, sandbox, output), folder, bash)
 
         shell = await cls._made(make, background)
+        shell.described = sandbox
         await shell._started(partial(shell._begin, startup))
         return shell
 
@@ -109,7 +112,7 @@ class Bash:
         environ: Mapping[str, str],
         cwd: Path,
         folder: Path,
-        sandbox: Mapping[str, Any] | None,
+        sandbox: dict[str, Any] | None,
         background: Background,
         command: str,
         *,
@@ -127,6 +130,7 @@ class Bash:
             return cls(spawn(argv, dict(environ), cwd, sandbox, os.pipe), folder, bash, alone=True)
 
         shell = await cls._made(make, background, reads=False)
+        shell.described = sandbox
         await shell._started(shell._entered)
         return shell
 

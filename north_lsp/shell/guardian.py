@@ -1,8 +1,8 @@
 """Ends what a killed North leaves behind: its shells, and everything that they started.
 
-A process of its own holds the shells' descriptors as well, so that they do not notice that North is gone, and each still
-has below it whatever its commands have sent into the background; then it ends them all. North's end of the connection
-closes with North, however that ended.
+A process of its own holds the shells' descriptors as well, so that they do not notice that North is gone, and each
+still has below it whatever its commands have sent into the background; then it ends them all. North's end of the
+connection closes with North, however that ended.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Holds a command that goes on without North: takes its output into a file and writes down how it ended.
 
-Run as a script of its own (`python -I -S holder.py <json>`), it imports nothing of ours. It leaves North at once (its
-parent ends), holds a lock on `lock` for as long as the command or anything that it left running lives, and says on its
-standard output how the start went: `{"pid": …}`, a line end, and what the launcher has told.
+Run as a script of its own (`python -I -S holder.py`, with a JSON text on its input), it imports nothing of ours. It
+leaves North at once (its parent ends), holds a lock on `lock` for as long as the command or anything that it left
+running lives, and says on its standard output how the start went: `{"pid": …}`, a line end, and what the launcher told.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from types import FrameType
 from typing import Any
 
@@ -33,14 +34,17 @@ def main(config: dict[str, Any]) -> None:
     control, told = os.pipe()
     given = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     launch = {**config["launch"], "tty": theirs, "stdin": given, "control": told}
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", config["launcher"], json.dumps(launch)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=(theirs, given, told),
-        start_new_session=True,
-    )
+    with tempfile.TemporaryFile() as written:
+        written.write(json.dumps(launch).encode())
+        written.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", config["launcher"]],
+            stdin=written,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs, given, told),
+            start_new_session=True,
+        )
     for fd in (theirs, told, given):
         os.close(fd)
 
@@ -97,4 +101,4 @@ def _until_childless(pid: int) -> int | None:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    main(json.load(sys.stdin))

@@ -71,13 +71,13 @@ class JobProcess(Protocol):
 
 
 async def start_job(
-    maker: ShellMaker, job: Wanted, changes: Mapping[str, str | None], *, outside: bool
+    maker: ShellMaker, job: Wanted, changes: Mapping[str, str | None], *, contained: bool, needs: bool = False
 ) -> "ShellProcess":
     """`changes` are variables that the session's commands have set or (None) taken away. Raises ToolError."""
     setup = "; ".join(exporting(changes, {})) or "\\builtin :"
     if maker.can_keep:
         try:
-            bash = await maker.make(job.name, job.cwd, outside=outside)
+            bash = await maker.make(job.name, job.cwd, contained=contained, needs=needs)
         except StartFailed:
             pass
         else:
@@ -88,11 +88,13 @@ async def start_job(
                 raise
             run = partial(_run_kept, bash, job, setup, bash.inside(_INPUT))
             return ShellProcess(bash, input, run, job.mark)
-    _, folder, _ = await maker.place(job.name, outside=True)
+    _, folder, _ = await maker.place(job.name, contained=False)
     input = _open_input(folder)
     try:
         command = f"{setup}\n{job.command}" if changes else job.command
-        bash = await maker.single(job.name, job.cwd, command, job.mark, outside=outside, stdin=_INPUT, waits=True)
+        bash = await maker.single(
+            job.name, job.cwd, command, job.mark, contained=contained, needs=needs, stdin=_INPUT, waits=True
+        )
     except BaseException:
         os.close(input)
         raise
@@ -125,7 +127,7 @@ class ShellProcess:
     def __init__(self, bash: Bash, input: int, run: Callable[[Feed], Awaitable[int | None]], mark: str) -> None:
         self.pid = bash.pid
         self._run = run
-        self._bash = bash
+        self.bash = self._bash = bash
         self._input: int | None = input
         self._mark = mark
 

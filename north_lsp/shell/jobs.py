@@ -32,7 +32,8 @@ Start = Callable[[Wanted], Awaitable[JobProcess]]
 @dataclass
 class Job:
     """A command in the background. `exit_code` is negative for a signal, and None while it runs or if it is not known.
-    One that is `kept` goes on after North; cancelling its `scope` lets it go."""
+    `place` is that of the shell that it is like. One that is `kept` goes on after North; cancelling its `scope` lets it
+    go."""
 
     id: str
     command: str
@@ -44,6 +45,7 @@ class Job:
     seconds: float | None = None
     killed: bool = False
     kept: Kept | None = None
+    place: Place = "outside"
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
 
@@ -129,7 +131,8 @@ class Jobs:
         number = keep[0] if keep else None
         sink = OutputSink(spill if number is None else lambda: _Elsewhere(number))
         sink.spill_now()
-        job = Job(id, command, cwd, sink, process, kept=process.kept if isinstance(process, KeptProcess) else None)
+        kept = process.kept if isinstance(process, KeptProcess) else None
+        job = Job(id, command, cwd, sink, process, kept=kept, place=place)
         self._add(job)
         with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
             while job.running and not sink.total_bytes:

@@ -27,8 +27,13 @@ from north_lsp.shell.making import ShellMaker, private_folder
 from north_lsp.shell.processes import children_of, end_now
 from north_lsp.shell.protocol import single
 from north_lsp.shell.report import exporting
+<<<<<<< HEAD
 from north_lsp.shell.spawning import LAUNCHER, SCRIPT, write_script
 from north_lsp.shell.tree import MARK
+=======
+from north_lsp.shell.spawning import LAUNCHER, SCRIPT, as_input, write_script
+from north_lsp.shell.tree import MARK, children_of, end_now
+>>>>>>> main
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import MAX_CONFIG_BYTES, json_bytes, private_directory, read_json, write_atomic
 
@@ -109,13 +114,13 @@ def find_kept(records: Path) -> list[Kept]:
 
 
 async def start_kept(
-    maker: ShellMaker, records: Path, job: Wanted, changes: Mapping[str, str | None], output: Path, *, outside: bool
+    maker: ShellMaker, records: Path, job: Wanted, changes: Mapping[str, str | None], output: Path, *, contained: bool
 ) -> "KeptProcess":
     """`output` exists and is empty; `changes` as for other jobs. Raises ToolError."""
     bash = maker.bash()
     folder = await anyio.to_thread.run_sync(private_folder)
     try:
-        sandbox = await maker.sandbox(folder, outside=outside)
+        sandbox = await maker.sandbox(folder, contained=contained)
         write_script(folder, "\n".join([*exporting(changes, {}), job.command]))
         lines = single(folder, SCRIPT, "", sandboxed=sandbox is not None, waits=False)
         argv = [bash, "--noprofile", "--norc", "-c", lines]
@@ -161,16 +166,17 @@ def _hold(
 ) -> tuple[int, str]:
     """The holder's process id, and since when it is there. Raises ToolError, OSError, ValueError, TimeoutExpired."""
     private_directory(record)
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(_HOLDER), json.dumps(config)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=job.cwd,
-        env=environ,
-        timeout=_START_SECONDS,
-        check=False,
-    )
+    with as_input(config) as given:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(_HOLDER)],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=job.cwd,
+            env=environ,
+            timeout=_START_SECONDS,
+            check=False,
+        )
     first, _, told = done.stdout.partition(b"\n")
     pid = json.loads(first)["pid"]
     if not told.startswith(b"P "):

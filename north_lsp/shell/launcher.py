@@ -1,8 +1,9 @@
 """Becomes the shell of a session: takes the terminal, shuts itself in if it is told to, and is replaced by bash.
 
-Run as a script of its own (`python -I -S launcher.py <json>`), since what it does must never happen in North's own
-process; it imports nothing of ours. What it has put in force is written to the control descriptor before bash starts:
-`P <json>`, or `X <reason>` when it gave up. A sandbox is all that was asked for, or the shell does not start.
+Run as a script of its own (`python -I -S launcher.py`, with a JSON text on its input), since what it does must never
+happen in North's own process; it imports nothing of ours. What it has put in force is written to the control descriptor
+before bash starts: `P <json>`, or `X <reason>` when it gave up. A sandbox is all that was asked for, or the shell does
+not start. With `--hold` it joins the sandbox of a shell that runs, and holds further names there.
 """
 
 import ctypes
@@ -70,6 +71,15 @@ _REFUSED = (
 _MOUNT_SETATTR = 442
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 
+# Places that commands have no use for: what stands before closed files lies there, seen by nobody.
+_VOIDS = ("/boot", "/srv", "/mnt", "/media")
+_SHARED_MEMORY = "/dev/shm"
+# Who asks for what is not there is to be told at once, not after some retries.
+_WITHOUT_NETWORK = {
+    "NPM_CONFIG_FETCH_RETRIES": "0", "NPM_CONFIG_UPDATE_NOTIFIER": "false", "PIP_RETRIES": "0",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1", "CARGO_NET_OFFLINE": "true", "GIT_OPTIONAL_LOCKS": "0",
+}  # fmt: skip
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -107,17 +117,85 @@ def enter_namespaces(uid: int, gid: int) -> None:
     _mount(None, "/", _REC | _PRIVATE)
 
 
-def _mount(source: str | None, target: str, flags: int) -> None:
-    encoded = None if source is None else os.fsencode(source)
-    _check(_libc.mount(encoded, os.fsencode(target), None, ctypes.c_ulong(flags), None), f"mounting {target}")
+def _mount(source: str | None, target: str, flags: int, kind: str | None = None, data: str | None = None) -> None:
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
+    _check(_libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3]), f"mounting {target}")
 
 
 def make_read_only(path: str) -> None:
     """Raises Unavailable."""
     _mount(path, path, _BIND | _REC)
+    _remount_read_only(path)
+
+
+def make_writable(path: str) -> None:
+    """A folder inside a read-only one. Raises Unavailable."""
+    _mount(path, path, _BIND)
+    _set_read_only(path, on=False)
+
+
+def _remount_read_only(path: str) -> None:
     flags = os.statvfs(path).f_flag
     kept = (flags & _KEPT_FLAGS) | (_RELATIME if flags & 4096 else 0)
     _mount(None, path, _BIND | _REMOUNT | _READ_ONLY | kept)
+
+
+def hold(names: dict[str, list[int]], *, ancestors: bool, roots: list[str]) -> None:
+    """Make what is there read-only, by path with device and number. A folder on the way to it is made a mount of its
+    own, so that it cannot be moved away with it; not with processes around that may stand in that folder, which would
+    go on to see what is below the new mount. Raises Unavailable."""
+    bound: set[str] = set()
+    for path in sorted(names, key=lambda one: one.replace("/", "\0")):
+        root = next((one for one in roots if path.startswith(f"{one}/")), None)
+        if ancestors and root is not None:
+            folder = root
+            for name in path[len(root) + 1 :].split("/")[:-1]:
+                folder = f"{folder}/{name}"
+                if folder not in bound:
+                    bound.add(folder)
+                    _mount(folder, folder, _BIND)
+        make_read_only(path)
+        _ensure_same(path, names[path])
+
+
+def make_void(held_open: list[str]) -> tuple[str, str]:
+    """An unreadable file and an unreadable folder, in a place that nothing needs. Raises Unavailable."""
+    for place in _VOIDS:
+        if os.path.isdir(place) and not any(f"{one}/".startswith(f"{place}/") for one in held_open):
+            break
+    else:
+        raise Unavailable("no place for what stands before closed files")
+    file, folder = f"{place}/file", f"{place}/folder"
+    if not os.path.exists(file):
+        _mount("tmpfs", place, 0, kind="tmpfs", data="mode=700,size=16k")
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
+        os.mkdir(folder, 0)
+    return file, folder
+
+
+def hide(names: dict[str, list[int]], held_open: list[str]) -> None:
+    """Put something unreadable before files and folders. Raises Unavailable."""
+    if not names:
+        return
+    file, folder = make_void(held_open)
+    for path, ident in names.items():
+        _ensure_same(path, ident)
+        _mount(folder if os.path.isdir(path) else file, path, _BIND)
+        _remount_read_only(path)
+
+
+def _ensure_same(path: str, ident: list[int]) -> None:
+    try:
+        status = os.lstat(path)
+    except OSError as error:
+        raise Unavailable(f"{path}: {error.strerror}") from None
+    if [status.st_dev, status.st_ino] != ident:
+        raise Unavailable(f"{path} was replaced meanwhile")
+
+
+def _without_gone(names: dict[str, list[int]]) -> dict[str, list[int]]:
+    """What somebody took away since it was looked at needs no holding."""
+    return {path: ident for path, ident in names.items() if os.path.lexists(path)}
 
 
 def make_all_read_only(writable: list[str]) -> None:
@@ -125,12 +203,16 @@ def make_all_read_only(writable: list[str]) -> None:
     Unavailable."""
     for path in writable:
         _mount(path, path, _BIND | _REC)
-    at_fdcwd, recursive = -100, 0x8000
-    read_only = struct.pack("QQQQ", 1, 0, 0, 0)
-    _check(_libc.syscall(_MOUNT_SETATTR, at_fdcwd, b"/", recursive, read_only, len(read_only)), "read-only mounts")
+    _set_read_only("/", on=True)
     for path in writable:
-        again = struct.pack("QQQQ", 0, 1, 0, 0)
-        _check(_libc.syscall(_MOUNT_SETATTR, at_fdcwd, os.fsencode(path), recursive, again, len(again)), path)
+        _set_read_only(path, on=False)
+
+
+def _set_read_only(path: str, *, on: bool) -> None:
+    at_fdcwd, recursive = -100, 0x8000
+    attributes = struct.pack("QQQQ", int(on), int(not on), 0, 0)
+    call = _libc.syscall(_MOUNT_SETATTR, at_fdcwd, os.fsencode(path), recursive, attributes, len(attributes))
+    _check(call, f"read-only mounts, {path}")
 
 
 def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) -> None:
@@ -214,20 +296,26 @@ def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
     try:
         enter_namespaces(uid, gid)
         make_all_read_only([*wanted["rules"]["write"], wanted["temp"]])
-        for path in wanted["frozen"]:
-            if os.path.lexists(path) and not os.path.islink(path):
-                make_read_only(path)
+        hold(_without_gone(wanted["frozen"]), ancestors=True, roots=wanted["rules"]["write"])
+        for path in wanted["open"]:
+            make_writable(path)
+        hide(_without_gone(wanted["hidden"]), [*wanted["rules"]["write"], *wanted["rules"]["read"], wanted["temp"]])
+        if os.path.isdir(_SHARED_MEMORY):
+            _mount("tmpfs", _SHARED_MEMORY, 0, kind="tmpfs", data="mode=1777,size=256m")
         if wanted["hides"]:
             _mount(wanted["temp"], "/tmp", _BIND)
         os.chdir(wanted["cwd"])  # the same folder as before, seen through the new mounts
-    except Unavailable as error:
+    except (Unavailable, OSError) as error:
         namespaces, why = False, str(error)
+    if wanted["needs"] and not namespaces:
+        raise Unavailable(why)
     temp = "/tmp" if namespaces and wanted["hides"] else wanted["temp"]
     rules = wanted["rules"]
-    rules = {**rules, "write": [*rules["write"], temp]}
+    rules = {**rules, "write": [*rules["write"], temp, *([_SHARED_MEMORY] if namespaces else [])]}
     os.environ["TMPDIR"] = temp
     os.environ["XDG_CACHE_HOME"] = os.environ["NPM_CONFIG_CACHE"] = f"{temp}/.cache"
     os.environ["GOCACHE"] = f"{temp}/.cache/go-build"
+    os.environ |= _WITHOUT_NETWORK
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     drop_capabilities()
     restrict_files(version, rules, network=namespaces)
@@ -259,12 +347,25 @@ def main(config: dict[str, Any]) -> None:
         os._exit(126)
 
 
+def hold_more(config: dict[str, Any]) -> str:
+    """Hold and hide further names in the sandbox of the process `pid`. Gives what went wrong, empty if nothing did."""
+    try:
+        for kind in ("user", "mnt"):
+            descriptor = os.open(f"/proc/{config['pid']}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+            _check(_libc.setns(descriptor, 0), "the shell's namespaces")
+        hold(_without_gone(config["frozen"]), ancestors=False, roots=[])
+        hide(_without_gone(config["hidden"]), config["around"])
+    except (Unavailable, OSError) as error:
+        return str(error)
+    return ""
+
+
 def probe() -> dict[str, Any] | str:
     """What a sandbox would hold, or why there is none. This process is inside it afterwards."""
     rules: dict[str, list[str]] = {"read": ["/usr"], "write": [], "device": []}
     try:
-        wanted = {"rules": rules, "frozen": [], "temp": "/tmp", "hides": False, "cwd": "/"}
-        return enter_sandbox(wanted)
+        nothing: dict[str, Any] = {"frozen": {}, "hidden": {}, "open": [], "hides": False, "needs": False}
+        return enter_sandbox({**nothing, "rules": rules, "temp": "/tmp", "cwd": "/"})
     except Unavailable as error:
         return str(error)
 
@@ -272,5 +373,7 @@ def probe() -> dict[str, Any] | str:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--probe"]:
         sys.stdout.write(json.dumps(probe()))
+    elif sys.argv[1:] == ["--hold"]:
+        sys.stdout.write(hold_more(json.load(sys.stdin)))
     else:
-        main(json.loads(sys.argv[1]))
+        main(json.load(sys.stdin))

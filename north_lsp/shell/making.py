@@ -1,6 +1,7 @@
 """Making shells for one session: which bash, in which folder of its own, in which sandbox, and what when it fails."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
@@ -22,7 +23,9 @@ from north_lsp.shell.sandbox import Sandbox, support
 from north_lsp.shell.snapshot import user_snapshot
 from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import MARK
+from north_lsp.storage.janitor import SHELL_FOLDER
 
+_held: dict[Path, int] = {}  # the locks on the folders of this process
 _ALONE_SECONDS = 300.0  # a machine that was busy may not be any more
 
 
@@ -49,9 +52,10 @@ class ShellMaker:
         """Whether one that can be kept is worth a try."""
         return self.alone is None or time.monotonic() > self._try_again
 
-    async def make(self, name: str, cwd: Path, *, outside: bool, snapshot: bool = False) -> Bash:
-        """A new shell that can be kept; `name` is that of its folder. Raises StartFailed, other ToolErrors."""
-        bash, folder, described = await self.place(name, outside=outside)
+    async def make(self, name: str, cwd: Path, *, contained: bool, needs: bool = False, snapshot: bool = False) -> Bash:
+        """A new shell that can be kept; `name` is that of its folder. One that `needs` the whole sandbox does not start
+        without. Raises StartFailed, other ToolErrors."""
+        bash, folder, described = await self.place(name, contained=contained, needs=needs)
         startup = await anyio.to_thread.run_sync(user_snapshot, bash, self.environ) if snapshot else ""
         start = partial(Bash.start, bash, self.environ, cwd, folder, described, self._background, startup=startup)
         try:
@@ -73,37 +77,41 @@ class ShellMaker:
         command: str,
         mark: str,
         *,
-        outside: bool,
+        contained: bool,
+        needs: bool = False,
         stdin: str = "",
         waits: bool = False,
     ) -> Bash:
         """A shell for one command alone, see `Bash.once`. Raises ToolError."""
-        bash, folder, described = await self.place(name, outside=outside)
+        bash, folder, described = await self.place(name, contained=contained, needs=needs)
         environ = {**self.environ, MARK: mark}
         return await Bash.once(
             bash, environ, cwd, folder, described, self._background, command, stdin=stdin, waits=waits
         )
 
-    async def place(self, name: str, *, outside: bool) -> tuple[str, Path, dict[str, Any] | None]:
+    async def place(
+        self, name: str, *, contained: bool, needs: bool = False
+    ) -> tuple[str, Path, dict[str, Any] | None]:
         """The bash to start, a folder of this name, and the sandbox if it is to have one. Raises ToolError."""
         bash = self.bash()
         if self._folder is None:
             self._folder = await anyio.to_thread.run_sync(private_folder)
         folder = self._folder / name
         folder.mkdir(mode=0o700, exist_ok=True)
-        return bash, folder, await self.sandbox(folder, outside=outside)
+        return bash, folder, await self.sandbox(folder, contained=contained, needs=needs)
 
-    async def sandbox(self, folder: Path, *, outside: bool) -> dict[str, Any] | None:
+    async def sandbox(self, folder: Path, *, contained: bool, needs: bool = False) -> dict[str, Any] | None:
         """That of a shell with this folder, for the launcher; None if it is to have none. Raises ToolError."""
-        if self._sandbox is None or outside:
+        if not contained:
             return None
-        if not (has := support()).available:
+        has = support()
+        if self._sandbox is None or not has.available:
             raise ToolError(
                 "UNAVAILABLE",
-                f"the sandbox that the settings ask for cannot be had: {has.reason}",
+                f"the sandbox that this is to run in cannot be had: {has.reason}",
                 "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
             )
-        return await anyio.to_thread.run_sync(self._sandbox.described, folder)
+        return await anyio.to_thread.run_sync(partial(self._sandbox.described, folder, needs=needs))
 
     def bash(self) -> str:
         """Raises ToolError."""
@@ -124,6 +132,8 @@ class ShellMaker:
     async def remove_folder(self) -> None:
         if self._folder is not None:
             folder, self._folder = self._folder, None
+            if (held := _held.pop(folder, None)) is not None:
+                os.close(held)
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
     def take_over(self, other: "ShellMaker") -> None:
@@ -133,8 +143,13 @@ class ShellMaker:
 
 
 def private_folder() -> Path:
-    """A new one that only this user may enter. Blocks."""
-    return Path(os.path.realpath(tempfile.mkdtemp(prefix="north-shell-")))
+    """A new one that only this user may enter. A lock on it tells others that this process lives. Blocks."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=SHELL_FOLDER)))
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _held[folder] = descriptor
+    return folder
 
 
 def _is_folder(path: Path) -> bool:

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Place = Literal["session", "clean", "outside", "own"]  # of a session's shells
+# Of a session's shells. Whatever runs without a question is `contained`, or `clean` if a rule allows it: both run in
+# the sandbox, whatever the settings say. `bare` is for what only reads where no sandbox holds.
+Place = Literal["session", "contained", "clean", "bare", "outside", "own"]
+UNASKED: frozenset[Place] = frozenset({"contained", "clean"})
 
 
 @dataclass(frozen=True, slots=True)

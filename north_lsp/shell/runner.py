@@ -1,9 +1,10 @@
 """The shells of one session: what one command changes, the next one finds; nothing is left behind by a cancel.
 
-Each shell is started when it is first needed: `session` for what the user approves, `clean` for what a rule allows
-(nothing else ever runs there, so that no earlier command can have changed what a word means), `outside` for what the
-user lets run without the sandbox, `own` for what the user runs beside a turn. Directory and harmless variables are
-carried from one to the other.
+Each shell is started when it is first needed: `session` for what the user approves, `contained` for what runs without a
+question, `clean` for what a rule allows (nothing else ever runs there, so that no earlier command can have changed what
+a word means), both always in the sandbox, `bare` in the place of `clean` where it does not hold, `outside` for what the
+user lets run without the sandbox, `own` for what the user runs beside a turn. The directory is the same for all;
+harmless variables are carried from `session` to the others.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import os
 import shlex
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,23 +24,30 @@ import anyio.to_thread
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
-from north_lsp.shell.environment import UNATTENDED, changes_meaning
+from north_lsp.shell.containment import Containment
+from north_lsp.shell.environment import UNATTENDED, changes_meaning, looks_like_credential
 from north_lsp.shell.job_processes import JobProcess, Wanted, start_job
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
 from north_lsp.shell.kept import find_kept, start_kept
 from north_lsp.shell.making import ShellMaker
-from north_lsp.shell.options import Place, ShellOptions
+from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.processes import end_now
 from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
-from north_lsp.shell.sandbox import InForce, Sandbox
+from north_lsp.shell.sandbox import InForce, Sandbox, support
 from north_lsp.shell.spawning import StartFailed
+<<<<<<< HEAD
 from north_lsp.shell.tree import end_tree, find_tree
+=======
+from north_lsp.shell.tree import end_now, end_tree, find_tree
+from north_lsp.shell.watch import Taken
+>>>>>>> main
 
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0
 _ENOUGH_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class Ran:
     processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
     held the command, None outside; `lost` says why the shell was a new one, if earlier commands had left something in
     the old one; `enough` that it was stopped, since the lines that were wanted were there; `alone` why it had a bash of
-    its own, of which nothing stays."""
+    its own, of which nothing stays; `taken` is what appeared in the sandbox and was taken away."""
 
     exit_code: int | None
     output: Captured
@@ -62,6 +70,7 @@ class Ran:
     lost: str | None = None
     enough: bool = False
     alone: str | None = None
+    taken: tuple[Taken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ class CommandRunner:
     """Runs commands for one session and ends what they started.
 
     `background` owns the work of ending a process tree, so that a cancelled turn need not wait for it. Without
-    `sandbox` all commands run with the user's own rights.
+    `sandbox` there is no place for what runs without a question.
     """
 
     def __init__(
@@ -122,13 +131,35 @@ class CommandRunner:
         self._locks: dict[Place, anyio.Lock] = {place: anyio.Lock() for place in get_args(Place)}
         self._marks: set[str] = set()
         self._stopping: set[Bash] = set()
+        self._job_shells: list[Bash] = []
+        self.told_of_missing_sandbox = False
+        self.containment = (
+            None if sandbox is None else Containment(sandbox, background, self._held_shells, self._is_busy_inside)
+        )
 
     # -- what is known -----------------------------------------------------------------------------------------
 
     @property
     def sandboxed(self) -> bool:
-        """Whether commands are to run in a sandbox. Whether the machine has one is another question."""
-        return self._sandbox is not None
+        """Whether commands that the user is asked about are to run in a sandbox, too. Whether the machine has one is
+        another question."""
+        return self._sandbox is not None and self._sandbox.for_asked
+
+    def is_contained(self, place: Place) -> bool:
+        """Whether what runs there is to run in the sandbox, or in as much of it as there is."""
+        if place == "bare":
+            return self._sandbox is not None and support().available
+        return place in UNASKED or (place == "session" and self.sandboxed)
+
+    def _place(self, place: Place) -> Place:
+        """Where the session's shell is in the sandbox, or is not, another one is not needed."""
+        if place == ("contained" if self.sandboxed else "outside"):
+            return "session"
+        return place
+
+    def _held_shells(self) -> list[Bash]:
+        self._job_shells = [bash for bash in self._job_shells if bash.alive]
+        return [*(live.bash for place, live in self._live.items() if self.is_contained(place)), *self._job_shells]
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -148,7 +179,7 @@ class CommandRunner:
     def state(self, fallback: Path) -> ShellState:
         """As of now; `fallback` is the directory before the first command."""
         changes: list[str] = []
-        places: tuple[Place, ...] = ("session", "outside")
+        places: tuple[Place, ...] = ("session", "contained", "outside")
         for place in places:
             live = self._live.get(place)
             if live is None or not live.bash.alive:
@@ -159,6 +190,16 @@ class CommandRunner:
             if live.bash.strange_descriptors():
                 changes.append("left descriptors open in the shell")
         return ShellState(self._cwd or self._start or fallback, tuple(dict.fromkeys(changes)))
+
+    def _is_busy_inside(self) -> bool:
+        """Whether anything runs in the sandbox."""
+        held = [live.bash for place, live in self._live.items() if self.is_contained(place)]
+        return any(bash.alive for bash in self._job_shells) or any(bash.alive and bash.processes() for bash in held)
+
+    def expect(self, paths: Sequence[Path]) -> None:
+        """Somebody writes these by the user's word, while something may run in the sandbox."""
+        if self.containment is not None:
+            self.containment.expect(paths)
 
     # -- running -----------------------------------------------------------------------------------------
 
@@ -179,10 +220,36 @@ class CommandRunner:
 
         Raises ToolError when the shell cannot be started, or the sandbox that it is to run in.
         """
-        if place == "outside" and self._sandbox is None:
-            place = "session"
+        needs, place = place in UNASKED, self._place(place)
+        box = self.containment
         async with self._locks[place]:
-            return await self._run(command, cwd, seconds, on_output, place, start, OutputSink(spill), enough)
+            run = partial(
+                self._run, command, cwd, seconds, on_output, place, start, OutputSink(spill), enough, needs=needs
+            )
+            if box is None:
+                return await run()
+            if not self.is_contained(place):
+                await box.before_others()
+                try:
+                    return await run()
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await box.accept()
+            await box.enter()
+            try:
+                ran = await run()
+            except BaseException:
+                self._background.start_soon(self._leave_late, box)
+                raise
+            return replace(ran, taken=tuple(await box.leave()))
+
+    async def _leave_late(self, box: Containment) -> None:
+        """After a cancel, and after what still ran there has been stopped."""
+        while self._stopping:
+            await anyio.sleep(_POLL_SECONDS)
+        with contextlib.suppress(ToolError):
+            taken = await box.leave()
+            box.keep_late(taken)
 
     async def _run(
         self,
@@ -194,6 +261,8 @@ class CommandRunner:
         start: Path | None,
         sink: OutputSink,
         enough: int | None,
+        *,
+        needs: bool,
     ) -> Ran:
         started = time.monotonic()
         here = self._cwd = self._cwd or start or self._start or Path.cwd()
@@ -209,7 +278,9 @@ class CommandRunner:
                 self._lost = "the shell's own folder is gone, so that it was replaced"
             await self._close_shells(lambda live: True)
         mark = uuid.uuid4().hex
-        live = await self._shell_or_once(place, where, command, mark)
+        live = await self._shell_or_once(place, where, command, mark, needs=needs)
+        if needs and (live.bash.in_force is None or not live.bash.in_force.namespaces):
+            raise ToolError("UNAVAILABLE", "the shell has no sandbox that holds", "ask the user: outside_sandbox")
         lost, self._lost = self._lost, None
         self._last_used = time.monotonic()
         self._marks.add(mark)
@@ -307,7 +378,7 @@ class CommandRunner:
         """Close the shells; the next command is told that what was in them is gone."""
         if self.is_busy():
             return
-        if any(live.used for place, live in self._live.items() if place in ("session", "outside")):
+        if any(live.used for place, live in self._live.items() if place in ("session", "contained", "outside")):
             self._lost = why
         await self._close_shells(lambda live: True)
 
@@ -319,7 +390,7 @@ class CommandRunner:
     def take_over(self, other: "CommandRunner") -> None:
         """Go on with the shells, the directory and the jobs of a session that ends and runs no command; its shells get
         this session's own variables. Shells that other settings made are left to it."""
-        if (self._options, self._sandbox is None) != (other._options, other._sandbox is None):
+        if (self._options, self.sandboxed) != (other._options, other.sandboxed):
             return
         for name in (
             "_live",
@@ -329,9 +400,10 @@ class CommandRunner:
             "_lost",
             "_last_used",
             "_stopping",
+            "_job_shells",
         ):
             setattr(self, name, getattr(other, name))
-        other._live, other._marks = {}, set()
+        other._live, other._marks, other._job_shells = {}, set(), []
         self._maker.take_over(other._maker)
         for live in self._live.values():
             live.renamed = {name: value for name, value in self._environ.items() if other._environ.get(name) != value}
@@ -353,21 +425,25 @@ class CommandRunner:
         async with anyio.create_task_group() as tasks:
             for bash in shells:
                 tasks.start_soon(_end, bash)
+        if self.containment is not None:
+            with contextlib.suppress(ToolError):
+                await self.containment.last()
         await self._maker.remove_folder()
 
     # -- inside -----------------------------------------------------------------------------------------
 
-    async def _shell_or_once(self, place: Place, cwd: Path, command: str, mark: str) -> _Live:
+    async def _shell_or_once(self, place: Place, cwd: Path, command: str, mark: str, *, needs: bool) -> _Live:
         """Where no shell can be kept, one for this command alone. Raises ToolError."""
-        outside = place in ("outside", "own")
+        contained = self.is_contained(place)
         if self._maker.can_keep:
             with contextlib.suppress(StartFailed):
-                return await self._shell(place, cwd)
-        made = await self._maker.single(place, cwd, self._prefixed(command), mark, outside=outside)
+                return await self._shell(place, cwd, needs=needs)
+        prefixed = self._prefixed(command)
+        made = await self._maker.single(place, cwd, prefixed, mark, contained=contained, needs=needs)
         self._live[place] = live = _Live(made, once=True)
         return live
 
-    async def _shell(self, place: Place, cwd: Path) -> _Live:
+    async def _shell(self, place: Place, cwd: Path, *, needs: bool) -> _Live:
         live = self._live.get(place)
         while live is not None and live.bash in self._stopping:
             await anyio.sleep(0.01)
@@ -378,28 +454,41 @@ class CommandRunner:
             self._live.pop(place).bash.close()
         await self._keeper.admit(self)
         snapshot = self._options.snapshot and place == "session"
-        new = await self._maker.make(place, cwd, outside=place in ("outside", "own"), snapshot=snapshot)
+        contained = self.is_contained(place)
+        new = await self._maker.make(place, cwd, contained=contained, needs=needs, snapshot=snapshot)
         self._live[place] = live = _Live(new)
         return live
 
     async def _job(self, job: Wanted) -> JobProcess:
         """A shell of a job's own that is like the one of its place. Raises ToolError."""
+        needs, job = job.place in UNASKED, replace(job, place=self._place(job.place))
         changes: dict[str, str | None] = dict(self._carried)
         live = self._live.get(job.place)
-        if job.place != "clean" and live is not None and live.bash.first is not None and live.bash.report is not None:
-            changes = changed_exports(*(read_exports(one.exports) for one in (live.bash.first, live.bash.report)))
-        outside = job.place in ("outside", "own")
+        if job.place not in ("clean", "bare") and live is not None and live.bash.first is not None:
+            now = live.bash.report or live.bash.first
+            changes = changed_exports(*(read_exports(one.exports) for one in (live.bash.first, now)))
+        contained = self.is_contained(job.place)
         prefixed = replace(job, command=self._prefixed(job.command))
-        if job.output is None:
-            return await start_job(self._maker, prefixed, changes, outside=outside)
-        if self._kept is None:
-            raise ToolError("UNAVAILABLE", "nothing can go on after North here")
-        return await start_kept(self._maker, self._kept, prefixed, changes, job.output, outside=outside)
+        if job.output is not None:
+            if self._kept is None:
+                raise ToolError("UNAVAILABLE", "nothing can go on after North here")
+            return await start_kept(self._maker, self._kept, prefixed, changes, job.output, contained=contained)
+        if not contained or self.containment is None:
+            return await start_job(self._maker, prefixed, changes, contained=contained)
+        await self.containment.enter()
+        try:
+            process = await start_job(self._maker, prefixed, changes, contained=True, needs=needs)
+            self._job_shells.append(process.bash)
+        finally:
+            with anyio.CancelScope(shield=True):
+                self.containment.keep_late(await self.containment.leave())
+        self.containment.patrol()
+        return process
 
     def _setup(self, live: _Live, where: Path) -> str:
         """Lines that bring a shell to where the command is to run."""
         lines = []
-        if live is self._live.get("clean"):
+        if live in (self._live.get("clean"), self._live.get("bare")):
             # Rules know where a link leads: `..` behind one has to mean the same here. It holds for one command.
             lines.append("\\builtin set -P")
         if live.bash.cwd() != where:
@@ -420,7 +509,7 @@ class CommandRunner:
             self._carried = {}
             return
         changed = changed_exports(read_exports(first.exports), read_exports(now.exports))
-        self._carried = {name: value for name, value in changed.items() if not changes_meaning(name)}
+        self._carried = {name: value for name, value in changed.items() if _may_be_carried(name, value)}
 
     async def _clean_up(self, place: Place, live: _Live, before: set[int], mark: str) -> None:
         try:
@@ -429,7 +518,7 @@ class CommandRunner:
                 if code is None:
                     if self._live.get(place) is live:
                         del self._live[place]
-                    if place != "clean" and not live.once:
+                    if place not in ("clean", "bare") and not live.once:
                         self._lost = "the shell did not answer after the cancel and was replaced"
                     live.bash.close()
                     await end_tree(partial(find_tree, None, mark), 0.0)
@@ -448,6 +537,11 @@ class CommandRunner:
             if sink.total_bytes != shown or now - last >= _PROGRESS_SECONDS:
                 shown, last = sink.total_bytes, now
                 await on_output(sink.live())
+
+
+def _may_be_carried(name: str, value: str | None) -> bool:
+    # A credential is short; looking through a long value takes long.
+    return not changes_meaning(name) and not looks_like_credential(name, (value or "")[:500])
 
 
 async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:

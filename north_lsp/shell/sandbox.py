@@ -5,18 +5,17 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from north_lsp.errors import ToolError
 from north_lsp.shell.launcher import filters_system_calls, landlock_version
+from north_lsp.shell.spawning import LAUNCHER, as_input
 
-_SKIPPED = frozenset({"node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox", "dist", "build"})
-_MAX_FOLDERS = 4000
-_MAX_FROZEN = 200
 _SHARED_TEMP = Path("/tmp")
 
 
@@ -80,15 +79,45 @@ def probe() -> InForce | str:
     return InForce(**answer) if isinstance(answer, dict) else str(answer)
 
 
+class Held(Protocol):
+    """What the sandbox holds of the workspace, by real paths with device and number: `protected` names stay as they
+    are, `frozen` is what has to be read-only for that, but for the folders `open` in it, `hidden` is closed. `problem`
+    says why this cannot be relied on. `folders` could be looked into, the `unreadable` ones not."""
+
+    @property
+    def protected(self) -> Mapping[str, tuple[int, int]]: ...
+
+    @property
+    def frozen(self) -> Mapping[str, tuple[int, int]]: ...
+
+    @property
+    def hidden(self) -> Mapping[str, tuple[int, int]]: ...
+
+    @property
+    def open(self) -> tuple[str, ...]: ...
+
+    @property
+    def problem(self) -> str: ...
+
+    @property
+    def folders(self) -> Collection[str]: ...
+
+    @property
+    def unreadable(self) -> Collection[str]: ...
+
+
 @dataclass(frozen=True)
 class Sandbox:
-    """A workspace's sandbox: commands write below `roots` and in their own temporary folder; `protected` says of a path
-    relative to a root whether it stays read-only; `readable` are further folders that they may read."""
+    """A workspace's sandbox: commands write below `roots` and in their own temporary folder; `look` tells what of that
+    is held; `readable` are further folders that they may read. `for_asked`: commands that the user was asked about run
+    in it as well. What must not appear in the workspace is put into `quarantine`."""
 
     roots: tuple[Path, ...]
     environ: Mapping[str, str]
-    protected: Callable[[str], bool]
+    look: Callable[[], Held]
     readable: tuple[Path, ...] = ()
+    for_asked: bool = True
+    quarantine: Path | None = None
 
     def hides_temp(self) -> bool:
         """Whether `/tmp` can be the shell's own folder: nothing that it needs may lie there."""
@@ -96,8 +125,12 @@ class Sandbox:
             _overlaps(path, _SHARED_TEMP) for path in (*self.roots, *self.readable, *map(Path, self._tools()))
         )
 
-    def described(self, temp: Path) -> dict[str, Any]:
-        """For the launcher. `temp` is a folder of the shell's own. Looks at the disk: call it on a thread."""
+    def described(self, temp: Path, *, needs: bool = False) -> dict[str, Any]:
+        """For the launcher. `temp` is a folder of the shell's own; `needs` says that it is not to start where protected
+        and closed names cannot be held. Looks at the disk: call it on a thread. Raises ToolError."""
+        held = self.look()
+        if held.problem:
+            raise ToolError("UNAVAILABLE", f"the sandbox cannot hold: {held.problem}")
         table = _table()
         home = Path(os.path.realpath(self.environ.get("HOME") or "/nonexistent"))
         read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools()]
@@ -109,15 +142,11 @@ class Sandbox:
             },
             "temp": str(temp),
             "hides": self.hides_temp(),
-            "frozen": [str(path) for path in self.frozen()],
+            "frozen": dict(held.frozen),
+            "hidden": dict(held.hidden),
+            "open": list(held.open),
+            "needs": needs,
         }
-
-    def frozen(self) -> list[Path]:
-        """What exists of the protected names below the roots: the top ones of nested ones."""
-        found: list[Path] = []
-        for root in self.roots:
-            found.extend(_protected_below(root, self.protected))
-        return found[:_MAX_FROZEN]
 
     def _tools(self) -> list[str]:
         """Folders on PATH outside the usual places, and what stands beside a `bin`."""
@@ -167,15 +196,23 @@ def _children(table: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]
                 yield f"{folder}/{name}"
 
 
-def _protected_below(root: Path, protected: Callable[[str], bool]) -> Iterator[Path]:
-    for seen, (folder, names, names_of_files) in enumerate(os.walk(root)):
-        if seen > _MAX_FOLDERS:
-            return
-        here = Path(folder)
-        for name in [*names, *names_of_files]:
-            path = here / name
-            if protected(path.relative_to(root).as_posix()):
-                if name in names:
-                    names.remove(name)
-                yield path
-        names[:] = [name for name in names if name not in _SKIPPED]
+def hold_more(pid: int, held: Held, described: dict[str, Any], roots: Sequence[Path]) -> str:
+    """Make the sandbox of a shell that runs hold what it does not hold yet. Gives what went wrong, or nothing;
+    `described` is what the sandbox was made by, and is brought up to date. Starts a process: call it on a thread."""
+    frozen = {path: ident for path, ident in held.frozen.items() if described["frozen"].get(path) != ident}
+    hidden = {path: ident for path, ident in held.hidden.items() if described["hidden"].get(path) != ident}
+    if not frozen and not hidden:
+        return ""
+    config = {"pid": pid, "frozen": frozen, "hidden": hidden, "around": [*map(str, roots), str(described["temp"])]}
+    try:
+        with as_input(config) as given:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", str(LAUNCHER), "--hold"],
+                stdin=given, capture_output=True, timeout=10, check=False, text=True,
+            )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode != 0 or done.stdout:
+        return done.stdout or "it could not be reached"
+    described |= {"frozen": dict(held.frozen), "hidden": dict(held.hidden)}
+    return ""

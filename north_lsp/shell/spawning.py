@@ -1,5 +1,6 @@
 """Starting a shell: its terminal and pipes, the launcher that becomes it, and the file that it reads a command from."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -7,11 +8,12 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from north_lsp.errors import ToolError
 from north_lsp.shell.guardian import GUARDIAN
@@ -58,16 +60,17 @@ def spawn(
     config: dict[str, Any] = {"tty": tty, "stdin": stdin_read, "control": control_write, "argv": argv}
     config["sandbox"] = None if sandbox is None else {**sandbox, "cwd": str(cwd)}
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(config)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=theirs,
-            cwd=cwd,
-            env=environ,
-            start_new_session=True,
-        )
+        with as_input(config) as given:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(LAUNCHER)],
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=theirs,
+                cwd=cwd,
+                env=environ,
+                start_new_session=True,
+            )
     except OSError as error:
         for fd in (*ours, *theirs):
             os.close(fd)
@@ -78,6 +81,15 @@ def spawn(
         os.set_blocking(fd, False)
     GUARDIAN.hold(process.pid, ours)
     return Spawned(process, *ours)
+
+
+@contextlib.contextmanager
+def as_input(config: Mapping[str, Any]) -> Iterator[IO[bytes]]:
+    """A file to read a JSON text from, which may be longer than an argument."""
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(config).encode())
+        file.seek(0)
+        yield file
 
 
 def write_script(folder: Path, command: str) -> None:

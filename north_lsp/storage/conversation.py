@@ -19,8 +19,8 @@ from north_lsp.storage.entries import (
     timestamp,
     valid_conversation_id,
 )
-from north_lsp.storage.errors import ConversationBusy, UnknownConversation
-from north_lsp.storage.files import private_directory
+from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
+from north_lsp.storage.files import inode_of, keep_beside, private_directory, write_atomic
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.log_file import LogFile
@@ -28,7 +28,7 @@ from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
 from north_lsp.storage.partial import PartialFile, Piece, recover
 from north_lsp.storage.records import encode, storable
 
-__all__ = ["Conversation", "ConversationBusy", "UnknownConversation"]
+__all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
 _RESOLVED = {"write": "rejected", "shell": "denied"}
 
@@ -50,6 +50,7 @@ class Conversation:
         self._reserved: set[str] = set()
         self._lock: FileLock | None = None
         self._refused: OSError | None = None
+        self._retired = False
         self._growing: PartialFile | None = None
         self._mutex = threading.RLock()
 
@@ -66,8 +67,7 @@ class Conversation:
         north_version: str,
         id: str | None = None,
     ) -> "Conversation":
-        """A new one, in memory only until the user's first message is appended; `id` is one that was given out for it
-        before."""
+        """A new one, in memory only until `keep`, or until the user's first message is appended."""
         folder = store.conversations
         id = id or new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
         header: Record = {
@@ -80,6 +80,7 @@ class Conversation:
             "cwd": str(cwd),
             "model": model,
         }
+        header |= {"rootInode": inode} if (inode := inode_of(repo_root)) is not None else {}
         header |= {"client": client} if client is not None else {}
         state = LogState(storable(header | {"northVersion": north_version}))
         path = folder / f"{id}.jsonl"
@@ -157,6 +158,10 @@ class Conversation:
         with self._mutex:
             return self._state.active_path()
 
+    def belongs_to(self, repo_hash: str) -> bool:
+        """Whether it is about that project, or was once; a log that does not tell belongs to any."""
+        return not self._state.repo_hashes or repo_hash in self._state.repo_hashes
+
     def look(self) -> tuple[int, list[Record]]:
         """The active path, and a number: as long as that is the same, the path has only grown."""
         with self._mutex:
@@ -165,8 +170,19 @@ class Conversation:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
+    def keep(self) -> None:
+        """Write a new one before anything was said in it, so that it can be opened again; without holding the lock."""
+        with self._mutex:
+            if not self._saved:
+                with suppress(OSError):
+                    private_directory(self.path.parent)
+                self._log.flush()
+                self._saved = self._log.error is None
+                self._log.close()
+
     def append(self, type: str, /, *, entry_id: str | None = None, **payload: Any) -> Record:
-        """Add an entry behind the leaf, which it becomes, and return it as stored. Raises ConversationBusy."""
+        """Add an entry behind the leaf, which it becomes, and return it as stored. Raises ConversationBusy and
+        ConversationClosed."""
         if type in ANNOTATION_TYPES:
             raise ValueError(f"{type} is an annotation")
         with self._mutex:
@@ -273,6 +289,16 @@ class Conversation:
                 self._lock.release(remove=True)
                 self._lock = None
 
+    def retire(self) -> None:
+        """Close it for good: nothing can be written through this object any more."""
+        with self._mutex:
+            self.close()
+            self._retired = True
+
+    @property
+    def is_writer(self) -> bool:
+        return self._lock is not None
+
     def lock(self) -> LockHeld | None:
         """Become the writer, which appending does by itself. Returns who is, if it is another; None on success."""
         with self._mutex:
@@ -311,9 +337,13 @@ class Conversation:
 
     def _claim(self, *, starts: bool) -> None:
         """Hold the lock if the next line goes to disk; before anything changes in memory."""
+        if self._retired:
+            raise ConversationClosed
         writes = self.read_only_reason is None and (self._saved or starts)
         if writes and (holder := self.lock()) is not None:
             raise ConversationBusy(holder)
+        if writes and self._state.former is not None:
+            self._write_anew(self._state.former)
         self._saved = self._saved or starts
 
     def _store(self, record: Record) -> Record:
@@ -322,11 +352,26 @@ class Conversation:
         if self.read_only_reason is not None:
             self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
             return record
+        if self._state.former is not None:  # it could not be written anew, which will be tried again
+            return record
         self._log.add(line)
         if self._saved:
             self._wrote = True
             self._log.flush()
         return record
+
+    def _write_anew(self, records: list[Record]) -> None:
+        """A log of another format in today's; the former file stays beside it."""
+        data = b"".join(map(encode, records))
+        try:
+            keep_beside(self.path, f"{self.path.name}.bak-{self.header.get('formerFormat')}")
+            write_atomic(self.path, data)
+        except OSError as error:
+            self._refused = error
+            return
+        self._refused, self._state.former = None, None
+        self._log.close()
+        self._log.reread(data)
 
     def _catch_up(self) -> None:
         """Read what another process has written between this one's reading and its lock."""
@@ -336,7 +381,8 @@ class Conversation:
             if os.stat(self.path).st_size == self._log.size:
                 return
             data = self.path.read_bytes()
-            self._state = read_state(data)
+            before, self._state = self._state.revision, read_state(data)
+            self._state.revision += before + 1
             self._log.reread(data)
 
     def _recover_partial(self) -> None:

@@ -30,6 +30,15 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def inode_of(folder: Path) -> int | None:
+    """What stays of a folder when it is moved; None for what is no folder."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return None
+    return status.st_ino if stat.S_ISDIR(status.st_mode) else None
+
+
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file whole: whoever reads it, even after a crash, sees the old content or the new one.
 
@@ -52,6 +61,16 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
             temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def keep_beside(path: Path, name: str) -> None:
+    """Let a file stay under another name, too; one that has that name already stays as it is. Raises OSError."""
+    other = path.with_name(name)
+    if not os.path.lexists(other):
+        try:
+            os.link(path, other)
+        except OSError:
+            write_atomic(other, path.read_bytes())
 
 
 def sync_directory(path: Path) -> None:

@@ -3,11 +3,20 @@
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
-from north_lsp.storage.files import json_bytes, private_directory, read_json, set_aside, short_lock, write_atomic
+from north_lsp.storage.files import (
+    inode_of,
+    json_bytes,
+    private_directory,
+    read_json,
+    set_aside,
+    short_lock,
+    write_atomic,
+)
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
 from north_lsp.storage.summaries import Row, Summary, summarise
@@ -19,18 +28,25 @@ _INDEX_LOCK_SECONDS = 0.2  # the index is not worth a wait
 
 
 def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: Path | None = None) -> list[Summary]:
-    """The stored conversations, newest first, archived ones too; of one project or one directory if given.
+    """The stored conversations, newest first, archived ones too; of one project or one directory if given. Those in
+    which nothing was said are left out, and what was about a directory is found again when that was moved.
 
     A log that cannot be read appears with what is known. Reads files: for a thread.
     """
     rows = _rows(store)
-    found = [row.summary for row in rows.values()]
+    found = [row.summary for row in rows.values() if not row.summary.is_empty or row.size < 0]
     if repo_hash is not None:
         found = [summary for summary in found if summary.repo_hash == repo_hash]
     if cwd is not None:
-        real = os.path.realpath(cwd)
-        found = [summary for summary in found if summary.cwd == cwd or os.path.realpath(summary.cwd) == real]
+        is_about = partial(_is_about, cwd=cwd, real=os.path.realpath(cwd), inode=inode_of(cwd))
+        found = [summary for summary in found if is_about(summary)]
     return sorted(found, key=lambda summary: (summary.updated_at, summary.id), reverse=True)
+
+
+def _is_about(summary: Summary, cwd: Path, real: str, inode: int | None) -> bool:
+    if summary.cwd == cwd or os.path.realpath(summary.cwd) == real:
+        return True
+    return inode is not None and summary.root_inode == inode and not summary.cwd.is_dir()
 
 
 def delete_conversation(store: Locations, id: str) -> bool:
@@ -45,6 +61,7 @@ def delete_conversation(store: Locations, id: str) -> bool:
     names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
+    names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
     lock = try_lock(folder / f"{id}.lock")
     if isinstance(lock, LockHeld):
         raise ConversationBusy(lock)

@@ -59,6 +59,10 @@ class Locations:
         """The records of commands that go on after North in a project."""
         return self.project(hash) / "jobs"
 
+    def quarantine(self, hash: str) -> Path:
+        """What commands in the sandbox made in a project and must not have."""
+        return self.project(hash) / "quarantine"
+
 
 def _override(environ: Mapping[str, str], variable: str, home: Path, default: Path) -> Path:
     value = environ.get(variable)

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
+from north_lsp.storage.messages import mended
+from north_lsp.storage.old_formats import format_of, today
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
+_OF_A_MOVE = ("repoRoot", "repoHash", "cwd", "rootInode")
 _OF_THE_QUEUE = ("id", "kind", "mode", "text")
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
 
@@ -24,9 +27,12 @@ class LogState:
         self.leaf: str | None = None
         self.title: str | None = None
         self.archived = False
+        self.repo_hashes = {str(header["repoHash"])} if header.get("repoHash") is not None else set()
         self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
+        self.former: list[Record] | None = None
+        """All lines of a log of another format, in today's: it has to be written anew before it goes on."""
         self.revision = 0  # counts what else happens to the active path than that it grows
         self._path: list[Record] | None = []
         self._title_rank = 0
@@ -39,6 +45,8 @@ class LogState:
             self.warn(f"the id {id} stands twice in the log; the first entry counts")
             return
         self.ids.add(id)
+        if self.former is not None:
+            self.former.append(record)
         if is_tree_entry(record):
             if self._path is not None and record.get("parentId") == self.leaf:
                 self._path.append(record)
@@ -125,8 +133,9 @@ class LogState:
             case "archived":
                 self.archived = record.get("archived") is True
             case "session_moved":
-                self.header |= {key: record[key] for key in ("repoRoot", "repoHash", "cwd") if key in record}
-            case "label" if record.get("targetId") not in self.ids:
+                self.header |= {key: record[key] for key in _OF_A_MOVE if key in record}
+                self.repo_hashes.add(str(record.get("repoHash")))
+            case "label" if str(record.get("targetId")) not in self.ids:
                 self.warn(f"a label stands at an unknown entry {record.get('targetId')!r}")
             case _:
                 pass
@@ -151,21 +160,30 @@ def read_state(data: bytes) -> LogState:
     """Read a log leniently, line by line. What keeps it from being continued stands in `read_only_reason`."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     header = parse_line(lines[0])
-    state = LogState(normal_header(header or {}))
-    state.read_only_reason = header_problem(header)
     last = len(lines) - 1
-    readable, unreadable = int(header is not None), [] if header is not None else [1]
+    format, torn = format_of(header), False
+    records, unreadable = [], [] if header is not None else [1]
     for number, line in enumerate(lines[1:], start=1):
         if not line.strip():
             continue
         record = parse_line(line)
-        if record is not None and isinstance(record.get("id"), str):
-            readable += 1
-            state.add(record)
+        if record is not None and (isinstance(record.get("id"), str) or format is not None):
+            records.append(record)
         elif number == last:
-            state.warn("the last line was cut off and is left out")
+            torn = True
         else:
             unreadable.append(number + 1)
+    readable = int(header is not None) + len(records)
+    if header is not None and format is not None:
+        header, *records = [mended(one) if one["type"] == "message" else one for one in today(format, header, records)]
+    state = LogState(normal_header(header or {}))
+    if format is not None:
+        state.former = [state.header]
+    state.read_only_reason = header_problem(header)
+    for record in records:
+        state.add(record)
+    if torn:
+        state.warn("the last line was cut off and is left out")
     if unreadable:
         state.warn(f"{len(unreadable)} lines cannot be read and are left out, the first is line {unreadable[0]}")
     if state.read_only_reason is None and len(unreadable) > readable:
@@ -184,9 +202,9 @@ def parse_line(line: bytes) -> Record | None:
         return None
     # Other programs escape surrogates, and a lone one can neither be shown nor sent.
     record: Record = storable(value) if b"\\ud" in line or b"\\uD" in line else value
-    if record["type"] == "message" and not isinstance(record.get("message"), dict):
-        record["message"] = {}  # it keeps its place in the tree, and everybody may rely on an object
-    return record
+    if not isinstance(record.get("parentId"), str | None):
+        record["parentId"] = None
+    return mended(record) if record["type"] == "message" else record
 
 
 def normal_header(header: Record) -> Record:
@@ -202,6 +220,6 @@ def header_problem(header: Record | None) -> str | None:
         case {"type": "conversation_started", "version": int(version)} if version > VERSION:
             return f"a newer North wrote it (format {version}, this one knows {VERSION})"
         case {"type": "conversation_started" | "session"}:
-            return "it has an older format, which can be read but not continued"
+            return "it has a format that this North does not know"
         case _:
             return f"line 1 of the log is no {HEADER} line"

@@ -1,18 +1,32 @@
 """What a list says about one conversation, read from its log; and the same as a row of the index."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from north_lsp.storage.entries import timestamp
+from north_lsp.storage.entries import HEADER, VERSION, Record, timestamp
 from north_lsp.storage.log_state import parse_line
+from north_lsp.storage.old_formats import format_of, today
 
 _NAME_LENGTH = 40
 _PROMPT_LENGTH = 200
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_OF_AN_EMPTY_ONE = frozenset(
+    {
+        HEADER,
+        "mode_change",
+        "model_change",
+        "thinking_level_change",
+        "service_tier_change",
+        "command_executed",
+        "session_moved",
+        "conversation_ended",
+    }
+)
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
 
 
@@ -20,7 +34,8 @@ _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
 class Summary:
     """One conversation in a list. `repo_root` and `cwd` are the root of the file system where the log does not tell.
 
-    `message_count` counts what user and model said; `title` and `first_prompt` are free of control characters.
+    `message_count` counts what user and model said, and nobody has said or run anything in an empty one; `title` and
+    `first_prompt` are free of control characters.
     """
 
     id: str
@@ -34,6 +49,8 @@ class Summary:
     first_prompt: str | None
     archived: bool
     repo_hash: str | None = None
+    root_inode: int | None = None
+    is_empty: bool = False
 
     @property
     def name(self) -> str:
@@ -56,6 +73,7 @@ class Row:
             "title": summary.title,
             "repoRoot": str(summary.repo_root),
             "repoHash": summary.repo_hash,
+            "rootInode": summary.root_inode,
             "cwd": str(summary.cwd),
             "model": summary.model,
             "createdAt": summary.created_at,
@@ -63,6 +81,7 @@ class Row:
             "messageCount": summary.message_count,
             "firstPrompt": summary.first_prompt,
             "archived": summary.archived,
+            "empty": summary.is_empty,
             "sizeBytes": self.size,
             "mtimeNs": self.mtime_ns,
         }
@@ -75,6 +94,7 @@ class Row:
                 "title": None | str() as title,
                 "repoRoot": str(root),
                 "repoHash": None | str() as hash,
+                "rootInode": None | int() as inode,
                 "cwd": str(cwd),
                 "model": None | str() as model,
                 "createdAt": str(created),
@@ -82,11 +102,13 @@ class Row:
                 "messageCount": int(count),
                 "firstPrompt": None | str() as prompt,
                 "archived": bool(archived),
+                "empty": bool(empty),
                 "sizeBytes": int(size),
                 "mtimeNs": int(mtime),
             }:
+                places = (Path(root), Path(cwd))
                 summary = Summary(
-                    id, title, Path(root), Path(cwd), created, updated, model, count, prompt, archived, hash
+                    id, title, *places, created, updated, model, count, prompt, archived, hash, inode, empty
                 )
                 return cls(summary, size, mtime)
             case _:
@@ -99,10 +121,12 @@ def summarise(path: Path) -> Row:
         status = path.stat()
         changed = timestamp(datetime.fromtimestamp(status.st_mtime, UTC))
         nothing = Summary(path.stem, None, Path("/"), Path("/"), changed, changed, None, 0, None, False)
-        summary, rank, updated = nothing, 0, ""
-        for line in file:
-            if (record := parse_line(line.removeprefix(b"\xef\xbb\xbf"))) is None:
+        summary, rank, updated, is_empty = nothing, 0, "", True
+        for record in _records(file):
+            if record is None:
+                is_empty = False
                 continue
+            is_empty = is_empty and record["type"] in _OF_AN_EMPTY_ONE and record.get("version") in (None, VERSION)
             if record["type"] != "conversation_ended":  # closing an editor does not make a conversation newer
                 updated = max(updated, _time(record) or "")
             match record:
@@ -120,7 +144,19 @@ def summarise(path: Path) -> Row:
                         rank, summary = new, replace(summary, title=_clean(title) or None)
                 case {"type": "archived", "archived": bool(archived)}:
                     summary = replace(summary, archived=archived)
-    return Row(replace(summary, updated_at=updated or changed), status.st_size, status.st_mtime_ns)
+    is_empty = is_empty and status.st_size > 0
+    return Row(replace(summary, updated_at=updated or changed, is_empty=is_empty), status.st_size, status.st_mtime_ns)
+
+
+def _records(file: Iterable[bytes]) -> Iterator[Record | None]:
+    """The lines, None for those that cannot be read; of an old format as if they were of today's."""
+    records = (parse_line(line.removeprefix(b"\xef\xbb\xbf")) for line in file)
+    header = next(records, None)
+    if header is None or (format := format_of(header)) is None:
+        yield header
+        yield from records
+    else:
+        yield from today(format, header, (record for record in records if record is not None))
 
 
 def _with_header(summary: Summary, header: dict[str, Any]) -> Summary:
@@ -133,11 +169,13 @@ def _with_header(summary: Summary, header: dict[str, Any]) -> Summary:
 
 def _moved(summary: Summary, record: dict[str, Any]) -> Summary:
     root, hash, cwd = record.get("repoRoot"), record.get("repoHash"), record.get("cwd")
+    inode = record.get("rootInode")
     return replace(
         summary,
         repo_root=Path(root) if isinstance(root, str) else summary.repo_root,
         repo_hash=hash if isinstance(hash, str) else summary.repo_hash,
         cwd=Path(cwd) if isinstance(cwd, str) else summary.cwd,
+        root_inode=inode if isinstance(inode, int) else None,
     )
 
 

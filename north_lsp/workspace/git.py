@@ -100,16 +100,24 @@ def top_level(folder: Path) -> Path | None:
     return None
 
 
+def git_folder(top: Path) -> Path | None:
+    """Where git keeps a work tree's own files, also those of a linked one; None if that cannot be told."""
+    named = _first_line(top / ".git")
+    if named is None:
+        return top / ".git" if (top / ".git").is_dir() else None
+    return top / named.removeprefix("gitdir:").strip() if named.startswith("gitdir:") else None
+
+
+def common_folder(folder: Path) -> Path:
+    """What a work tree's own folder shares with other work trees."""
+    common = _first_line(folder / "commondir")
+    return folder if common is None else folder / common.strip()
+
+
 def exclude_file(top: Path) -> Path:
     """Where the ignore file that is not part of the repository's contents lies, also for a linked work tree."""
-    folder = top / ".git"
-    named = _first_line(folder)
-    if named is not None and named.startswith("gitdir:"):
-        folder = top / named.removeprefix("gitdir:").strip()
-        common = _first_line(folder / "commondir")
-        if common is not None:
-            folder = folder / common.strip()
-    return folder / "info" / "exclude"
+    folder = git_folder(top)
+    return (top / ".git" if folder is None else common_folder(folder)) / "info" / "exclude"
 
 
 def _first_line(path: Path) -> str | None:

@@ -55,28 +55,35 @@ class Named:
     """The files and folders that something else names, each with what names it; paths are compared without case."""
 
     place: Path
-    _files: dict[str, str] = field(default_factory=dict)
-    _folders: dict[str, str] = field(default_factory=dict)
+    files: dict[Path, str] = field(default_factory=dict)
+    folders: dict[Path, str] = field(default_factory=dict)
     _words: dict[str, str] = field(default_factory=dict)
 
     def reason(self, path: Path) -> str | None:
         """Why a path decides what is run; None if nothing names it."""
-        if (found := self._files.get(folded(str(path)))) is not None:
+        here = folded(str(path))
+        if (found := next((why for one, why in self.files.items() if folded(str(one)) == here), None)) is not None:
             return found
-        around = (folded(str(one)) for one in (path, *path.parents))
-        if (folder := next((one for one in around if one in self._folders), None)) is not None:
-            return self._folders[folder]
+        around = {folded(str(one)) for one in (path, *path.parents)}
+        if (found := next((why for one, why in self.folders.items() if folded(str(one)) in around), None)) is not None:
+            return found
         if not path.is_relative_to(self.place):
             return None
         ending = folded(f"/{path.relative_to(self.place).as_posix()}")  # a word may begin with a variable's value
         return next((why for word, why in self._words.items() if f"/{word}".endswith(ending)), None)
 
+    def below(self, root: Path) -> Iterator[Path]:
+        """What there is of them below a folder, a real path."""
+        for path in (*self.files, *self.folders):
+            if path != root and path.is_relative_to(root) and os.path.lexists(path):
+                yield path
+
     def file(self, place: Path, spelled: str, why: str) -> None:
-        self._files.setdefault(_real(place, spelled), why)
+        self.files.setdefault(_real(place, spelled), why)
 
     def folder(self, place: Path, spelled: str, why: str) -> None:
         """Everything in a folder."""
-        self._folders.setdefault(_real(place, spelled), why)
+        self.folders.setdefault(_real(place, spelled), why)
 
     def tokens(self, place: Path, text: str, why: str) -> None:
         """Every word that may be a path."""
@@ -140,5 +147,5 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _real(place: Path, spelled: str) -> str:
-    return folded(os.path.realpath(os.path.join(place, os.path.expanduser(spelled))))
+def _real(place: Path, spelled: str) -> Path:
+    return Path(os.path.realpath(os.path.join(place, os.path.expanduser(spelled))))

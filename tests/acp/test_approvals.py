@@ -147,7 +147,10 @@ async def test_accepted_for_the_project_is_applied_unasked_but_not_to_protected_
         )
         assert results[0]["data"]["applied"]
         assert [result.get("data", {}).get("reason") for result in results[1:3]] == ["rejected"] * 2
-        assert [code(result) for result in results[3:]] == ["OUTSIDE_WORKSPACE"] * 2
+        assert [code(result) for result in results[3:]] == [
+            "OUTSIDE_WORKSPACE",
+            "STALE",
+        ]  # the second was not read, either
         assert len(asked.questions) == 3
         assert [option["optionId"] for option in asked.questions[-1]["options"]] == ["accept", "reject"]
     assert (world.project / "b.txt").read_text() == "b\n"

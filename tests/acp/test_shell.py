@@ -143,14 +143,15 @@ async def test_the_sandbox_denies_explains_and_the_user_may_let_out(world: World
         assert "In the sandbox" in json.dumps(asked.questions[0]["toolCall"]["content"])
         assert inside == "(no output)"
         assert (world.project / "in.txt").exists()
-        assert "outside_sandbox" in denied
+        assert "does not run outside it: the user says no" in denied  # "all" is no answer to that question
         assert not outside.exists()
-        assert len(asked.questions) == 1
+        assert len(asked.questions) == 2
         asked.choice = "deny"
         again = call("shell_run", command=command, outside_sandbox=True)
         assert (await turn(client, id, server, again))[0]["data"] == {"denied": True}
-        assert "outside the sandbox" in json.dumps(asked.questions[1]["toolCall"]["content"])
-        assert [option["optionId"] for option in asked.questions[1]["options"]] == ["run", "deny"]
+        for question in asked.questions[1:3]:
+            assert "outside the sandbox" in json.dumps(question["toolCall"]["content"])
+            assert [option["optionId"] for option in question["options"]] == ["run", "deny"]
         assert not outside.exists()
         asked.choice = "run"
         again = call("shell_run", command=command, outside_sandbox=True)
@@ -158,9 +159,9 @@ async def test_the_sandbox_denies_explains_and_the_user_may_let_out(world: World
         assert outside.exists()
 
 
-async def test_rules_for_project_code_hold_in_the_sandbox_only(world: World, server: ModelServer) -> None:
+async def test_rules_for_project_code_hold_in_the_sandbox_by_any_setting(world: World, server: ModelServer) -> None:
     (world.project / "Makefile").write_text("all:\n\t@echo made\n")
-    for sandbox, questions in (("workspace", 1), ("off", 2)):
+    for sandbox, questions in (("workspace", 1), ("off", 0)):
         settings(world, sandbox=sandbox)
         async with session(world, "rule" if sandbox == "workspace" else "deny") as (client, asked, id):
             await turn(client, id, server, call("shell_run", command="make all"))
@@ -170,7 +171,7 @@ async def test_rules_for_project_code_hold_in_the_sandbox_only(world: World, ser
     assert stored == [{"words": ["make", "all"], "flags": [], "args": "none"}]
 
 
-async def test_git_rules_stop_where_the_repository_runs_programs(world: World, server: ModelServer) -> None:
+async def test_what_a_repository_has_git_run_is_held_by_the_sandbox(world: World, server: ModelServer) -> None:
     git(world, "init", "-q")
     async with session(world, "rule") as (client, asked, id):
         await turn(client, id, server, call("shell_run", command="git status --short"))
@@ -180,8 +181,8 @@ async def test_git_rules_stop_where_the_repository_runs_programs(world: World, s
         git(world, "config", "core.fsmonitor", monitor)
         asked.choice = "deny"
         results = await turn(client, id, server, call("shell_run", command="git status --short"))
-        assert results[0]["data"] == {"denied": True}
-        assert "core.fsmonitor" in json.dumps(asked.questions[1]["toolCall"]["content"])
+        assert isinstance(results[0], str)
+        assert len(asked.questions) == 1
         assert not (world.folder / "monitored").exists()
 
 

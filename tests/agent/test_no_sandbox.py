@@ -22,6 +22,7 @@ TRYING = """
 import json, sys
 from pathlib import Path
 import anyio
+from north_lsp.agent.events import Notice
 from north_lsp.doctor import _sandbox
 from north_lsp.options import Options
 from north_lsp.storage.settings import Settings
@@ -35,6 +36,11 @@ async def main(folder):
     found = {"doctor": [(one.level, one.text, one.remedy) for one in _sandbox(options)]}
     async with shell(folder, Settings(sandbox="workspace", shell=ShellSettings(snapshot=False))) as one:
         one.state.approvals.allow_command("echo ran")
+        one.state.approvals.approve_commands_of_this_session()
+        found["auto"] = await one.text(command="touch made")
+        found["reasons"] = one.editor.reviews[0].reasons
+        found["told"] = [event.text for event in one.editor.shown if isinstance(event, Notice)]
+        one.editor.reviews.clear()
         found["text"] = await one.text(command="echo ran")
         found["asked"] = len(one.editor.reviews)
         if one.editor.reviews:
@@ -64,7 +70,8 @@ def test_without_landlock_every_command_asks_and_doctor_and_the_question_say_why
     ((level, text, remedy),) = found["doctor"]
     assert level == "warning"
     assert text == "sandbox: not available here (this kernel has no Landlock, or has it switched off)"
-    assert remedy == "every command asks before it runs without one"
+    assert remedy.startswith("what you allow once and for all asks all the same, except for plain commands that only")
+    assert remedy.endswith("so does every other command: the settings ask for the sandbox")
     assert found["asked"] == 1
     assert found["remember"] is False
     assert found["held"] is None
@@ -76,7 +83,8 @@ def test_without_landlock_every_command_asks_and_doctor_and_the_question_say_why
 def test_without_namespaces_what_does_not_hold_is_said(tmp_path: Path) -> None:
     found = without(UNSHARE, tmp_path)
     texts = [text for _, text, _ in found["doctor"]]
-    assert "no sockets" in texts[0]
+    assert "protected and closed names cannot be held here" in texts[0]
+    assert "no sockets" in texts[1]
     assert any("protected names in the workspace can be written" in text for text in texts[1:])
     assert found["asked"] == 0
     assert found["text"] == "ran"
@@ -84,3 +92,6 @@ def test_without_namespaces_what_does_not_hold_is_said(tmp_path: Path) -> None:
     assert "no sockets at all" in found["held"]
     assert "Not held back here: git's files and other protected names" in found["held"]
     assert not (tmp_path / "outside").exists()
+    assert any("cannot hold protected and closed names" in reason for reason in found["reasons"])
+    assert len(found["told"]) == 1
+    assert "The sandbox of this machine cannot hold protected and closed names" in found["told"][0]

@@ -107,15 +107,20 @@ class Shell:
 
 
 @asynccontextmanager
-async def shell(folder: Path, settings: Settings | None = None, **environ: str) -> AsyncIterator[Shell]:
+async def shell(
+    folder: Path, settings: Settings | None = None, editor: Playing | None = None, **environ: str
+) -> AsyncIterator[Shell]:
     settings = settings or Settings(shell=ShellSettings(snapshot=False))
-    world, editor = World(folder), Playing()
+    world, editor = World(folder), editor or Playing()
     log = DiagnosticsLog(world.locations, "debug")
     async with anyio.create_task_group() as background:
         given = {"PATH": os.environ["PATH"], "HOME": str(folder), **environ}
         own = {"NORTH_SESSION_ID": "s"}
         kept = world.locations.kept_jobs("0" * 16)
-        runner = make_runner(settings, given, frozenset({"KNOWN_KEY"}), (world.root,), own, background, kept=kept)
+        runner = make_runner(
+            settings, given, frozenset({"KNOWN_KEY"}), (world.root,), own, background, None, kept,
+            world.workspace, world.locations.quarantine("0" * 16),
+        )  # fmt: skip
 
         async def sync() -> None:
             world.conversation.sync()
@@ -209,8 +214,14 @@ async def test_a_job_is_approved_like_any_command_and_looked_after(tmp_path: Pat
         message = await one.call(command="echo up; read x; echo heard $x", background=True)
         assert message["content"][0]["text"].split("\n")[1] == "up"
         assert message["details"]["jobId"] == "1"
-        asked = len(one.editor.reviews)
         assert "(pid" in await one.text("job", action="list")
+        one.editor.decision = CommandDecision("deny")
+        denied = await one.text("job", action="input", jobId=1, text="rm -rf .\n")
+        assert json.loads(denied)["data"] == {"denied": True}
+        assert one.editor.reviews[-1].command.command == "rm -rf .\n"
+        assert "which may run it" in one.editor.reviews[-1].warnings[0]
+        one.editor.decision = CommandDecision("run")
+        asked = len(one.editor.reviews) + 1
         assert "was sent 3 bytes" in await one.text("job", action="input", jobId=1, text="me\n")
         came = await one.text("job", action="wait", jobId="1", pattern="heard me", timeout=10)
         assert "the pattern was found" in came
@@ -332,16 +343,16 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
         "DB": "pg://u:secret-db@h/d",
         "PASSED_TOKEN": "mine",
     }
-    async with shell(tmp_path, settings, **given) as one:
+    async with shell(tmp_path, settings, None, **given) as one:
         runner = one.state.runner
         one.state.approvals.allow_command("export")
         seen = [
             await one.text(command="export -p; type -t hi"),
-            await one.text(command="export"),
+            await one.text(command="export", tail=30),
             await one.text(command="export -p", background=True),
         ]
         assert len(one.editor.reviews) == 2
-        places: list[Place] = ["session", "clean", "outside", "own"]
+        places: list[Place] = ["session", "contained", "clean", "bare", "outside", "own"]
         for place in places:
             ran = await runner.run("export -p; cat /proc/self/environ", None, 10, _ignored, place, one.world.root)
             seen.append(ran.output.text)

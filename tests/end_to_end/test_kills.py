@@ -1,5 +1,7 @@
 """What a killed process leaves behind: everything that its client had received, and everything that it had accepted."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.end_to_end.test_faults import prompt, sent, texts
@@ -7,6 +9,7 @@ from tests.end_to_end.test_queue import ask, start
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, raw_client
+from tests.support.killed_turns import campaign
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Gate, Say, Think, answer
 
@@ -43,6 +46,12 @@ async def test_what_was_shown_of_an_answer_is_there_after_a_kill(world: World, s
         assert await prompt(client, session, "go on") == "end_turn"
     told = [message for _, message in sent(server)[-1] if "interrupted before a result" in message]
     assert len(told) == 1
+
+
+async def test_kills_at_random_instants_lose_nothing(tmp_path: Path) -> None:
+    """A slice of what `just endurance` does."""
+    done = await campaign(tmp_path / "world", 10, 7)
+    assert done["killed"] == 10
 
 
 async def killed_with_words_waiting(world: World, server: ModelServer, texts: list[str]) -> str:

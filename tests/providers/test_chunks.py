@@ -47,13 +47,13 @@ class _Transport(httpx2.AsyncBaseTransport):
         return httpx2.Response(200, headers=headers, stream=_Bytes(self._chunks), request=request)
 
 
-def _whole(vendor: Vendor) -> bytes:
+def whole_stream(vendor: Vendor) -> bytes:
     request = {"model": "m", "stream_options": {"include_usage": True}}
     pieces = _FORMATS[vendor.name].stream(_ANSWER, request)
     return b"".join(piece for piece in pieces if isinstance(piece, bytes))
 
 
-def _events(vendor: Vendor, chunks: list[bytes]) -> list[StreamEvent]:
+def events_of_chunks(vendor: Vendor, chunks: list[bytes]) -> list[StreamEvent]:
     async def run() -> list[StreamEvent]:
         return await ask(vendor.make("http://server.invalid", transport=_Transport(chunks)))
 
@@ -66,9 +66,9 @@ def _cut(data: bytes, places: list[int]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
-def test_any_split_gives_the_same_events(vendor: Vendor) -> None:
-    data = _whole(vendor)
-    expected = _events(vendor, [data])
+def test_any_split_gives_the_sameevents_of_chunks(vendor: Vendor) -> None:
+    data = whole_stream(vendor)
+    expected = events_of_chunks(vendor, [data])
     assert isinstance(expected[-1], Done)
     assert expected[-1].message.text == "Grüße, 世界! 🎉\r\nnext"
     assert [call.arguments for call in expected[-1].message.calls] == [{"path": "ä/€.py", "lines": [1, 2]}, {}]
@@ -76,12 +76,12 @@ def test_any_split_gives_the_same_events(vendor: Vendor) -> None:
     @settings(max_examples=25, deadline=None)
     @given(st.lists(st.integers(0, 10**6), max_size=30))
     def check(places: list[int]) -> None:
-        assert _events(vendor, _cut(data, places)) == expected
+        assert events_of_chunks(vendor, _cut(data, places)) == expected
         carriage = data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-        assert _events(vendor, _cut(carriage, places)) == expected
+        assert events_of_chunks(vendor, _cut(carriage, places)) == expected
 
     check()
-    assert _events(vendor, [data[at : at + 1] for at in range(len(data))]) == expected
+    assert events_of_chunks(vendor, [data[at : at + 1] for at in range(len(data))]) == expected
 
 
 def _decode(chunks: list[bytes]) -> list[ServerEvent]:

@@ -50,7 +50,7 @@ async def test_a_job_runs_beside_the_shell_in_its_directory_with_its_variables(t
         assert job.running
         assert shell.jobs.output(job, 10) == f"{tmp_path}/sub\nkept\n/own"
         assert (await run(shell, "echo free")).output.text == "free\n"
-        clean = await shell.jobs.begin("echo ${PATH##*:} $WORD", "clean", tmp_path)
+        clean = await shell.jobs.begin("echo ${PATH##*:} $WORD", "bare", tmp_path)
         assert shell.jobs.output(await ended(clean), 10) not in ("/own kept", "")
         assert shell.jobs.output(clean, 10).endswith(" kept")
 

@@ -69,7 +69,7 @@ async def test_another_session_goes_on_where_the_shell_is(tmp_path: Path) -> Non
         await old.end_all(0.1)
         ran = await run(new, "pwd; echo $kept $WORD $NORTH_SESSION_ID")
         assert ran.output.text == f"{tmp_path}/sub\n1 w new\n"
-        assert (await run(new, "echo $WORD $NORTH_SESSION_ID", place="clean")).output.text == "w new\n"
+        assert (await run(new, "echo $WORD $NORTH_SESSION_ID", place="bare")).output.text == "w new\n"
         assert new.state(tmp_path).changes == ()
         assert new.jobs.find(job.id).running
         await new.end_all(0.1)
@@ -139,7 +139,7 @@ async def test_the_users_own_functions_and_aliases_are_there_and_change_no_meani
         ran = await run(shell, "hi\nfalse; shopt -q globstar && echo globstar")
         assert ran.output.text == "hello you\nglobstar\n"
         assert shell.state(tmp_path).changes == ()
-        assert (await run(shell, "type -t greet", place="clean")).exit_code == 1
+        assert (await run(shell, "type -t greet", place="bare")).exit_code == 1
         await shell.end_all(0.1)
         background.cancel_scope.cancel()
 
@@ -191,7 +191,7 @@ async def test_where_no_shell_can_be_kept_each_command_has_one_of_its_own(tmp_pa
         assert "stubborn-bash ended as it started" in ran.alone
         assert not ran.shell_ended
         assert ran.lost is None
-        ran = await run(shell, "sh -c 'cd /; echo x > /dev/fd/71'", place="clean")
+        ran = await run(shell, "sh -c 'cd /; echo x > /dev/fd/71'", place="bare")
         assert ran.exit_code != 0
         assert ran.cwd == tmp_path
         assert shell.state(tmp_path).changes == ()

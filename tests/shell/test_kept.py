@@ -18,6 +18,7 @@ from north_lsp.shell.kept import KeptProcess, find_kept
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
+from north_lsp.workspace.held import Held
 from tests.shell.test_runner import gone, is_gone, run
 
 
@@ -149,7 +150,7 @@ async def test_a_flood_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytes
 
 async def test_it_is_held_by_the_sandbox(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    box = Sandbox((tmp_path / "work",), os.environ, lambda name: name.startswith(".git"))
+    box = Sandbox((tmp_path / "work",), os.environ, lambda: Held({}, {}, {}))
     async with north(tmp_path, box) as shell:
         command = f"touch inside $TMPDIR/own && echo made; touch {tmp_path}/outside; echo done"
         job = await ended(await keep(shell, tmp_path, command))

@@ -274,11 +274,11 @@ async def test_the_clean_shell_has_the_variables_but_nothing_that_gives_words_an
         await run(
             shell, "cd sub; export WORD='it'\"'\"'s $x'; export PATH=/nonexistent; ls() { echo hijacked; }; alias cat=x"
         )
-        ran = await run(shell, 'pwd; echo "$WORD"; type -t ls; ls -d .', place="clean")
+        ran = await run(shell, 'pwd; echo "$WORD"; type -t ls; ls -d .', place="bare")
         assert ran.output.text == f"{tmp_path}/sub\nit's $x\nfile\n.\n"
         await run(shell, "unset WORD; cd ..")
-        assert (await run(shell, 'pwd; echo "[$WORD]"', place="clean")).output.text == f"{tmp_path}\n[]\n"
-        await run(shell, "cd sub", place="clean")
+        assert (await run(shell, 'pwd; echo "[$WORD]"', place="bare")).output.text == f"{tmp_path}\n[]\n"
+        await run(shell, "cd sub", place="bare")
         assert (await run(shell, "pwd", place="session")).output.text == f"{tmp_path}/sub\n"
 
 
@@ -617,9 +617,9 @@ async def test_a_link_leads_where_rules_take_it_to_lead(tmp_path: Path) -> None:
     async with anyio.create_task_group() as background:
         shell = CommandRunner(command_environment(os.environ, frozenset()), background, tmp_path)
         for command in ("cd link; cd ..; pwd", "cd ..; cd link/..; pwd"):
-            assert (await run(shell, command, place="clean")).output.text == f"{tmp_path}/a\n"
-        await run(shell, f"cd {tmp_path}; cd link", place="clean")
-        assert (await run(shell, "cd ..; pwd", place="clean")).output.text == f"{tmp_path}/a\n"
+            assert (await run(shell, command, place="bare")).output.text == f"{tmp_path}/a\n"
+        await run(shell, f"cd {tmp_path}; cd link", place="bare")
+        assert (await run(shell, "cd ..; pwd", place="bare")).output.text == f"{tmp_path}/a\n"
         assert (await run(shell, f"cd {tmp_path}/link; cd ..; pwd")).output.text == f"{tmp_path}\n"
         await shell.end_all(0.1)
         background.cancel_scope.cancel()

@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from north_lsp.shell.options import Place
 from north_lsp.shell.runner import CommandRunner, Ran
 from north_lsp.shell.sandbox import InForce, Sandbox, probe, support
 from north_lsp.storage.settings import ReadSettings, Settings
+from north_lsp.workspace.held import Held
 
 
 def make_project(base: Path) -> Path:
@@ -273,7 +275,6 @@ TRICKS = [
     PYTHON.format("raise SystemExit(c.ioctl(1, ctypes.c_ulong(0x100005412), b'x') < 0)"),
     PYTHON.format("raise SystemExit(c.renameat2(-100, b'a', -100, b'../secret', 2) < 0)"),
     PYTHON.format("time.clock_settime(0, time.time())"),
-    PYTHON.format("open('/dev/shm/x', 'w')"),
     PYTHON.format("os.setxattr('../secret', 'user.x', b'1')"),
     PYTHON.format("os.chown('../secret', 1, 1)"),
     PYTHON.format("print(open('secret', opener=lambda p, f: os.open(p, f, dir_fd=os.open('..', os.O_PATH))).read())"),
@@ -311,6 +312,16 @@ async def test_rules_run_in_the_same_sandbox_and_only_the_user_lets_out(tmp_path
         assert ran.output.text == "carried\nsub\ngit\n"
 
 
+async def test_shared_memory_is_the_shells_own(tmp_path: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as ours:
+        async with shut_in(tmp_path) as shell:
+            ran = await run(shell, f"test ! -e {ours.name} && touch /dev/shm/north-test")
+            assert ran.exit_code == 0, ran.output.text
+            assert not os.path.exists("/dev/shm/north-test")
+            locks = "import multiprocessing as m; m.Lock().acquire(); print(m.Pool(1).map(abs, [-1]))"
+            assert (await run(shell, f"python3 -c '{locks}'")).output.text == "[1]\n"
+
+
 async def test_programs_cannot_gain_rights(tmp_path: Path) -> None:
     async with shut_in(tmp_path) as shell:
         text = (await run(shell, "cat /proc/self/status")).output.text
@@ -338,7 +349,7 @@ def test_home_and_what_is_above_it_is_never_opened(tmp_path: Path) -> None:
     (home / "bin").mkdir(parents=True)
     (home / ".local/bin").mkdir(parents=True)
     environ = {"HOME": str(home), "PATH": f"{home}/bin:{home}/.local/bin:{home}:/:relative:/usr/bin"}
-    described = Sandbox((tmp_path,), environ, lambda relative: False).described(tmp_path / "temp")
+    described = Sandbox((tmp_path,), environ, lambda: Held({}, {}, {})).described(tmp_path / "temp")
     read = described["rules"]["read"]
     assert str(home / "bin") in read
     assert not {"/", str(home), str(home / ".local"), str(tmp_path.resolve()), "/etc/shadow", "relative"} & set(read)

@@ -123,6 +123,7 @@ def test_header_entry_and_modes_are_as_the_format_says(store: Locations, new: Ne
         "repoHash",
         "cwd",
         "model",
+        "rootInode",
         "northVersion",
     ]
     assert (header["version"], header["id"], header["cwd"]) == (4, conversation.id, str(tmp_path))
@@ -344,8 +345,8 @@ def test_annotations_about_unknown_entries_are_reported_once(store: Locations) -
     ("first", "reason"),
     [
         (HEADER.replace('"version":4', '"version":5'), "a newer North wrote it (format 5, this one knows 4)"),
-        (HEADER.replace('"version":4,', ""), "it has an older format, which can be read but not continued"),
-        ('{"type":"session","version":3,"id":"x"}', "it has an older format, which can be read but not continued"),
+        (HEADER.replace('"version":4', '"version":3'), "it has a format that this North does not know"),
+        ('{"type":"session","version":4,"id":"x"}', "it has a format that this North does not know"),
         ('{"type":"custom","id":"0","parentId":null}', "line 1 of the log is no conversation_started line"),
         ("torn{", "line 1 of the log is no conversation_started line"),
         ("", "line 1 of the log is no conversation_started line"),

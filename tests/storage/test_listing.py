@@ -32,6 +32,9 @@ def header(second: int, **more: Any) -> dict[str, Any]:
     return {"type": "conversation_started", "version": 4, "timestamp": time, "repoRoot": "/p", "cwd": "/p", **more}
 
 
+NOTE = {"type": "custom", "id": "note", "parentId": None}
+
+
 def said(second: int, text: str, role: str = "user") -> dict[str, Any]:
     message = {**user(text), "role": role}
     time = f"2025-01-01T00:00:{second:02d}.000Z"
@@ -81,16 +84,44 @@ def test_the_name_is_title_or_first_prompt_or_id(store: Locations) -> None:
     title = {"type": "title_changed", "id": "y", "title": "T" * 50}
     put(store, "a", header(3), said(3, "prompt"), title)
     put(store, "b", header(2), said(2, "prompt"))
-    put(store, "c", header(1))
+    put(store, "c", header(1), NOTE)
     assert [summary.name for summary in list_conversations(store)] == ["T" * 39 + "…", "prompt", "c"]
+
+
+def test_a_conversation_in_which_nothing_was_said_is_not_listed(store: Locations, new: New) -> None:
+    conversation = new()
+    conversation.keep()
+    assert conversation.path.exists()
+    conversation.append("mode_change", mode="ask")
+    conversation.end("exit")
+    conversation.close()
+    assert names(store) == []
+    assert Conversation.open(store, conversation.id).entries[-1]["mode"] == "ask"
+    conversation.append("message", message=user("hello"))
+    conversation.close()
+    assert names(store) == [conversation.id]
+
+
+def test_what_was_about_a_folder_is_listed_when_that_was_moved(store: Locations, new: New, tmp_path: Path) -> None:
+    before, after, copy = (tmp_path / name for name in ("before", "after", "copy"))
+    before.mkdir()
+    copy.mkdir()
+    conversation = new(before)
+    conversation.append("message", message=user("hello"))
+    conversation.close()
+    before.rename(after)
+    for _ in range(2):  # from the log, then from the index
+        assert [names(store, cwd=folder) for folder in (before, after, copy)] == [[conversation.id]] * 2 + [[]]
+    before.mkdir()
+    assert names(store, cwd=after) == []
 
 
 def test_newest_first_and_by_project_or_directory(store: Locations, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     put(store, "old", header(1, repoHash="11", cwd=str(tmp_path / "real")), said(9, "later"))
-    put(store, "mid", header(5, repoHash="22", cwd="/elsewhere"))
-    put(store, "new", header(7, repoHash="11", cwd=str(tmp_path / "gone")))
+    put(store, "mid", header(5, repoHash="22", cwd="/elsewhere"), NOTE)
+    put(store, "new", header(7, repoHash="11", cwd=str(tmp_path / "gone")), NOTE)
     assert names(store) == ["old", "new", "mid"]
     assert names(store, repo_hash="11") == ["old", "new"]
     assert names(store, cwd=tmp_path / "link") == ["old"]
@@ -98,7 +129,7 @@ def test_newest_first_and_by_project_or_directory(store: Locations, tmp_path: Pa
 
 
 def test_a_bad_log_hides_neither_itself_nor_others(store: Locations) -> None:
-    put(store, "good", header(1))
+    put(store, "good", header(1), NOTE)
     put(store, "torn", header(2), b'{"type":"message","id":"1"', b"\xff\x00\n[]\n7\n", said(3, "found"), b'{"typ')
     put(store, "junk", b"\0\0\0")
     put(store, "empty")
@@ -123,7 +154,7 @@ def test_what_was_written_meanwhile_is_seen(store: Locations, new: New) -> None:
 
 
 def test_the_index_spares_the_reading_of_logs(store: Locations) -> None:
-    one, two = put(store, "a", header(1)), put(store, "b", header(1))
+    one, two = put(store, "a", header(1), NOTE), put(store, "b", header(1), NOTE)
     list_conversations(store)
     size, time = one.stat().st_size, one.stat().st_mtime_ns
     one.write_bytes(b"x" * size)  # same size and time: nobody looks
@@ -145,7 +176,7 @@ def test_the_index_spares_the_reading_of_logs(store: Locations) -> None:
 )
 def test_the_index_may_be_lost_or_damaged(store: Locations, damage: bytes) -> None:
     for id in ("a", "b"):
-        put(store, id, header(1))
+        put(store, id, header(1), NOTE)
     before = list_conversations(store)
     index = store.conversations / "index.json"
     index.write_bytes(damage)
@@ -158,7 +189,7 @@ def test_the_index_may_be_lost_or_damaged(store: Locations, damage: bytes) -> No
 
 
 def test_a_list_does_not_wait_for_the_index(store: Locations) -> None:
-    put(store, "a", header(1))
+    put(store, "a", header(1), NOTE)
     with short_lock(store, "index"):
         assert names(store) == ["a"]
     assert not (store.conversations / "index.json").exists()
@@ -187,7 +218,7 @@ def test_a_deleted_conversation_is_in_the_trash_with_all_its_files(store: Locati
     with pytest.raises(UnknownConversation):
         Conversation.open(store, id)
     assert not delete_conversation(store, id)
-    put(store, id, header(1))
+    put(store, id, header(1), NOTE)
     assert delete_conversation(store, id)
 
 

@@ -52,8 +52,8 @@ local function header_of(shown)
   local lines = { approval.heading .. more, table.concat(names, " │ ") }
   if shown.armed then
     local option = shown.armed.option
-    local scope = vim.tbl_get(option, "_meta", "north", "scope") or (option.name .. ", without asking.")
-    lines[#lines + 1] = ("⚠ %s It holds until you take it back with /permissions. %s again allows it."):format(
+    local scope = vim.tbl_get(option, "_meta", "north", "scope") or option.name
+    lines[#lines + 1] = ("⚠ Without asking: %s. It holds until you take it back with /permissions. %s again allows it."):format(
       scope,
       shown.armed.key
     )

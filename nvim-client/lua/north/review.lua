@@ -132,8 +132,8 @@ local function decide(review, key)
       return
     elseif key.option.kind == "allow_always" and review.armed ~= key then
       review.armed = key
-      local scope = vim.tbl_get(key.option, "_meta", "north", "scope") or (key.option.name .. ": edits are not asked about.")
-      local words = "North: %s It holds until you take it back with /permissions. %s again allows it."
+      local scope = vim.tbl_get(key.option, "_meta", "north", "scope") or key.option.name
+      local words = "North: without asking: %s. It holds until you take it back with /permissions. %s again allows it."
       vim.notify(words:format(scope, key.key), vim.log.levels.WARN)
       return
     end

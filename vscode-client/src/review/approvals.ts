@@ -42,7 +42,8 @@ export async function runShown(questions: Questions, showChat: () => Promise<voi
 /** Whether the user means it: what an option allows beyond this once is said in words before it holds. */
 export async function confirmed(question: OpenQuestion, option: PermissionOption): Promise<boolean> {
   if (option.kind !== "allow_always") return true;
-  const scope = option._meta?.north?.scope ?? scopeOf(question, option);
+  const told = option._meta?.north?.scope;
+  const scope = told === undefined ? scopeOf(question, option) : `Without asking: ${told}.`;
   const detail = `${scope}\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.`;
   return agreed(`${option.name}?`, detail, option.name, "Keep Asking");
 }

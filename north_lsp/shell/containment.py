@@ -1,0 +1,191 @@
+"""The sandboxes of one session: kept up to date before each command, swept after it, patrolled while something runs."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.background import Background
+from north_lsp.errors import ToolError
+from north_lsp.shell.bash import Bash
+from north_lsp.shell.making import private_folder
+from north_lsp.shell.processes import children_of, end_now
+from north_lsp.shell.sandbox import Held, Sandbox, hold_more
+from north_lsp.shell.watch import Taken, Watch
+
+_PATROL_SECONDS = 1.0
+_AGAIN_SECONDS = 0.05
+_REST_TIMES = 20  # a patrol that takes long comes less often
+
+
+class Containment:
+    """`shells` gives the shells that are held, `is_busy` says whether anything runs in them. What was taken while
+    nobody waited for it is kept in `late`; `on_taken` is told of it at once."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        background: Background,
+        shells: Callable[[], Sequence[Bash]],
+        is_busy: Callable[[], bool],
+    ) -> None:
+        self._sandbox = sandbox
+        self._background = background
+        self._shells = shells
+        self._is_busy = is_busy
+        self._earlier: set[Path] = set()
+        self._watch: Watch | None = None
+        self._last: Held | None = None
+        self._lock = anyio.Lock()
+        self._inside = 0
+        self._patrols = False
+        self.late: list[Taken] = []
+        self.on_taken: Callable[[Sequence[Taken]], None] | None = None
+
+    async def enter(self) -> None:
+        """Before a command in the sandbox: hold what is there now, in all shells. Raises ToolError."""
+        async with self._lock:
+            held = await self._settle()
+            if held.problem:
+                raise ToolError("UNAVAILABLE", f"the sandbox cannot hold: {held.problem}")
+            await self._hold(held)
+            self._inside += 1
+
+    async def leave(self) -> list[Taken]:
+        """After a command in the sandbox: take away what must not have appeared. Raises ToolError."""
+        async with self._lock:
+            self._inside -= 1
+            taken = [*self.take_late(), *await self._sweep()]
+        self.patrol()
+        return taken
+
+    async def problem(self) -> str:
+        """Why the sandbox cannot hold; empty if it can, as far as was seen last: `enter` looks again."""
+        return (self._last or await self._look()).problem
+
+    def expect(self, paths: Sequence[Path]) -> None:
+        """These are about to be made by the user's word."""
+        if self._watch is not None:
+            self._watch.expect(paths)
+
+    async def accept(self) -> None:
+        """What the user's own commands and accepted edits made is theirs."""
+        if self._inside or self._watch is None or not self._is_active():
+            return  # nothing runs that it could be mistaken for, or something that cannot be told from it
+        async with self._lock:
+            held = await self._look()
+            self._watch.begin(held)
+            if not held.problem:
+                await self._hold(held)
+
+    async def before_others(self) -> None:
+        """Before a command of the user's rights, which may make such names: what appeared so far is not its work."""
+        if not self._inside and self._watch is not None and self._is_active():
+            async with self._lock:
+                self.keep_late(await self._sweep())
+
+    async def last(self) -> None:
+        """When all that ran in the sandbox has ended for good."""
+        if self._watch is not None and self._is_active():
+            self._inside = 0
+            async with self._lock:
+                self.keep_late(await self._sweep())
+
+    def patrol(self) -> None:
+        """Look at what processes in the sandbox do that nobody waits for."""
+        if not self._patrols and self._runs():
+            self._patrols = True
+            self._background.start_soon(self._patrol)
+
+    def keep_late(self, taken: Sequence[Taken]) -> None:
+        """For whoever asks next; the user is told now."""
+        self.late += taken
+        if taken and self.on_taken is not None:
+            self.on_taken(taken)
+
+    def take_late(self) -> list[Taken]:
+        """What was taken while nobody waited."""
+        late, self.late = self.late, []
+        return late
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _runs(self) -> bool:
+        return self._is_busy()
+
+    def _is_active(self) -> bool:
+        """Whether something may have been made in the sandbox that was not looked for yet."""
+        return bool(self._inside) or self._patrols or self._runs()
+
+    async def _look(self) -> Held:
+        self._last = await anyio.to_thread.run_sync(self._sandbox.look)
+        return self._last
+
+    async def _settle(self) -> Held:
+        """Before a command: all that is there counts as the user's, but not what processes in the sandbox just made."""
+        if self._watch is None:
+            quarantine = self._sandbox.quarantine
+            if quarantine is None:
+                quarantine = await anyio.to_thread.run_sync(private_folder)
+            self._watch = Watch(self._sandbox.roots, quarantine)
+        elif self._is_active():
+            self.keep_late(await self._sweep())
+        held = await self._look()
+        if not self._inside:
+            await anyio.to_thread.run_sync(self._watch.begin, held)
+        return held
+
+    async def _hold(self, held: Held) -> None:
+        for bash in self._shells():
+            if not bash.alive or bash.described is None or bash.in_force is None or not bash.in_force.namespaces:
+                continue
+            join = partial(hold_more, bash.pid, held, bash.described, self._sandbox.roots)
+            if await anyio.to_thread.run_sync(join):
+                await anyio.to_thread.run_sync(bash.kill)  # what cannot be held is not to go on
+
+    async def _sweep(self) -> list[Taken]:
+        assert self._watch is not None
+        taken, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
+        if taken and clean and self._runs():
+            again = any(one.path in self._earlier for one in taken)
+            self._earlier |= {one.path for one in taken}
+            await anyio.sleep(_AGAIN_SECONDS)
+            more, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
+            taken, clean = [*taken, *more], clean and not more and not again
+        if clean:
+            return taken
+        # Somebody makes it again and again, or too much: what runs in the sandbox ends.
+        for bash in self._shells():
+            end = partial(end_now, partial(children_of, bash.pid))
+            await anyio.to_thread.run_sync(end)
+        more, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
+        if not clean:
+            raise ToolError(
+                "CONFLICT",
+                "protected names appear in the workspace that cannot be taken away, or there is too much to look at",
+                "the user should look at the workspace before anything else runs",
+            )
+        return [*taken, *more]
+
+    async def _patrol(self) -> None:
+        try:
+            while True:
+                await anyio.sleep(_PATROL_SECONDS)
+                still_runs, started = self._runs(), time.monotonic()
+                if not self._inside:  # otherwise somebody waits, and looks
+                    async with self._lock:
+                        self.keep_late(await self._sweep())
+                        held = await self._look()
+                        if not held.problem:
+                            await self._hold(held)
+                    if not still_runs:
+                        return
+                await anyio.sleep((time.monotonic() - started) * _REST_TIMES)
+        except ToolError:
+            for bash in self._shells():
+                await anyio.to_thread.run_sync(bash.kill)
+        finally:
+            self._patrols = False

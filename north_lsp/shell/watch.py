@@ -1,0 +1,173 @@
+"""What appears in the workspace while a command runs in the sandbox and must not take effect there: taken away.
+
+Existing protected names are held by mounts. New ones cannot be, so they are looked for once the command has ended, and
+put into a quarantine, from where the user may have them back. Every step goes from folder to folder by descriptors,
+since what still runs may exchange folders for links meanwhile.
+"""
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.shell.sandbox import Held
+
+_ROUNDS = 3
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Something that appeared as `path`, and where it lies now; None if it could not be kept."""
+
+    path: Path
+    kept: Path | None
+
+
+class Watch:
+    """Of one session. `begin` before commands, `sweep` after them; both block."""
+
+    def __init__(self, roots: Iterable[Path], quarantine: Path) -> None:
+        self._roots = tuple(roots)
+        self._quarantine = quarantine
+        self._known: Held | None = None
+        self._links: dict[str, str] = {}
+        self._expected: set[str] = set()
+
+    def begin(self, now: Held) -> None:
+        """All that is there is the user's."""
+        self._known = now
+        self._links = {path: os.readlink(path) for path in now.protected if os.path.islink(path)}
+
+    def expect(self, paths: Iterable[Path]) -> None:
+        """The user wants these to be there."""
+        self._expected |= {str(one) for path in paths for one in (path, *path.parents)}
+
+    def sweep(self, look: Callable[[], Held]) -> tuple[list[Taken], bool]:
+        """Take away what appeared, and put links back. Also says whether there is nothing left: not if somebody makes
+        it again and again, or there is too much to look at. Raises ToolError if something cannot be taken away."""
+        taken: list[Taken] = []
+        for _ in range(_ROUNDS):
+            now = look()
+            if now.problem:
+                return taken, False
+            new = self._new(now)
+            if not new:
+                self._put_links_back(now)
+                self.begin(now)
+                return taken, True
+            for path in new:
+                if path in now.unreadable and self._opened(path):
+                    continue
+                kept = self._take(Path(path))
+                if kept is not None:
+                    taken.append(Taken(Path(path), kept))
+        return taken, not self._new(look())
+
+    def _new(self, now: Held) -> list[str]:
+        known: Mapping[str, tuple[int, int]] = self._known.protected if self._known is not None else {}
+        folders = self._known.folders if self._known is not None else ()
+        return [
+            path
+            for path, ident in now.protected.items()
+            if path not in self._expected
+            # Where a mount holds a name, only somebody outside can have replaced it.
+            and (path not in known or (path in self._links and known[path] != ident))
+            # What tools put into a folder that they make speaks for that folder only.
+            and not (os.path.basename(path) == ".gitignore" and os.path.dirname(path) not in folders)
+        ]
+
+    def _put_links_back(self, now: Held) -> None:
+        for path, target in self._links.items():
+            if path not in now.protected:
+                with contextlib.suppress(OSError), self._folder_of(Path(path)) as folder:
+                    os.symlink(target, os.path.basename(path), dir_fd=folder)
+
+    def _opened(self, path: str) -> bool:
+        """Whether a folder that nobody could look into can be now."""
+        try:
+            with self._folder_of(Path(path)) as folder:
+                _allow(os.path.basename(path), folder)
+                os.close(os.open(os.path.basename(path), _FOLDER, dir_fd=folder))
+        except OSError:
+            return False
+        return True
+
+    def _take(self, path: Path) -> Path | None:
+        """Where it lies now; None if it is gone by itself. Raises ToolError."""
+        place = self._quarantine / secrets.token_hex(6)
+        try:
+            place.mkdir(parents=True, mode=0o700)
+            with self._folder_of(path) as folder:
+                # Under another name it has no effect any more, whatever else fails.
+                aside = f".north-taken-{secrets.token_hex(6)}"
+                try:
+                    os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+                except PermissionError:
+                    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+                    os.fchmod(folder, mode | 0o700)
+                    os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+                    os.fchmod(folder, mode)
+                _allow(aside, folder)
+                try:
+                    os.rename(aside, place / path.name, src_dir_fd=folder)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    _copy_away(folder, aside, place / path.name)
+        except (FileNotFoundError, NotADirectoryError):
+            with contextlib.suppress(OSError):
+                place.rmdir()
+            return None
+        except OSError as error:
+            message = f"{path} appeared in the sandbox and cannot be taken away: {error.strerror}"
+            raise ToolError("IO_ERROR", message, "the user should look at it before anything else runs") from None
+        return place / path.name
+
+    @contextlib.contextmanager
+    def _folder_of(self, path: Path) -> Iterator[int]:
+        """Raises OSError, also if a folder on the way has become a link."""
+        root = next(root for root in self._roots if path.is_relative_to(root) and path != root)
+        folder = os.open(root, _FOLDER)
+        try:
+            for name in path.relative_to(root).parts[:-1]:
+                below = os.open(name, _FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = below
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _allow(name: str, folder: int) -> None:
+    """A folder of the user's is opened for the user."""
+    with contextlib.suppress(OSError):
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
+            descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(status.st_mode) | 0o700)
+            finally:
+                os.close(descriptor)
+
+
+def _copy_away(folder: int, name: str, target: Path) -> None:
+    """To another file system. Links are copied as links; what is neither file nor folder is dropped."""
+    source = f"/proc/self/fd/{folder}/{name}"
+    mode = os.lstat(source).st_mode
+    if stat.S_ISDIR(mode):
+        with contextlib.suppress(shutil.Error):
+            shutil.copytree(source, target, symlinks=True)
+        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+        return
+    if stat.S_ISLNK(mode):
+        os.symlink(os.readlink(source), target)
+    elif stat.S_ISREG(mode):
+        shutil.copyfile(source, target, follow_symlinks=False)
+    os.unlink(name, dir_fd=folder)

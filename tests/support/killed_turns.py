@@ -1,0 +1,174 @@
+"""Run by itself: kills servers at random instants of scripted turns, and looks at what the next one has.
+
+    python -m tests.support.killed_turns COUNT [SEED]
+
+Every character that a client had received is there, every prompt whose turn had begun, every word that was accepted
+(in the conversation or offered again, once), and each call that a model is told of has exactly one result. Prints what
+it did as JSON; what is missing is an AssertionError.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.end_to_end.world import SERVER, World, make_world
+from tests.support.client import RawAcpClient, raw_client
+from tests.support.model_server import ModelServer
+from tests.support.script import Answer, Say, Think, answer, call
+
+_ROUNDS_OF_ONE = 10
+_SHOWN = ("agent_message_chunk", "agent_thought_chunk")
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "é😀", ""]
+
+
+@dataclass
+class Known:
+    """What the client of one session knows: texts by message and kind, prompts that were begun, words accepted."""
+
+    session: str = ""
+    shown: dict[tuple[str, str], str] = field(default_factory=dict)
+    begun: list[str] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)
+
+
+def text_by_message(client: RawAcpClient) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for row in client.updates:
+        update = row["update"]
+        if update["sessionUpdate"] in _SHOWN and not update.get("messageId", "notice").startswith("notice"):
+            key = (update["messageId"], update["sessionUpdate"])
+            found[key] = found.get(key, "") + update["content"]["text"]
+    return found
+
+
+def some_answers(chance: random.Random) -> list[Answer]:
+    """A turn: thoughts, texts and calls, and a last word."""
+    answers = []
+    for _ in range(chance.randint(0, 2)):
+        calls = [call("read_file", path="json/decoder.py", startLine=chance.randint(1, 300)), call("list_root")]
+        parts: list[Any] = [Think(prose(chance, 30)), Say(prose(chance, 60), chance.randint(1, 40))]
+        answers.append(answer(*chance.sample(parts, chance.randint(0, 2)), *calls[: chance.randint(1, 2)]))
+    return [*answers, answer(Think(prose(chance, 40)), Say(prose(chance, 500), chance.randint(1, 300)))]
+
+
+def prose(chance: random.Random, most: int) -> str:
+    return " ".join(chance.choice(_WORDS) for _ in range(chance.randint(1, most)))
+
+
+async def one_life(
+    world: World, server: ModelServer, chance: random.Random, known: Known, counts: Counter[str]
+) -> None:
+    """Load what there is, look, begin a turn, and be killed somewhere in it."""
+    where = {"cwd": str(world.project), "mcpServers": []}
+    async with raw_client([*SERVER, "acp"], world.environ, world.project, check=False) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        if not known.session:
+            known.session = (await client.request("session/new", where))["sessionId"]
+        else:
+            opened = await client.request("session/load", {"sessionId": known.session, **where})
+            look(client, known, [row["text"] for row in opened.get("_meta", {}).get("north", {}).get("queued", [])])
+        client.updates.clear()
+        server.requests.clear()
+        server._answers.clear()
+        server.script(*some_answers(chance), *some_answers(chance), *some_answers(chance))
+        text = f"prompt {counts['killed']}"
+        prompt = await client.start_request("session/prompt", params(known.session, text))
+        wanted = chance.randint(0, 14)
+        later: list[tuple[str, int]] = []
+        if chance.random() < 0.5:
+            for number in range(chance.randint(1, 2)):
+                words = f"later {counts['killed']}.{number}"
+                later.append((words, await client.start_request("_north/followUp", params(known.session, words))))
+        try:
+            await asyncio.wait_for(some_updates(client, prompt, wanted), 20)
+            await asyncio.sleep(chance.uniform(0, 0.02))
+        finally:
+            client.process.kill()
+            await client.wait_exit()
+    fresh = text_by_message(client)
+    known.shown |= fresh
+    for words, request in later:
+        if any(message.get("id") == request and "result" in message for _, message in client.transcript):
+            known.accepted.append(words)
+    known.begun += [text] if fresh else []
+    ended = any(message.get("id") == prompt and "method" not in message for _, message in client.transcript)
+    counts["killed"] += 1
+    counts["in a turn"] += not ended
+    counts["characters"] += sum(map(len, fresh.values()))
+    counts["accepted"] += len(later)
+    for sent in server.requests:
+        pairs(sent.body)
+        counts["requests"] += 1
+
+
+def params(session: str, text: str) -> dict[str, Any]:
+    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+
+
+async def some_updates(client: RawAcpClient, prompt: int, wanted: int) -> None:
+    """Until so many have come, or the turn has ended."""
+
+    def enough() -> bool:
+        answered = any(message.get("id") == prompt and "method" not in message for _, message in client.transcript)
+        return len(client.updates) >= wanted or answered
+
+    async with client._news:
+        await client._news.wait_for(enough)
+
+
+def look(client: RawAcpClient, known: Known, queued: list[str]) -> None:
+    there = text_by_message(client)
+    for key, text in known.shown.items():
+        assert there.get(key, "").startswith(text), f"lost of {key}: {text!r}, there is {there.get(key)!r}"
+    users = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "user_message_chunk"]
+    said = "\n".join(update["content"]["text"] for update in users).split("\n")
+    for text in known.begun:
+        assert said.count(text) == 1, f"{text!r} stands {said.count(text)} times"
+    for words in known.accepted:
+        assert said.count(words) + queued.count(words) == 1, f"{words!r} stands {said.count(words)} times, {queued}"
+    known.accepted = [words for words in known.accepted if words not in queued]  # the user has them back
+    known.begun += [words for words in known.accepted if words in said]
+    known.accepted.clear()
+
+
+def pairs(body: dict[str, Any]) -> None:
+    parts = [part for one in body["messages"] for part in one["content"] if isinstance(part, dict)]
+    asked = [part["id"] for part in parts if part["type"] == "tool_use"]
+    told = [part["tool_use_id"] for part in parts if part["type"] == "tool_result"]
+    assert asked == told, (asked, told)
+    assert len(set(asked)) == len(asked)
+
+
+async def campaign(folder: Path, count: int, seed: int) -> dict[str, int]:
+    chance, counts = random.Random(seed), Counter[str]()
+    with ModelServer() as server:
+        server._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that are killed hang up
+        world, known = make_world(folder, server.url), Known()
+        (world.folder / "config" / "config.json").write_text('{"stream.flushMs": 10}')
+        while counts["killed"] < count:
+            if counts["killed"] % _ROUNDS_OF_ONE == 0:
+                known = Known()
+                counts["conversations"] += 1
+            await one_life(world, server, chance, known, counts)
+        server.unexpected.clear()
+    return dict(counts)
+
+
+def main() -> None:
+    from tests.conftest import warm_server
+
+    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
+    sys.stderr.write(f"seed {seed}\n")
+    with warm_server(), tempfile.TemporaryDirectory() as folder:
+        done = asyncio.run(campaign(Path(folder) / "world", count, seed))
+    sys.stdout.write(json.dumps(done) + "\n")
+
+
+if __name__ == "__main__":
+    main()
