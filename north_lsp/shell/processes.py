@@ -30,7 +30,7 @@ def children_of(root: int) -> list[int]:
         below = [int(pid) for text in texts for pid in text.split()]
         found += below
         waiting += below
-    return [pid for pid in found if _is_alive(pid)]
+    return [pid for pid in found if is_running(pid)]
 
 
 def _descendants_anywhere(root: int) -> list[int]:
@@ -43,7 +43,7 @@ def _descendants_anywhere(root: int) -> list[int]:
 def end_now(find: Callable[[], list[int]]) -> None:
     """Kill all processes that `find` names, again until there are none: halted first, since they may be multiplying."""
     for _ in range(100):
-        rest = [pid for pid in find() if _is_alive(pid)]
+        rest = [pid for pid in find() if is_running(pid)]
         if not rest:
             return
         send(rest, signal.SIGSTOP)
@@ -60,7 +60,8 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
             continue
 
 
-def _is_alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
     return not PROC.joinpath("self/stat").exists() or parent_and_group(pid) is not None
 
 
