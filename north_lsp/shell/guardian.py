@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -27,7 +26,12 @@ class Guardian:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
+
+    def start(self) -> None:
+        """Start the process, if it does not run."""
+        with self._lock, contextlib.suppress(OSError):
+            self._start()
 
     def hold(self, pid: int, descriptors: Sequence[int]) -> None:
         """Look after a shell; `descriptors` are North's ends of what it is connected with. May start a process: call it
@@ -42,25 +46,23 @@ class Guardian:
 
     def _tell(self, text: str, descriptors: Sequence[int]) -> None:
         with self._lock, contextlib.suppress(OSError):
-            if self._process is None or self._process.poll() is not None:
-                self._start()
+            self._start()
             if self._socket is not None:
                 socket.send_fds(self._socket, [text.encode()], descriptors)
 
     def _start(self) -> None:
+        if self._pid is not None:
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+                    return
         if self._socket is not None:
             self._socket.close()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._process = subprocess.Popen(
-                [*_COMMAND, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                cwd="/",
-                start_new_session=True,
-            )
+            theirs.set_inheritable(True)
+            nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+            argv = [*_COMMAND, str(theirs.fileno())]
+            self._pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=nothing, setsid=True)
         self._socket = ours
 
 
@@ -71,6 +73,7 @@ def main() -> None:
     """Serve one North, until its end of the connection is closed."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
     held: dict[int, tuple[str, list[int]]] = {}
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         while True:

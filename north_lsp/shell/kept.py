@@ -113,7 +113,7 @@ async def start_kept(
 ) -> "KeptProcess":
     """`output` exists and is empty; `changes` as for other jobs. Raises ToolError."""
     bash = maker.bash()
-    folder = await anyio.to_thread.run_sync(private_folder)
+    folder = await anyio.to_thread.run_sync(partial(private_folder, outlives=True))
     try:
         sandbox = await maker.sandbox(folder, contained=contained)
         write_script(folder, "\n".join([*exporting(changes, {}), job.command]))
