@@ -34,6 +34,7 @@ from north_lsp.providers.failures import Endpoint, describe
 from north_lsp.providers.growing import GrowingAnswer
 from north_lsp.providers.json_text import arguments_text, parse_call
 from north_lsp.providers.openai_client import OpenAiClient
+from north_lsp.providers.strict import Schema, called, schemas_of, strict_schema
 from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
@@ -78,7 +79,8 @@ class ChatProvider:
         self._client = OpenAiClient(secret, base_url, self._timeouts, http)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(self._compat.reasoning_content_field)
+        schemas = schemas_of(request.tools) if self._compat.strict_tools else {}
+        answer = _Answer(self._compat.reasoning_content_field, schemas)
         for attempt in range(_MAX_FORMS):
             model = self._wire_id or request.model
             body = request_body(request, self._compat, self._address, model, self._reasons) | self._extra
@@ -128,11 +130,12 @@ def request_body(request: ModelRequest, compat: Compat, address: str, wire_id: s
     if host == "ai-gateway.vercel.sh" and compat.vercel_gateway_routing:
         body["providerOptions"] = {"gateway": dict(compat.vercel_gateway_routing)}
     if request.tools:
-        strict = {"strict": compat.tool_strict_mode == "all_strict"} if compat.supports_strict_mode else {}
+        strict = {"strict": compat.strict_tools} if compat.supports_strict_mode else {}
+        shape = strict_schema if compat.strict_tools else dict
         body["tools"] = [
             {
                 "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
+                "function": {"name": tool.name, "description": tool.description, "parameters": shape(tool.schema)}
                 | strict,
             }
             for tool in request.tools
@@ -251,8 +254,9 @@ class _Call:
 
 
 class _Answer(GrowingAnswer):
-    def __init__(self, reasoning_field: str | None) -> None:
+    def __init__(self, reasoning_field: str | None, schemas: Mapping[str, Schema]) -> None:
         super().__init__()
+        self._schemas = schemas
         self._reasoning_fields: Sequence[str] = (reasoning_field,) if reasoning_field else _REASONING_FIELDS
         self._calls: dict[object, _Call] = {}
         self._last: _Call | None = None
@@ -270,7 +274,7 @@ class _Answer(GrowingAnswer):
         texts = {call.index: "".join(call.json) for call in self._calls.values()}
         for index, block in enumerate(self._blocks):
             if isinstance(block, ToolCall):
-                call = self._blocks[index] = parse_call(block.id, block.name, texts[index])
+                call = self._blocks[index] = called(parse_call(block.id, block.name, texts[index]), self._schemas)
                 events.append(BlockEnd(index, call))
         reason = _REASONS.get(self._reason or "stop", "stop")
         has_calls = any(isinstance(block, ToolCall) for block in self._blocks)

@@ -40,6 +40,7 @@ from north_lsp.providers.base import (
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.json_text import arguments_text, parse_call
 from north_lsp.providers.openai_client import OpenAiClient
+from north_lsp.providers.strict import Schema, called, schemas_of, strict_schema
 from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
@@ -48,7 +49,8 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
 class ResponsesProvider:
-    """For one model; `wire_id` is the id sent in place of the catalogue's."""
+    """For one model; `wire_id` is the id sent in place of the catalogue's, `strict_tools` whether calls are held to the
+    tools' schemas."""
 
     def __init__(
         self,
@@ -60,7 +62,9 @@ class ResponsesProvider:
         http: httpx2.AsyncClient | None = None,
         extra_body: Mapping[str, object] | None = None,
         timeouts: Timeouts | None = None,
+        strict_tools: bool = False,
     ) -> None:
+        self._strict = strict_tools
         address = base_url or DEFAULT_ADDRESS
         self._timeouts = timeouts or Timeouts()
         self._endpoint = endpoint or Endpoint("OpenAI", address, "OPENAI_API_KEY")
@@ -69,8 +73,10 @@ class ResponsesProvider:
         self._client = OpenAiClient(secret, address, self._timeouts, http)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer()
-        body = request_body(request) | {"model": self._wire_id or request.model} | self._extra
+        answer = _Answer(schemas_of(request.tools) if self._strict else {})
+        body = (
+            request_body(request, strict_tools=self._strict) | {"model": self._wire_id or request.model} | self._extra
+        )
         post = partial(self._client.post, "/responses", body)
         try:
             async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
@@ -86,7 +92,7 @@ class ResponsesProvider:
 # -- the request ------------------------------------------------------------------------------------------------------
 
 
-def request_body(request: ModelRequest) -> dict[str, Any]:
+def request_body(request: ModelRequest, *, strict_tools: bool = False) -> dict[str, Any]:
     """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
     effort = request.reasoning.effort
     body: dict[str, Any] = {
@@ -102,9 +108,9 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": dict(tool.schema),
+                "parameters": strict_schema(tool.schema) if strict_tools else dict(tool.schema),
                 # Without this word the API makes every parameter required.
-                "strict": False,
+                "strict": strict_tools,
             }
             for tool in request.tools
         ],
@@ -190,6 +196,7 @@ def _reasoning(signature: str | None) -> dict[str, Any] | None:
 class _Answer:
     """The message so far, always equal to what has been emitted."""
 
+    schemas: Mapping[str, Schema]
     ended: bool = False
     _blocks: dict[int, Block] = field(default_factory=dict)
     _json: dict[int, list[str]] = field(default_factory=dict)
@@ -344,7 +351,8 @@ class _Answer:
         self._open.discard(index)
         block = self._blocks[index]
         if isinstance(block, ToolCall):
-            block = self._blocks[index] = parse_call(block.id, block.name, "".join(self._json[index]))
+            call = parse_call(block.id, block.name, "".join(self._json[index]))
+            block = self._blocks[index] = called(call, self.schemas)
         return [BlockEnd(index, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:
