@@ -16,7 +16,7 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.kept_texts import KeptTexts
-from tests.providers.vendors import ANTHROPIC, CHAT, RESPONSES, Vendor
+from tests.providers.vendors import VENDORS, Vendor
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, say
 
@@ -49,7 +49,7 @@ def grown() -> list[list[Message]]:
     return [*requests, [*history, UserMessage("End")], [*turn(7), UserMessage("Another")]]
 
 
-@pytest.mark.parametrize("vendor", [ANTHROPIC, CHAT, RESPONSES], ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 async def test_a_provider_sends_the_same_however_much_it_has_sent(server: ModelServer, vendor: Vendor) -> None:
     histories = grown()
     server.script(*(answer(say("Hello.")) for _ in range(2 * len(histories))))
