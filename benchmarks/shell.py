@@ -12,8 +12,8 @@ import anyio
 
 from north_lsp.agent.shell_setup import sandbox_of
 from north_lsp.shell.environment import command_environment
+from north_lsp.shell.processes import children_of
 from north_lsp.shell.runner import CommandRunner
-from north_lsp.shell.tree import children_of
 from north_lsp.storage.settings import Settings
 
 COUNT = 1000

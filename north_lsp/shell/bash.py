@@ -24,12 +24,13 @@ import anyio.to_thread
 from north_lsp.background import Background
 from north_lsp.shell.channels import Channels
 from north_lsp.shell.cutting import Cutter
+from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
+from north_lsp.shell.processes import children_of, end_now, is_asleep, is_halted, send
 from north_lsp.shell.protocol import beginning, calling, reporting, single
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
 from north_lsp.shell.sandbox import InForce
 from north_lsp.shell.spawning import SCRIPT, Spawned, StartFailed, spawn, write_script
-from north_lsp.shell.tree import children_of, end_now, is_asleep, is_halted, send
 
 _START_SECONDS = 5.0
 _INTERRUPT_SECONDS = 2.0
@@ -224,6 +225,7 @@ class Bash:
         if self._closed:
             return
         self._closed = True
+        GUARDIAN.release(self.pid)
         self._channels.close()
         try:
             self._process.wait(0.2)

@@ -16,9 +16,10 @@ from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import Place
+from north_lsp.shell.processes import end_now
 from north_lsp.shell.report import exporting
 from north_lsp.shell.spawning import StartFailed
-from north_lsp.shell.tree import end_now, end_tree, find_tree
+from north_lsp.shell.tree import end_tree, find_tree
 
 _INPUT = "input"
 

@@ -17,7 +17,7 @@ from north_lsp.shell.job_processes import JobProcess, Wanted
 from north_lsp.shell.kept import Kept, KeptProcess
 from north_lsp.shell.options import Place
 from north_lsp.shell.output import OutputSink, Spill
-from north_lsp.shell.tree import send
+from north_lsp.shell.processes import send
 
 MAX_RUNNING = 8
 MAX_KEPT = 50

@@ -24,10 +24,11 @@ import anyio.to_thread
 from north_lsp.errors import ToolError
 from north_lsp.shell.job_processes import Feed, Wanted
 from north_lsp.shell.making import ShellMaker, private_folder
+from north_lsp.shell.processes import children_of, end_now
 from north_lsp.shell.protocol import single
 from north_lsp.shell.report import exporting
 from north_lsp.shell.spawning import LAUNCHER, SCRIPT, as_input, write_script
-from north_lsp.shell.tree import MARK, children_of, end_now
+from north_lsp.shell.tree import MARK
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import MAX_CONFIG_BYTES, json_bytes, private_directory, read_json, write_atomic
 
@@ -112,7 +113,7 @@ async def start_kept(
 ) -> "KeptProcess":
     """`output` exists and is empty; `changes` as for other jobs. Raises ToolError."""
     bash = maker.bash()
-    folder = await anyio.to_thread.run_sync(private_folder)
+    folder = await anyio.to_thread.run_sync(partial(private_folder, outlives=True))
     try:
         sandbox = await maker.sandbox(folder, contained=contained)
         write_script(folder, "\n".join([*exporting(changes, {}), job.command]))

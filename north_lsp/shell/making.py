@@ -142,9 +142,12 @@ class ShellMaker:
         other._folder = None
 
 
-def private_folder() -> Path:
-    """A new one that only this user may enter. A lock on it tells others that this process lives. Blocks."""
+def private_folder(*, outlives: bool = False) -> Path:
+    """Make a folder that only this user may enter. A lock on it tells others that this process lives, unless it is for
+    something that `outlives` it. Blocks."""
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=SHELL_FOLDER)))
+    if outlives:
+        return folder
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -33,10 +33,11 @@ from north_lsp.shell.kept import find_kept, start_kept
 from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
+from north_lsp.shell.processes import children_of, end_now, is_running, started_at
 from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support
 from north_lsp.shell.spawning import StartFailed
-from north_lsp.shell.tree import end_now, end_tree, find_tree
+from north_lsp.shell.tree import end_tree, find_tree
 from north_lsp.shell.watch import Taken
 
 _UPDATE_SECONDS = 0.25
@@ -412,9 +413,12 @@ class CommandRunner:
         await self.jobs.end_all(grace)
         marks, self._marks = self._marks, set()
         shells, self._live = [live.bash for live in self._live.values()], {}
+        # As long as a shell lives, all that lost its parent is found below it, whatever its environment.
+        below = await anyio.to_thread.run_sync(_below, shells)
         for bash in shells:
             await anyio.to_thread.run_sync(_ask_to_end, bash)
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(end_tree, partial(_still_there, below), grace)
             for mark in marks:
                 tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
         async with anyio.create_task_group() as tasks:
@@ -550,6 +554,15 @@ async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:
 async def _end(bash: Bash) -> None:
     await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
     bash.close()
+
+
+def _below(shells: Sequence[Bash]) -> dict[int, str]:
+    """What runs below shells, each process with when it began."""
+    return {pid: started_at(pid) for bash in shells if bash.alive for pid in children_of(bash.pid)}
+
+
+def _still_there(processes: Mapping[int, str]) -> list[int]:
+    return [pid for pid, since in processes.items() if since and started_at(pid) == since and is_running(pid)]
 
 
 def _ask_to_end(bash: Bash) -> None:

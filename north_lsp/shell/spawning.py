@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from north_lsp.errors import ToolError
+from north_lsp.shell.guardian import GUARDIAN
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 SCRIPT = ".north-command"
@@ -78,6 +79,7 @@ def spawn(
         os.close(fd)
     for fd in ours:
         os.set_blocking(fd, False)
+    GUARDIAN.hold(process.pid, ours)
     return Spawned(process, *ours)
 
 

@@ -26,12 +26,29 @@ async def parse_apart(path: Path, inner: str) -> str | None:
 
     Raises ToolError: that of the parser, TOO_LARGE or TIMEOUT beyond the limits.
     """
-    descriptor, _ = await anyio.to_thread.run_sync(open_regular, path)
+    descriptor = await _opened(path)
     try:
         answer = await _asked(descriptor, {"name": path.name, "inner": inner}, path.name)
     finally:
         os.close(descriptor)
     return answer if answer is None else str(answer)
+
+
+async def _opened(path: Path) -> int:
+    """Open a regular file on a thread; whoever waits can be cancelled at once. Raises ToolError."""
+    is_wanted = True
+
+    def work() -> int:
+        descriptor, _ = open_regular(path)
+        if not is_wanted:
+            os.close(descriptor)
+        return descriptor
+
+    try:
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    except anyio.get_cancelled_exc_class():
+        is_wanted = False
+        raise
 
 
 async def scale_apart(picture: TooLarge) -> Loaded | None:

@@ -73,7 +73,7 @@ async def test_what_an_editor_makes_of_an_accepted_text_is_the_result(
         for _ in range(2):
             (undone,) = await turn(client, server, call("undo_edit"))
             assert undone["data"]["applied"], undone
-        assert path.read_bytes() == b"import sys\nprint('old', sys.argv)"
+        assert path.read_bytes() == b"import sys\nprint('old', sys.argv)\n"
 
 
 async def test_a_batch_stands_whole_when_the_client_adds_a_final_newline(world: World, server: ModelServer) -> None:

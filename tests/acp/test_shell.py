@@ -159,9 +159,7 @@ async def test_the_sandbox_denies_explains_and_the_user_may_let_out(world: World
         assert outside.exists()
 
 
-async def test_rules_for_project_code_hold_in_the_sandbox_by_any_setting(
-    world: World, server: ModelServer
-) -> None:
+async def test_rules_for_project_code_hold_in_the_sandbox_by_any_setting(world: World, server: ModelServer) -> None:
     (world.project / "Makefile").write_text("all:\n\t@echo made\n")
     for sandbox, questions in (("workspace", 1), ("off", 0)):
         settings(world, sandbox=sandbox)

@@ -71,8 +71,8 @@ async def test_a_title_does_not_wait_for_all_arguments(world: World, server: Mod
         await prompt(client, session, "Go")
         rows = [params["update"] for params in client.updates if params["update"].get("toolCallId") == edit.id]
         begun = [params["update"] for params in client.updates if params["update"]["sessionUpdate"] == "tool_call"]
-    assert rows[1]["title"] == "Creating new.py"
-    assert "rawInput" not in rows[1]
+    assert rows[0]["title"] == "Creating new.py"
+    assert "rawInput" not in rows[0]
     groups = [row.get("_meta", {}).get("north", {}).get("group") for row in begun]
     assert groups == [reading[0].id, reading[0].id, None]
 

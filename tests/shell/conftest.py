@@ -3,6 +3,13 @@
 import pytest
 
 from north_lsp.shell import bash, channels
+from north_lsp.shell.guardian import GUARDIAN
+
+
+@pytest.fixture(autouse=True, scope="session")
+def guardian() -> None:
+    """It starts with the first shell, and stays: no test is to count it."""
+    GUARDIAN.start()
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,9 @@ from north_lsp.shell import tree
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.options import Place
+from north_lsp.shell.processes import children_of, is_asleep
 from north_lsp.shell.runner import CommandRunner, Ran
-from north_lsp.shell.tree import MARK, children_of, find_tree, is_asleep
+from north_lsp.shell.tree import MARK, find_tree
 
 
 @asynccontextmanager

@@ -209,7 +209,8 @@ def test_a_selection_goes_along_as_a_resource(bed: Bed) -> None:
         nvim.until(IDLE)
     (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
     assert r"SALUTATION = \"Hello\"\nSTRANGER = \"stranger\"\n" in log.read_text()
-    assert bed.file.as_uri() in log.read_text()
+    assert "hello/greeting.py" in log.read_text()
+    assert "5-6" in log.read_text()
 
 
 def test_stop(bed: Bed) -> None:
@@ -885,7 +886,14 @@ def test_neovim_alone_reviews_and_undoes_an_edit(bed: Bed) -> None:
         ask_about_line_5(nvim, REPLACE, "Accept")
         nvim.until("vim.fn.execute('messages'):find('I replaced', 1, true)")
         (question,) = asked(nvim)
-        assert f"-{OLD}\n+{NEW}" in str(question["prompt"])
+        assert "changed: hello/greeting.py (+1/-1)" in str(
+            question["prompt"]
+        )  # the diff stands in a document beside it
+        texts = nvim.lua(
+            "return table.concat(vim.iter(vim.api.nvim_list_bufs()):filter(vim.api.nvim_buf_is_loaded):map(function(b)"
+            " return table.concat(vim.api.nvim_buf_get_lines(b, 0, -1, false), '\\n') end):totable(), '\\n')"
+        )
+        assert f"-{OLD}\n+{NEW}" in str(texts)
         assert text_of(nvim) == before.replace(OLD, NEW)
         nvim.keys("<Esc>")
         nvim.command("undo")

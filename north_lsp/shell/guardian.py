@@ -1,0 +1,96 @@
+"""Ends what a killed North leaves behind: its shells, and everything that they started.
+
+A process of its own holds the shells' descriptors as well, so that they do not notice that North is gone, and each
+still has below it whatever its commands have sent into the background; then it ends them all. North's end of the
+connection closes with North, however that ended.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+
+from north_lsp.shell.processes import children_of, end_now, started_at
+
+_COMMAND = (sys.executable, "-I", "-c", "from north_lsp.shell.guardian import main; main()")
+_MAX_MESSAGE = 256
+_DESCRIPTORS = 3
+
+
+class Guardian:
+    """North's side; one for a process. Never raises: without it, what is left behind goes on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._pid: int | None = None
+
+    def start(self) -> None:
+        """Start the process, if it does not run."""
+        with self._lock, contextlib.suppress(OSError):
+            self._start()
+
+    def hold(self, pid: int, descriptors: Sequence[int]) -> None:
+        """Look after a shell; `descriptors` are North's ends of what it is connected with. May start a process: call it
+        on a thread."""
+        if sys.platform == "linux":
+            self._tell(f"hold {pid} {started_at(pid)}", descriptors)
+
+    def release(self, pid: int) -> None:
+        """A shell has ended, or is about to."""
+        if self._socket is not None:
+            self._tell(f"release {pid}", ())
+
+    def _tell(self, text: str, descriptors: Sequence[int]) -> None:
+        with self._lock, contextlib.suppress(OSError):
+            self._start()
+            if self._socket is not None:
+                socket.send_fds(self._socket, [text.encode()], descriptors)
+
+    def _start(self) -> None:
+        if self._pid is not None:
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+                    return
+        if self._socket is not None:
+            self._socket.close()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            theirs.set_inheritable(True)
+            nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+            argv = [*_COMMAND, str(theirs.fileno())]
+            self._pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=nothing, setsid=True)
+        self._socket = ours
+
+
+GUARDIAN = Guardian()
+
+
+def main() -> None:
+    """Serve one North, until its end of the connection is closed."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
+    held: dict[int, tuple[str, list[int]]] = {}
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
+        while True:
+            try:
+                message, descriptors, _, _ = socket.recv_fds(connection, _MAX_MESSAGE, _DESCRIPTORS)
+            except OSError:
+                break
+            if not message:
+                break
+            word, pid, *since = message.decode().split()
+            for descriptor in held.pop(int(pid), ("", []))[1]:
+                os.close(descriptor)
+            if word == "hold":
+                held[int(pid)] = (since[0] if since else "", list(descriptors))
+    end_now(lambda: [one for pid, (since, _) in held.items() for one in _tree(pid, since)])
+
+
+def _tree(pid: int, since: str) -> list[int]:
+    """A shell and what is below it; nothing, if the number has become another process's."""
+    return [*children_of(pid), pid] if since and started_at(pid) == since else []

@@ -1,0 +1,132 @@
+"""Looking at processes and signalling them, with the system's own means. Imports nothing that takes time."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+PROC = Path("/proc")
+_HAS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
+
+
+def children_of(root: int) -> list[int]:
+    """All processes below one, the deepest last. A session's shell adopts what loses its parent, so that a daemon is
+    found here, whatever it did to its group and its environment."""
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            threads = os.listdir(f"/proc/{parent}/task")
+            texts = [PROC.joinpath(str(parent), "task", thread, "children").read_text("ascii") for thread in threads]
+        except FileNotFoundError:
+            if parent == root and not _HAS_CHILDREN:
+                return _descendants_anywhere(root)
+            continue  # it ended meanwhile
+        except OSError:
+            continue
+        below = [int(pid) for text in texts for pid in text.split()]
+        found += below
+        waiting += below
+    return [pid for pid in found if is_running(pid)]
+
+
+def _descendants_anywhere(root: int) -> list[int]:
+    if not PROC.joinpath("self/stat").exists():
+        return sorted(from_ps(root) - {root})
+    parents = {pid: row[0] for pid in all_pids() if (row := parent_and_group(pid)) is not None}
+    return sorted(descendants(root, parents) - {root})
+
+
+def end_now(find: Callable[[], list[int]]) -> None:
+    """Kill all processes that `find` names, again until there are none: halted first, since they may be multiplying."""
+    for _ in range(100):
+        rest = [pid for pid in find() if is_running(pid)]
+        if not rest:
+            return
+        send(rest, signal.SIGSTOP)
+        send(rest, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def send(pids: Iterable[int], number: signal.Signals) -> None:
+    """Signal each process; the ones that are gone, or are not ours, do not matter."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    return not PROC.joinpath("self/stat").exists() or parent_and_group(pid) is not None
+
+
+def all_pids() -> Iterable[int]:
+    return (int(name) for name in os.listdir(PROC) if name.isdigit())
+
+
+def parent_and_group(pid: int) -> tuple[int, int] | None:
+    """None for a process that is gone or dead already."""
+    try:
+        stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    fields = stat[stat.rfind(")") + 2 :].split()
+    return None if fields[0] in "ZX" else (int(fields[1]), int(fields[2]))
+
+
+def is_asleep(pid: int) -> bool:
+    """Whether a process waits for something; True as well where that cannot be told."""
+    return _state(pid) in ("S", "")
+
+
+def is_halted(pid: int) -> bool:
+    """Whether a process goes on only when it is told to."""
+    return _state(pid) == "T"
+
+
+def _state(pid: int) -> str:
+    """The letter of `/proc`; empty if there is none."""
+    try:
+        stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    return stat[stat.rfind(")") + 2 :][:1]
+
+
+def environ_of(pid: int) -> list[bytes]:
+    try:
+        return PROC.joinpath(str(pid), "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def descendants(root: int, parents: dict[int, int]) -> set[int]:
+    found = {root} & parents.keys()
+    grew = True
+    while grew:
+        children = {pid for pid, parent in parents.items() if parent in found or parent == root} - found
+        grew = bool(children)
+        found |= children
+    return found
+
+
+def from_ps(root: int) -> set[int]:
+    rows = subprocess.run(["/bin/ps", "-Ao", "pid=,ppid="], capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    parents = {int(pid): int(parent) for pid, parent in (row.split() for row in rows if row.strip())}
+    return descendants(root, parents)
+
+
+def started_at(pid: int) -> str:
+    """When a process began, in the kernel's ticks: with its number this names it. Empty if it is gone."""
+    try:
+        stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    return stat[stat.rfind(")") + 2 :].split()[19]
