@@ -19,6 +19,7 @@ from benchmarks.startup import Server
 ROUNDS = 7
 CHUNKS = 5_000
 TOOL_ROUNDS = 40
+LENGTHS = (10, 500, 2000)
 _SETTLE_SECONDS = 2.5
 
 
@@ -166,6 +167,47 @@ def _messages(body: bytes) -> bytes:
     return json.dumps(plain(json.loads(body))["messages"])[:-1].encode()
 
 
+def lengthen(log: Path, prompts: int) -> None:
+    """A stored conversation of one prompt becomes one of so many, each with a call and its result."""
+    begin, *lines = log.read_text().splitlines(keepends=True)
+    rows = [row for row in map(json.loads, lines) if row["type"] == "message"]
+    parent, made = None, [begin]
+    for number in range(prompts):
+        for at, row in enumerate(rows):
+            text = json.dumps(row | {"id": f"{number:06x}{at:02x}", "parentId": parent}, ensure_ascii=False)
+            made.append(text.replace("toolu_0", f"toolu_{number}_0") + "\n")
+            parent = f"{number:06x}{at:02x}"
+    log.write_text("".join(made))
+
+
+def measure_long(folder: Path, prompts: int) -> float:
+    """A turn in a conversation that has had so many before."""
+    project = folder / "project"
+    project.mkdir()
+    (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))
+    model = Model()
+    server = Client(folder, model.url)
+    try:
+        session = server.new_session(project)
+        model.answers = iter([read(0), say("Hello.")])
+        server.prompt(session)
+    finally:
+        server.stop()
+    (log,) = folder.rglob(f"{session}.jsonl")
+    lengthen(log, prompts)
+    server = Client(folder, model.url)
+    try:
+        server.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+        model.answers = iter([say("Hello.")] * 10)
+        server.prompt(session)
+        time.sleep(_SETTLE_SECONDS)
+        best = min(server.prompt(session) for _ in range(5))
+        assert len(_messages(model.bodies[-1])) > 400 * prompts
+        return best
+    finally:
+        server.stop()
+
+
 def measure(folder: Path) -> dict[str, float]:
     """Two servers' lives: one asked at once, the other when its start-up has settled, and then worked hard."""
     project = folder / "project"
@@ -220,6 +262,7 @@ AIMS = {
     "first request, KB": 30,
     "40 rounds, MB": 2.5,
     "stable prefix, share": 1.0,
+    **{f"turn after {prompts:,} prompts, ms": None for prompts in LENGTHS},
 }
 
 
@@ -229,6 +272,9 @@ def main() -> None:
     for _ in range(number):
         with tempfile.TemporaryDirectory() as folder:
             rounds.append(measure(Path(folder)))
+        for prompts in LENGTHS:
+            with tempfile.TemporaryDirectory() as folder:
+                rounds[-1][f"turn after {prompts:,} prompts, ms"] = measure_long(Path(folder), prompts)
     print(f"{'':<28}{'best':>9}{'median':>9}{'worst':>9}{'aim':>9}")
     for name, aim in AIMS.items():
         values = sorted(row[name] for row in rounds)

@@ -24,8 +24,13 @@ class Partial:
 
     @property
     def settled(self) -> dict[str, object]:
-        """The complete values alone."""
-        return {key: value for key, value in self.values.items() if key in self.complete}
+        """The complete values alone; null is none."""
+        return {key: value for key, value in self.values.items() if key in self.complete and value is not None}
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The values so far; null is none."""
+        return {key: value for key, value in self.values.items() if value is not None}
 
 
 _NOTHING = Partial({}, frozenset())

@@ -112,7 +112,7 @@ class GrowingCall:
     async def preview(self) -> tuple[Sequence[Preview], str] | None:
         if self._hopeless or self._call.size > _MAX_ARGUMENTS:
             return None
-        values = await anyio.to_thread.run_sync(lambda: read_partial(self._call.text).values)
+        values = await anyio.to_thread.run_sync(lambda: read_partial(self._call.text).given)
         for arguments in _possible(self._tool.name, values):
             changes = await self._prepared(arguments)
             if changes:

@@ -40,6 +40,7 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.credentials import BEARER_BETA, is_bearer_token
 from north_lsp.providers.failures import Endpoint
+from north_lsp.providers.kept_texts import KeptTexts, dumps, encode
 from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
@@ -85,6 +86,7 @@ class AnthropicProvider:
         self._endpoint = endpoint or Endpoint("Anthropic", address, "ANTHROPIC_API_KEY")
         self._wire_id = wire_id
         self._extra = dict(extra_body or {})
+        self._kept: KeptTexts[_Fold] = KeptTexts()
         self._mark = _EPHEMERAL | ({"ttl": "1h"} if long_cache else {})
         headers: dict[str, Any] = {}
         if is_token and is_bearer_token(secret or ""):
@@ -104,12 +106,15 @@ class AnthropicProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
-        asked = request_body(request, self._mark) | {"model": self._wire_id or request.model} | self._extra
-        body = asked
+        key = (request.conversation_id, request.model)
+        kept = self._kept.take(key, request.messages, partial(_Fold, request.model))
+        asked = _body(request, kept.fold.sent, self._mark) | {"model": self._wire_id or request.model} | self._extra
+        texts = kept.texts(_lookback(kept.fold.sent, self._mark))
+        content = encode(asked, "messages", texts)
         endpoint, model = self._endpoint, request.model
         for _ in range(_MAX_PAUSES):
             try:
-                post = partial(self._post, body)
+                post = partial(self._post, content)
                 async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts)) as events:
                     async for event in events:
                         if isinstance(event, Done) and answer.is_paused:
@@ -121,16 +126,16 @@ class AnthropicProvider:
                 yield wire.refusal(error, endpoint, model, answer.partial("error"))
                 return
             # The model has paused by itself: it goes on when it is given back what it has said.
-            body = _go_on(asked, answer.blocks)
+            content = _go_on(asked, texts, answer.blocks)
             answer.go_on()
         yield Done("stop", answer.message("stop"))
 
-    async def _post(self, body: Mapping[str, object]) -> httpx2.Response:
+    async def _post(self, content: bytes) -> httpx2.Response:
         try:
             response = await self._client.post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
-                body=body,
+                content=content,
                 options={"headers": {"X-Stainless-Raw-Response": "stream"}},
             )
         except anthropic.APIStatusError as error:
@@ -149,10 +154,18 @@ class AnthropicProvider:
 def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) -> dict[str, Any]:
     """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them. `mark` stands
     where what the vendor is to keep ends."""
-    messages = _messages(request.messages, request.model)
+    fold = _Fold(request.model)
+    for message in request.messages:
+        fold.add(message)
+    marked = _lookback(fold.sent, mark)
+    messages = [marked.get(index, message) for index, message in enumerate(fold.sent)]
+    return _body(request, messages, mark) | {"messages": messages}
+
+
+def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Mapping[str, str]) -> dict[str, Any]:
+    """All of a request but its messages."""
     budget = request.reasoning.budget
     may_think = _LEAST_BUDGET <= budget < request.max_output and _tool_loop_can_think(messages)
-    _break_for_lookback(messages, mark)
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_output,
@@ -166,12 +179,11 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
         ],
         # Tools come before the system text in the vendor's order, so this one breakpoint keeps both.
         "system": [{"type": "text", "text": request.system, "cache_control": mark}] if request.system else None,
-        "messages": messages,
     }
     return {key: value for key, value in body.items() if value not in (None, [])}
 
 
-def _go_on(body: Mapping[str, Any], blocks: Sequence[Block]) -> dict[str, Any]:
+def _go_on(body: Mapping[str, Any], texts: Sequence[str], blocks: Sequence[Block]) -> bytes:
     """The request that goes on with what the model has said so far. Such an end may be no thinking and no white space,
     and begins with thinking or is asked for without."""
     said = [part for block in blocks if (part := _block(block, is_own=True)) is not None]
@@ -179,19 +191,25 @@ def _go_on(body: Mapping[str, Any], blocks: Sequence[Block]) -> dict[str, Any]:
         said.pop()
     if said and said[-1]["type"] == "text":
         said[-1] = {"type": "text", "text": said[-1]["text"].rstrip()}
-    messages = [*body["messages"], *([{"role": "assistant", "content": said}] if said else [])]
+    more = [dumps({"role": "assistant", "content": said})] if said else []
     left_out = {"thinking"} if said and said[0]["type"] not in _THINKING else set()
-    return {key: value for key, value in body.items() if key not in left_out} | {"messages": messages}
+    return encode({key: value for key, value in body.items() if key not in left_out}, "messages", [*texts, *more])
 
 
-def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-    for message in messages:
+class _Fold:
+    """Messages in the vendor's form, for one model."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self.sent: list[dict[str, Any]] = []
+
+    def add(self, message: Message) -> None:
+        sent = self.sent
         match message:
             case UserMessage(text):
                 sent.append({"role": "user", "content": [{"type": "text", "text": text}]})
             case AssistantMessage(blocks):
-                is_own = message.model in ("", model)
+                is_own = message.model in ("", self._model)
                 content = [part for block in blocks if (part := _block(block, is_own)) is not None]
                 if content:
                     sent.append({"role": "assistant", "content": content})
@@ -205,7 +223,6 @@ def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
                     sent[-1]["content"].append(result)
                 else:
                     sent.append({"role": "user", "content": [result]})
-    return sent
 
 
 def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
@@ -246,16 +263,15 @@ def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
     return messages[index]["content"][0]["type"] in _THINKING
 
 
-def _break_for_lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> None:
-    """Where a single answer with its results is longer than the vendor's lookback, set a breakpoint at the end of the
-    request before: that is where its cache was written."""
-    turns = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
-    if not turns or turns[-1] == 0:
-        return
-    last = turns[-1]
-    if sum(len(message["content"]) for message in messages[last:]) > _LOOKBACK_BLOCKS:
-        end = messages[last - 1]["content"]
-        end[-1] = {**end[-1], "cache_control": mark}
+def _lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> dict[int, dict[str, Any]]:
+    """Where a single answer with its results is longer than the vendor's lookback, a breakpoint at the end of the
+    request before: that is where its cache was written. The message that has it, by its index."""
+    last = next((index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant"), 0)
+    if not last or sum(len(message["content"]) for message in messages[last:]) <= _LOOKBACK_BLOCKS:
+        return {}
+    end = messages[last - 1]
+    *before, final = end["content"]
+    return {last - 1: end | {"content": [*before, final | {"cache_control": mark}]}}
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------

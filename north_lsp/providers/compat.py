@@ -37,6 +37,11 @@ class Compat:
     extra_body: Mapping[str, object] = field(default_factory=dict)
     edit_patch: bool = False  # of the model, on any API: read by `Model.wants_patches`
 
+    @property
+    def strict_tools(self) -> bool:
+        """Whether tools are sent as strict."""
+        return self.supports_strict_mode and self.tool_strict_mode == "all_strict"
+
 
 def host_of(address: str) -> str:
     return (urlsplit(address).hostname or "").lower()

@@ -6,7 +6,7 @@ a JSON object.
 """
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from north_lsp.providers.base import (
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.growing import GrowingAnswer
 from north_lsp.providers.json_text import arguments_text, parse_call
+from north_lsp.providers.kept_texts import KeptTexts, encode
 from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError, Unreachable
 
@@ -76,14 +77,20 @@ class GoogleProvider:
         self._wire_id = wire_id
         self._reasons = reasons
         self._extra = dict(extra_body or {})
-        self._headers = {"x-goog-api-key": secret} if secret is not None else {}
+        self._headers = {"Content-Type": "application/json"}
+        if secret is not None:
+            self._headers["x-goog-api-key"] = secret
+        self._kept: KeptTexts[_Fold] = KeptTexts()
         limits = httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect)
         self._http = http or httpx2.AsyncClient(timeout=limits)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
         model = self._wire_id or request.model
-        post = partial(self._post, model, request_body(request, model, self._reasons) | self._extra)
+        key = (request.conversation_id, request.model)
+        kept = self._kept.take(key, request.messages, partial(_Fold, request.model, model))
+        body = _body(request, model, self._reasons) | self._extra
+        post = partial(self._post, model, encode(body, "contents", kept.texts()))
         try:
             async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
                 async for event in events:
@@ -91,10 +98,10 @@ class GoogleProvider:
         except Refused as error:
             yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
 
-    async def _post(self, model: str, body: Mapping[str, object]) -> httpx2.Response:
+    async def _post(self, model: str, content: bytes) -> httpx2.Response:
         url = f"{self._address}/models/{quote(model)}:streamGenerateContent?alt=sse"
         try:
-            asked = self._http.build_request("POST", url, json=body, headers=self._headers)
+            asked = self._http.build_request("POST", url, content=content, headers=self._headers)
             response = await self._http.send(asked, stream=True)
             if response.status_code == 200:
                 return response
@@ -134,6 +141,14 @@ def _with_delay(headers: Mapping[str, str], body: object) -> Mapping[str, str]:
 
 def request_body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str, Any]:
     """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    fold = _Fold(request.model, wire_id)
+    for message in request.messages:
+        fold.add(message)
+    return _body(request, wire_id, reasons) | {"contents": fold.sent}
+
+
+def _body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str, Any]:
+    """All of a request but its contents."""
     config: dict[str, Any] = {"maxOutputTokens": request.max_output}
     if reasons:
         config["thinkingConfig"] = _thinking(request.reasoning.budget, wire_id)
@@ -146,7 +161,6 @@ def request_body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str
             for tool in request.tools
         ]
         body["tools"] = [{"functionDeclarations": declared}]
-    body["contents"] = _contents(request.messages, request.model, wire_id)
     return body
 
 
@@ -160,22 +174,27 @@ def _thinking(budget: int, wire_id: str) -> dict[str, Any]:
     return {"thinkingBudget": chosen, "includeThoughts": True}
 
 
-def _contents(messages: Sequence[Message], model: str, wire_id: str) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-    for message in messages:
+class _Fold:
+    """Messages as contents, for one model."""
+
+    def __init__(self, model: str, wire_id: str) -> None:
+        self._model, self._wire_id = model, wire_id
+        self.sent: list[dict[str, Any]] = []
+
+    def add(self, message: Message) -> None:
+        sent = self.sent
         match message:
             case UserMessage(text):
                 sent.append({"role": "user", "parts": [{"text": text}]})
             case AssistantMessage():
-                if parts := _parts(message, message.model in ("", model), wire_id):
+                if parts := _parts(message, message.model in ("", self._model), self._wire_id):
                     sent.append({"role": "model", "parts": parts})
             case ToolResult():
-                parts = _result(message, wire_id)
+                parts = _result(message, self._wire_id)
                 if sent and sent[-1]["role"] == "user" and "functionResponse" in sent[-1]["parts"][0]:
                     sent[-1]["parts"] += parts
                 else:
                     sent.append({"role": "user", "parts": parts})
-    return sent
 
 
 def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:

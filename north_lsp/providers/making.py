@@ -60,6 +60,7 @@ def make_remote(
                 http=http,
                 extra_body=body,
                 timeouts=timeouts,
+                strict_tools=compat_for(address, {**info.compat, **model.compat}).strict_tools,
             )
         case "google-generative-ai":
             from north_lsp.providers.google import GoogleProvider

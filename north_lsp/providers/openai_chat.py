@@ -19,6 +19,7 @@ from north_lsp.providers.base import (
     CallStart,
     Done,
     Image,
+    Message,
     ModelRequest,
     StopReason,
     StreamEvent,
@@ -33,7 +34,9 @@ from north_lsp.providers.compat import Compat, advice, compat_for, host_of, with
 from north_lsp.providers.failures import Endpoint, describe
 from north_lsp.providers.growing import GrowingAnswer
 from north_lsp.providers.json_text import arguments_text, parse_call
+from north_lsp.providers.kept_texts import KeptTexts, dumps, encode
 from north_lsp.providers.openai_client import OpenAiClient
+from north_lsp.providers.strict import Schema, called, schemas_of, strict_schema
 from north_lsp.providers.values import as_count, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
@@ -75,14 +78,20 @@ class ChatProvider:
         self._note = note
         self._wire_id = wire_id
         self._extra = dict(extra_body or {})
+        self._kept: KeptTexts[_Fold] = KeptTexts()
         self._client = OpenAiClient(secret, base_url, self._timeouts, http)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer(self._compat.reasoning_content_field)
+        schemas = schemas_of(request.tools) if self._compat.strict_tools else {}
+        answer = _Answer(self._compat.reasoning_content_field, schemas)
         for attempt in range(_MAX_FORMS):
             model = self._wire_id or request.model
-            body = request_body(request, self._compat, self._address, model, self._reasons) | self._extra
-            post = partial(self._client.post, "/chat/completions", body)
+            begin = partial(_Fold, request, self._compat, self._reasons)
+            key = (request.conversation_id, request.model, request.system)
+            kept = self._kept.take(key, request.messages, begin)
+            body = _body(request, self._compat, self._address, model, self._reasons) | self._extra
+            content = encode(body, "messages", [*kept.texts(), *map(dumps, kept.fold.end())])
+            post = partial(self._client.post, "/chat/completions", content)
             try:
                 async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
                     async for event in events:
@@ -98,7 +107,7 @@ class ChatProvider:
                     return
                 if self._note is not None:
                     self._note(advice(self._compat, changed, self._endpoint.title))
-                self._compat = changed
+                self._compat, self._kept = changed, KeptTexts()
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -109,6 +118,15 @@ class ChatProvider:
 
 def request_body(request: ModelRequest, compat: Compat, address: str, wire_id: str, reasons: bool) -> dict[str, Any]:
     """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    fold = _Fold(request, compat, reasons)
+    for message in request.messages:
+        fold.add(message)
+    body = _body(request, compat, address, wire_id, reasons)
+    return body | {"messages": [*fold.sent, *fold.end()]}
+
+
+def _body(request: ModelRequest, compat: Compat, address: str, wire_id: str, reasons: bool) -> dict[str, Any]:
+    """All of a request but its messages."""
     host = host_of(address)
     body: dict[str, Any] = {"model": wire_id, "stream": True}
     if compat.supports_usage_in_streaming:
@@ -128,16 +146,16 @@ def request_body(request: ModelRequest, compat: Compat, address: str, wire_id: s
     if host == "ai-gateway.vercel.sh" and compat.vercel_gateway_routing:
         body["providerOptions"] = {"gateway": dict(compat.vercel_gateway_routing)}
     if request.tools:
-        strict = {"strict": compat.tool_strict_mode == "all_strict"} if compat.supports_strict_mode else {}
+        strict = {"strict": compat.strict_tools} if compat.supports_strict_mode else {}
+        shape = strict_schema if compat.strict_tools else dict
         body["tools"] = [
             {
                 "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
+                "function": {"name": tool.name, "description": tool.description, "parameters": shape(tool.schema)}
                 | strict,
             }
             for tool in request.tools
         ]
-    body["messages"] = _messages(request, compat, reasons)
     return body | dict(compat.extra_body)
 
 
@@ -163,16 +181,25 @@ def _thinking(request: ModelRequest, compat: Compat) -> dict[str, Any]:
             return {"chat_template_kwargs": {"enable_thinking": is_on}}
 
 
-def _messages(request: ModelRequest, compat: Compat, reasons: bool) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-    if request.system:
+class _Fold:
+    """Messages in this format, behind the system text."""
+
+    def __init__(self, request: ModelRequest, compat: Compat, reasons: bool) -> None:
+        self._compat = compat
+        self._model = request.model
+        self._pictures: list[Image] = []  # results take none: they come behind the last result of an answer
         role = "developer" if compat.supports_developer_role and reasons else "system"
-        sent.append({"role": role, "content": request.system})
-    pictures: list[Image] = []  # results take none in this format: they come behind the last result of an answer
-    for message in request.messages:
-        if pictures and not isinstance(message, ToolResult):
-            sent.append(_pictures(pictures))
-            pictures = []
+        self.sent: list[dict[str, Any]] = [{"role": role, "content": request.system}] if request.system else []
+
+    def end(self) -> list[dict[str, Any]]:
+        """What comes behind the last message while it is the last."""
+        return [_pictures(self._pictures)] if self._pictures else []
+
+    def add(self, message: Message) -> None:
+        sent, compat = self.sent, self._compat
+        if not isinstance(message, ToolResult):
+            sent += self.end()
+            self._pictures = []
         match message:
             case UserMessage(text):
                 if compat.requires_assistant_after_tool_result and sent and sent[-1]["role"] == "tool":
@@ -183,16 +210,13 @@ def _messages(request: ModelRequest, compat: Compat, reasons: bool) -> list[dict
                 else:
                     sent.append({"role": "user", "content": text})
             case AssistantMessage():
-                answer = _assistant(message, compat, message.model in ("", request.model))
+                answer = _assistant(message, compat, message.model in ("", self._model))
                 if answer is not None:
                     sent.append(answer)
             case ToolResult(call_id, tool, text, _, images):
                 result = {"role": "tool", "tool_call_id": _id(call_id, compat), "content": text}
                 sent.append(result | ({"name": tool} if compat.requires_tool_result_name else {}))
-                pictures += images
-    if pictures:
-        sent.append(_pictures(pictures))
-    return sent
+                self._pictures += images
 
 
 def _pictures(images: Sequence[Image]) -> dict[str, Any]:
@@ -251,8 +275,9 @@ class _Call:
 
 
 class _Answer(GrowingAnswer):
-    def __init__(self, reasoning_field: str | None) -> None:
+    def __init__(self, reasoning_field: str | None, schemas: Mapping[str, Schema]) -> None:
         super().__init__()
+        self._schemas = schemas
         self._reasoning_fields: Sequence[str] = (reasoning_field,) if reasoning_field else _REASONING_FIELDS
         self._calls: dict[object, _Call] = {}
         self._last: _Call | None = None
@@ -270,7 +295,7 @@ class _Answer(GrowingAnswer):
         texts = {call.index: "".join(call.json) for call in self._calls.values()}
         for index, block in enumerate(self._blocks):
             if isinstance(block, ToolCall):
-                call = self._blocks[index] = parse_call(block.id, block.name, texts[index])
+                call = self._blocks[index] = called(parse_call(block.id, block.name, texts[index]), self._schemas)
                 events.append(BlockEnd(index, call))
         reason = _REASONS.get(self._reason or "stop", "stop")
         has_calls = any(isinstance(block, ToolCall) for block in self._blocks)

@@ -1,6 +1,5 @@
 """The official OpenAI SDK, as both of its APIs use it. Imported only when it is used: the SDK is heavy."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
@@ -38,13 +37,13 @@ class OpenAiClient:
             http_client=http,
         )
 
-    async def post(self, path: str, body: Mapping[str, object]) -> httpx2.Response:
-        """The response, its body unread. Raises Refused, Unreachable."""
+    async def post(self, path: str, content: bytes) -> httpx2.Response:
+        """The response to some JSON, its body unread. Raises Refused, Unreachable."""
         try:
             response: object = await self._sdk.post(
                 path,
                 cast_to=httpx2.Response,
-                body=body,
+                content=content,
                 options={"headers": self._headers},
             )
         except openai.APIStatusError as error:

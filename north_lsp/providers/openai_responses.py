@@ -5,7 +5,7 @@ A call's id is `<call_id>|<item_id>`. A thinking block's signature is its reason
 """
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,7 +39,9 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.failures import Endpoint
 from north_lsp.providers.json_text import arguments_text, parse_call
+from north_lsp.providers.kept_texts import KeptTexts, encode
 from north_lsp.providers.openai_client import OpenAiClient
+from north_lsp.providers.strict import Schema, called, schemas_of, strict_schema
 from north_lsp.providers.values import as_count, as_list, as_object, as_text
 from north_lsp.providers.wire import Refused, StreamError
 
@@ -48,7 +50,8 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
 class ResponsesProvider:
-    """For one model; `wire_id` is the id sent in place of the catalogue's."""
+    """For one model; `wire_id` is the id sent in place of the catalogue's, `strict_tools` whether calls are held to the
+    tools' schemas."""
 
     def __init__(
         self,
@@ -60,18 +63,23 @@ class ResponsesProvider:
         http: httpx2.AsyncClient | None = None,
         extra_body: Mapping[str, object] | None = None,
         timeouts: Timeouts | None = None,
+        strict_tools: bool = False,
     ) -> None:
+        self._strict = strict_tools
         address = base_url or DEFAULT_ADDRESS
         self._timeouts = timeouts or Timeouts()
         self._endpoint = endpoint or Endpoint("OpenAI", address, "OPENAI_API_KEY")
         self._wire_id = wire_id
         self._extra = dict(extra_body or {})
+        self._kept: KeptTexts[_Fold] = KeptTexts()
         self._client = OpenAiClient(secret, address, self._timeouts, http)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = _Answer()
-        body = request_body(request) | {"model": self._wire_id or request.model} | self._extra
-        post = partial(self._client.post, "/responses", body)
+        answer = _Answer(schemas_of(request.tools) if self._strict else {})
+        key = (request.conversation_id, request.model)
+        kept = self._kept.take(key, request.messages, partial(_Fold, request.model))
+        body = _body(request, strict_tools=self._strict) | {"model": self._wire_id or request.model} | self._extra
+        post = partial(self._client.post, "/responses", encode(body, "input", kept.texts()))
         try:
             async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
                 async for event in events:
@@ -86,8 +94,16 @@ class ResponsesProvider:
 # -- the request ------------------------------------------------------------------------------------------------------
 
 
-def request_body(request: ModelRequest) -> dict[str, Any]:
+def request_body(request: ModelRequest, *, strict_tools: bool = False) -> dict[str, Any]:
     """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    fold = _Fold(request.model)
+    for message in request.messages:
+        fold.add(message)
+    return _body(request, strict_tools=strict_tools) | {"input": fold.sent}
+
+
+def _body(request: ModelRequest, *, strict_tools: bool) -> dict[str, Any]:
+    """All of a request but its input."""
     effort = request.reasoning.effort
     body: dict[str, Any] = {
         "model": request.model,
@@ -102,48 +118,48 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": dict(tool.schema),
+                "parameters": strict_schema(tool.schema) if strict_tools else dict(tool.schema),
                 # Without this word the API makes every parameter required.
-                "strict": False,
+                "strict": strict_tools,
             }
             for tool in request.tools
         ],
         "instructions": request.system or None,
-        "input": _items(request.messages, request.model),
     }
-    return {key: value for key, value in body.items() if value is not None and (value != [] or key == "input")}
+    return {key: value for key, value in body.items() if value not in (None, [])}
 
 
-def _items(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    for message in messages:
+class _Fold:
+    """Messages as items, for one model. Each item's id comes once: a server that gives one again is sent the item
+    without it, or no reasoning."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._seen: set[str] = set()
+        self.sent: list[dict[str, Any]] = []
+
+    def add(self, message: Message) -> None:
         match message:
             case UserMessage(text):
-                items.append({"role": "user", "content": [{"type": "input_text", "text": text}]})
+                self._put({"role": "user", "content": [{"type": "input_text", "text": text}]})
             case AssistantMessage(blocks):
-                is_own = message.model in ("", model)
+                is_own = message.model in ("", self._model)
                 said = [item for block in blocks for item in _block(block, is_own)]
                 while said and said[-1].get("type") == "reasoning":
                     said.pop()  # what it led to was not said any more, and alone it is refused
-                items.extend(said)
+                self._put(*said)
             case ToolResult(call_id, _, text, _, images):
                 shown: object = [{"type": "input_text", "text": text}, *map(_image, images)] if images else text
-                items.append({"type": "function_call_output", "call_id": _split(call_id)[0], "output": shown})
-    return _once(items)
+                self._put({"type": "function_call_output", "call_id": _split(call_id)[0], "output": shown})
 
-
-def _once(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each item's id once: a server that gives one again is sent the item without it, or no reasoning."""
-    seen: set[str] = set()
-    kept: list[dict[str, Any]] = []
-    for item in items:
-        id = item.get("id")
-        if id is None or id not in seen:
-            kept.append(item)
-            seen |= {id} if id is not None else set()
-        elif item.get("type") != "reasoning":
-            kept.append({key: value for key, value in item.items() if key != "id"})
-    return kept
+    def _put(self, *items: dict[str, Any]) -> None:
+        for item in items:
+            id = item.get("id")
+            if id is None or id not in self._seen:
+                self.sent.append(item)
+                self._seen |= {id} if id is not None else set()
+            elif item.get("type") != "reasoning":
+                self.sent.append({key: value for key, value in item.items() if key != "id"})
 
 
 def _image(image: Image) -> dict[str, Any]:
@@ -190,6 +206,7 @@ def _reasoning(signature: str | None) -> dict[str, Any] | None:
 class _Answer:
     """The message so far, always equal to what has been emitted."""
 
+    schemas: Mapping[str, Schema]
     ended: bool = False
     _blocks: dict[int, Block] = field(default_factory=dict)
     _json: dict[int, list[str]] = field(default_factory=dict)
@@ -344,7 +361,8 @@ class _Answer:
         self._open.discard(index)
         block = self._blocks[index]
         if isinstance(block, ToolCall):
-            block = self._blocks[index] = parse_call(block.id, block.name, "".join(self._json[index]))
+            call = parse_call(block.id, block.name, "".join(self._json[index]))
+            block = self._blocks[index] = called(call, self.schemas)
         return [BlockEnd(index, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.end_to_end.test_faults import configure, entries, opened, prompt, serve, texts
 from tests.end_to_end.test_room import model
 from tests.end_to_end.test_room import serve as serve_sized
@@ -166,3 +168,20 @@ async def test_what_a_model_writes_as_a_number_may_be_anything(world: World, ser
         assert texts(client).endswith("Over.")
     results = [one["content"] for one in server.requests[1].body["messages"] if one["role"] == "tool"]
     assert sum("not valid JSON" in text for text in results) == 3
+
+
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses"])
+async def test_strict_tools_work_as_others_do(world: World, server: ModelServer, api: str) -> None:
+    flags = {"supportsStrictMode": True, "toolStrictMode": "all_strict"}
+    there = {"baseUrl": f"{server.url}/v1", "api": api, "apiKey": "sk-test-0123456789", "models": [{"id": "m-1"}]}
+    (world.folder / "config" / "models.json").write_text(
+        json.dumps({"providers": {"there": there | {"compat": flags}}})
+    )
+    looking = call("find_files", pattern="decoder.py", path=None, limit=None, hidden=None, type=None, sort=None)
+    server.script(answer(looking), answer(Say("There it is.")))
+    async with inside(world.environ, "there/m-1") as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "Find it") == "end_turn"
+    sent = json.dumps(server.requests[-1].body)
+    assert '"strict": true' in sent
+    assert "json/decoder.py" in sent

@@ -129,6 +129,22 @@ async def test_google_is_asked_in_its_own_way(server: ModelServer) -> None:
     assert model.api == "google-generative-ai"
 
 
+async def test_every_gemini_model_sees_pictures(server: ModelServer) -> None:
+    """Those that are shipped, and those that are found, whose list does not say; of the others only those that do."""
+    names = ("gemini-2.5-flash-lite", "gemini-3-pro-preview", "gemini-9", "gemma-3-27b-it", "gemma-3-1b-it", "text-1")
+    rows = [{"name": f"models/{name}", "supportedGenerationMethods": ["generateContent"]} for name in names]
+    server.pages = {"/v1beta/models?pageSize=1000": {"models": rows}}
+    models = await found(everything(server, GEMINI_API_KEY="k", GEMINI_BASE_URL=f"{server.url}/v1beta"))
+    assert {id.removeprefix("google/") for id, model in models.items() if not model.images} == {
+        "gemma-3-1b-it",
+        "text-1",
+    }
+    assert len(models) == len(names)
+    shipped = [model for model in catalog().models if model.provider.id == "google"]
+    assert shipped
+    assert all(model.images for model in shipped)
+
+
 async def test_shipped_and_configured_models_stay(server: ModelServer) -> None:
     environ = everything(server)
     chosen = known(environ)

@@ -3,7 +3,9 @@ names. What the vendor would refuse, it refuses (`rules/`)."""
 
 import json
 import socket
+import ssl
 import struct
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -40,9 +42,9 @@ class RecordedRequest:
 class ModelServer:
     """Use as a context manager; `script` answers before they are asked for. Leaving it complains about requests for
     which no answer was left, and about those that the vendor would have refused (unless `may_refuse`). `pages` are JSON
-    by path, for what is asked beside the models."""
+    by path, for what is asked beside the models. With `tls` it speaks https, but has no gates."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[RecordedRequest] = []
         self.unexpected: list[RecordedRequest] = []
         self.refused: list[str] = []
@@ -54,13 +56,16 @@ class ModelServer:
         self._opened: set[str] = set()
         self._closing = False
         self._news = threading.Condition()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self))
+        self._http = _Http(("127.0.0.1", 0), partial(_Handler, self))
         self._http.daemon_threads = True
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
+        self._scheme = "https" if tls is not None else "http"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_port}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -132,6 +137,13 @@ class ModelServer:
         with self._news:
             self.disconnects += 1
             self._news.notify_all()
+
+
+class _Http(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that does not believe the certificate hangs up: that is what was wanted."""
+        if not isinstance(sys.exc_info()[1], ssl.SSLError):
+            super().handle_error(request, client_address)
 
 
 def _hung_up(connection: socket.socket) -> bool:

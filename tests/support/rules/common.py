@@ -65,7 +65,7 @@ OPENAI_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TOP = ("oneOf", "anyOf", "allOf", "enum", "not")
 _STRICT_UNKNOWN = frozenset({"allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "oneOf"})
 _STRICT_KEYS = frozenset({"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"})
-_STRICT_KEYS |= {"$ref", "$defs", "definitions", "description", "title", "default", "pattern", "format", "multipleOf"}
+_STRICT_KEYS |= {"$ref", "$defs", "definitions", "description", "title", "pattern", "format", "multipleOf"}
 _STRICT_KEYS |= {"maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "minItems", "maxItems"}
 
 
@@ -102,6 +102,9 @@ def strict_problems(schema: object, place: tuple[str, ...]) -> Iterator[str]:
     for key in schema:
         if key in _STRICT_UNKNOWN or key not in _STRICT_KEYS:
             yield f"{where}'{key}' is not permitted."
+    if "$ref" in schema and len(schema) > 1:
+        beside = next(key for key in schema if key != "$ref")
+        yield f"{where}$ref cannot have keywords {{'{beside}'}}."
     kinds = schema.get("type")
     if not ({"type", "anyOf", "$ref", "enum", "const"} & schema.keys()):
         yield f"{where}schema must have a 'type' key."
