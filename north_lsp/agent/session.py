@@ -109,6 +109,7 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
+        self._arriving = anyio.Lock()
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
         self._closed = False
@@ -235,7 +236,10 @@ class Session:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
-        await self._take_over()
+        mode = self.mode
+        is_open = self._conversation.is_writer and not self._arriving.locked()
+        if not is_open and not await self._arrived():
+            return "cancelled"
         own = own_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
@@ -252,8 +256,8 @@ class Session:
                 self._ended(scope)
             return "cancelled" if scope.cancelled_caught else stopped
         wanted = kind or self._environment.settings.turns.queue_default
-        steers = wanted == "steer" and self.queue.takes(self.mode)
-        word = self.queue.put("steer" if steers else "followUp", parts, self.mode, scope)
+        steers = wanted == "steer" and self.queue.takes(mode)
+        word = self.queue.put("steer" if steers else "followUp", parts, mode, scope)
         try:
             with scope:
                 if self._gate.is_taken:
@@ -264,6 +268,19 @@ class Session:
             self.queue.drop(word)
             self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
+
+    async def _arrived(self) -> bool:
+        """Make this conversation ours to write, one prompt after the other, so that none overtakes another; False if
+        the prompts are given up meanwhile. Raises ConversationBusy."""
+        scope = anyio.CancelScope()
+        self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
+        try:
+            with scope:
+                async with self._arriving:
+                    await self._take_over()
+        finally:
+            self._ended(scope)
+        return not scope.cancel_called
 
     async def keep(self) -> None:
         """Store a new conversation, in which nothing was said yet."""

@@ -265,3 +265,36 @@ async def test_a_cancelled_wait_is_told_as_the_end_of_the_attempts(world: World,
     assert (ended["success"], ended["finalError"]) == (False, "cancelled by the user")
     states = [event["state"] for event in heard if event["event"] == "state_changed"]
     assert states == ["preparing", "streaming", "retrying", "cancelling", "idle"]
+
+
+async def test_the_first_prompts_come_in_their_order(world: World, server: ModelServer) -> None:
+    """Also where the conversation has yet to be opened for writing."""
+    texts = [f"Prompt {number}" for number in range(8)]
+    for _ in range(3):
+        server.script(*[answer(Say("Yes.")) for _ in texts])
+        async with conversation(world) as (client, session):
+            meta = {"north": {"behavior": "followUp"}}
+            asked = [
+                await client.start_request(
+                    "session/prompt",
+                    {"sessionId": session, "prompt": [{"type": "text", "text": text}], "_meta": meta},
+                )
+                for text in texts
+            ]
+            for id in asked:
+                assert (await client.answer(id))["stopReason"] == "end_turn"
+        said = [text for role, text in sent(server)[-1] if role == "user"]
+        assert said == texts
+
+
+async def test_a_cancel_right_behind_the_first_prompts_finds_them_all(world: World, server: ModelServer) -> None:
+    async with conversation(world) as (client, session):
+        asked = [
+            await client.start_request(
+                "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": f"Prompt {number}"}]}
+            )
+            for number in range(3)
+        ]
+        await client.notify("session/cancel", {"sessionId": session})
+        for id in asked:
+            assert (await client.answer(id))["stopReason"] == "cancelled"
