@@ -46,10 +46,6 @@ class DeltaMerger:
             self._waiting.set()
         return False
 
-    @property
-    def is_thinking(self) -> bool:
-        return self._thinking
-
     async def flush(self) -> None:
         """Show everything: something else follows."""
         await self._flush(keeps_emoji=False)

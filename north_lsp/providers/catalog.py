@@ -291,11 +291,6 @@ def make_provider(
     return make_remote(model, environ, timeouts, keys, extras)
 
 
-def is_on_this_machine(model: Model, environ: Mapping[str, str]) -> bool:
-    address = model.provider.address_in(environ)
-    return address is None or is_local(address)
-
-
 def _offline_delay(environ: Mapping[str, str]) -> float:
     """Seconds between the offline model's words, so that a demonstration can be watched (`NORTH_OFFLINE_DELAY_MS`)."""
     text = environ.get("NORTH_OFFLINE_DELAY_MS", "")

@@ -135,11 +135,6 @@ class Conversation:
         return self._state.warnings
 
     @property
-    def is_started(self) -> bool:
-        """Whether the user has said anything, so that it is stored."""
-        return self._saved
-
-    @property
     def read_only_reason(self) -> str | None:
         return self._state.read_only_reason
 
