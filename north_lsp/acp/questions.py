@@ -225,7 +225,8 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     if review.rule and client.knows_north:
         details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')
     terminal = review.may_use_terminal and client.has_terminals
-    left_out = {name for name, offered in (("rule", review.rule), ("terminal", terminal)) if not offered}
+    may_offer = (("always", review.may_remember_text), ("rule", review.rule), ("terminal", terminal))
+    left_out = {name for name, offered in may_offer if not offered}
     rows = [row for row in COMMAND_OPTIONS if row[0] not in left_out]
     tool_call = {
         "toolCallId": review.call_id,

@@ -1,8 +1,10 @@
 """What the model is told of a command that ran: its output within bounds, and notes. The whole of it is kept."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from north_lsp.agent.digests import shortened_text
 from north_lsp.agent.results import Kept
@@ -12,14 +14,19 @@ from north_lsp.shell.minimise import minimise
 from north_lsp.shell.runner import Ran
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
+from north_lsp.workspace.ignore import OWN_IGNORE_FILE
 
 _DENIED = re.compile(
     r"permission denied|read-only file system|operation not permitted|network is unreachable|could not resolve host"
     r"|name resolution|connection refused|EACCES|EROFS|EPERM|ENETUNREACH|EAI_AGAIN|failed to lookup address"
     r"|device or resource busy|EBUSY|invalid cross-device link|EXDEV|ENOTFOUND|cannot assign requested address"
-    r"|but --offline was specified|may be offline|offline mode|dial tcp|no route to host|could not connect to server",
+    r"|but --offline was specified|may be offline|offline mode|dial tcp|no route to host|could not connect to server"
+    r"|from versions: none|unknown ?host|dns error|tcp connect error"
+    r"|ENOENT: no such file or directory, mkdir",  # what node makes of a read-only file system when it makes a path
     re.IGNORECASE,
 )
+_UNREADABLE = re.compile(r"permission denied|EACCES", re.IGNORECASE)
+_MAX_DENIALS = 100
 _REASON_CHARACTERS = 200
 _ASKED_FOR_LINES = 200
 _ASKED_FOR_CHARACTERS = 16_000
@@ -81,11 +88,28 @@ def denied_by_sandbox(ran: Ran) -> str | None:
     """The line that shows that the sandbox may be what made a command fail."""
     if ran.sandbox is None or ran.exit_code == 0 or ran.timed_out:
         return None
-    found = _DENIED.search(ran.output.text)
-    if found is None:
-        return None
-    line = ran.output.text[ran.output.text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
-    return one_line(line.strip(), _REASON_CHARACTERS)
+    line = next((line for line in _denials(ran) if not _is_about_closed(line, ran)), None)
+    return None if line is None else one_line(line.strip(), _REASON_CHARACTERS)
+
+
+def _denials(ran: Ran) -> Iterator[str]:
+    text = ran.output.text
+    for found in islice(_DENIED.finditer(text), _MAX_DENIALS):
+        yield text[text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+
+
+def _is_about_closed(line: str, ran: Ran) -> bool:
+    """Whether a line says that something could not be read which the user closes, and nothing else."""
+    if not ran.closed or not _UNREADABLE.search(line):
+        return False
+    names = {name for path in ran.closed for name in (path, os.path.relpath(path, ran.cwd))}
+    return re.search(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(map(re.escape, names))})(?![\w.-])", line) is not None
+
+
+def _met_closed(ran: Ran) -> bool:
+    """Whether a command did not get at something in the sandbox, and all of that is closed."""
+    denials = [*_denials(ran)] if ran.sandbox is not None and ran.exit_code != 0 else []
+    return bool(denials) and all(_is_about_closed(line, ran) for line in denials)
 
 
 def notes_of(ran: Ran, command: Command, *, offered: bool) -> list[str]:
@@ -114,6 +138,8 @@ def notes_of(ran: Ran, command: Command, *, offered: bool) -> list[str]:
         notes.append(f"the shell ended; the next command starts a new one in {ran.cwd}")
     if ran.left_running:
         notes.append(f"background processes still running: {', '.join(map(str, ran.left_running))}")
+    if _met_closed(ran):
+        notes.append(f"What it could not read is closed by `{OWN_IGNORE_FILE}`; what else it says holds.")
     if not offered and denied_by_sandbox(ran) is not None:
         notes.append(
             "This ran in a sandbox, which may be what denied it: only the workspace and the temporary folder "

@@ -153,11 +153,12 @@ async def _approve(state: TurnState, call: ToolCall, title: str, command: Comman
         held_words(held) if runner.sandboxed and not outside else None,
         may_use_terminal=not command.background and (outside or not runner.sandboxed),
         unsaved=await unsaved_files(state.workspace),
+        may_remember_text=verdict.may_remember_text,
     )
     decision = await _decision(state, call, question)
     status = _STATUSES[decision.kind]
     edited = _edited(command, decision.command) if status == "ran" else None
-    if decision.kind == "always" and verdict.may_remember:
+    if decision.kind == "always" and verdict.may_remember and verdict.may_remember_text:
         await remember(state, partial(state.approvals.allow_command, command.command))
     elif decision.kind == "rule" and verdict.may_remember and verdict.rule is not None:
         await remember(state, partial(state.approvals.allow_rule, verdict.rule.to_json()))

@@ -55,7 +55,8 @@ class EditReview:
 class CommandReview:
     """A question about a command; it is shown whole. `reasons` say why what the user allowed before does not cover it,
     `rule` describes what "rule" would allow from now on, `held` what holds the command while it runs, and
-    `may_use_terminal` that "terminal" may be offered. `unsaved` are open files that the disk has other texts of."""
+    `may_use_terminal` and `may_remember_text` that "terminal" and "always" may be offered.
+    `unsaved` are open files that the disk has other texts of."""
 
     call_id: str
     command: Command
@@ -67,6 +68,7 @@ class CommandReview:
     held: str | None = None
     may_use_terminal: bool = False
     unsaved: tuple[str, ...] = ()
+    may_remember_text: bool = True
 
 
 def unasked_command(review: CommandReview) -> CommandDecision:

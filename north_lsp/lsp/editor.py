@@ -126,6 +126,8 @@ class PlainEditor:
             parts.append(f'"Always run commands like this" would allow {review.rule}.')
         else:
             actions = {title: kind for title, kind in actions.items() if kind != "rule"}
+        if not review.may_remember_text:
+            actions = {title: kind for title, kind in actions.items() if kind != "always"}
         level = _WARNING if review.warnings else _INFO
         async with self._beside(command.command) as shown:
             parts += [f"The whole command can be read in {shown.name}, which is open beside this."] if shown else []

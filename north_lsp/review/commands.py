@@ -35,6 +35,8 @@ _WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\
 
 NOT_TRUSTED = "this workspace is not trusted, so that everything is asked about (`/trust on` changes it)"
 
+OUTSIDE = "the shell is outside the workspace"
+
 Shell = Literal["session", "clean"]
 
 
@@ -56,9 +58,10 @@ class CommandApprovals(Protocol):
 class Verdict:
     """`status` is what the review's record says of a command that the user's own earlier word allows, else None.
     `warnings` are shown with the question, as ends of "This command …"; `reasons` say why an earlier word does not
-    cover it; `may_remember` is false for commands that ask every time; `rule` is the narrowest rule that could be
-    remembered; `shell` is where it runs if it is not asked about; `used` are the entries of the allowlist that allow
-    it; `contained` says that it may run without a question inside the sandbox only."""
+    cover it; `may_remember` is false for commands that ask every time, `may_remember_text` where their exact text would
+    not count; `rule` is the narrowest rule that could be remembered; `shell` is where it runs if it is not asked about;
+    `used` are the entries of the allowlist that allow it; `contained` says that it may run without a question inside
+    the sandbox only."""
 
     status: Literal["always", "auto"] | None
     warnings: tuple[str, ...] = ()
@@ -68,6 +71,7 @@ class Verdict:
     shell: Shell = "session"
     used: tuple[str | Mapping[str, object], ...] = ()
     contained: bool = True
+    may_remember_text: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +223,12 @@ def judge(
     if whole:
         why = _exact_does_not_hold(command, place, background=background)
     elif place.roots.root_of(place.cwd) is None:
-        why = "the shell is outside the workspace"
+        why = OUTSIDE
     else:
         asks = covered(command, rules, approvals.command_allowed, place)
         why = None if asks is None else asks.described() if rules else ""
+        if asks is not None and not in_root and approvals.command_allowed(command):
+            why = "its exact text is allowed in the workspace's root folder only"
         if asks is None and background and _takes_input(command):
             why = "what is sent to it later may be a program"
     allowed = why is None
@@ -238,7 +244,8 @@ def judge(
         return Verdict("always", shell=shell, used=tuple(used), contained=place.contained)
     if approvals.shell_auto_approved() and NO_SANDBOX not in " ".join(reasons):
         reasons.insert(0, NO_SANDBOX)
-    return Verdict(None, (), in_root, tuple(reasons), propose(command, place) if not allowed else None)
+    rule = propose(command, place) if not allowed and why != OUTSIDE else None
+    return Verdict(None, (), in_root or rule is not None, tuple(reasons), rule, may_remember_text=in_root)
 
 
 def _exact_does_not_hold(command: str, place: Place, *, background: bool) -> str | None:

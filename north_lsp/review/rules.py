@@ -27,6 +27,7 @@ Args = Literal["any", "paths", "none"]
 NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
 _MAX_RULES = 1000
 _PIPES = ("|", "|&")
+_NUMBER = re.compile(r"-[0-9]{1,9}")
 _UNICODE = re.compile(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
 
 
@@ -92,6 +93,12 @@ class _Step:
     def is_filter(self) -> bool:
         return self.reading is not None and self.reading.is_filter
 
+    @property
+    def goes_along(self) -> bool:
+        """Whether it may go along with a command that is allowed: it says where that one runs, passes on or cuts what
+        that one prints, or says something of its own. It looks at no file."""
+        return self.simple.program == "cd" or (self.is_filter and (self.is_piped or self.simple.program in _TELLING))
+
 
 def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place) -> Asks | None:
     """None if each simple command is covered by a rule or an exact entry, and none can change what another one means;
@@ -112,15 +119,22 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
         steps.append(step)
     if (asks := _depends(steps)) is not None:
         return asks
+    along = _along(steps)
     for step in steps:
         if step.simple.program == "cd":
-            if not step.exact and not any(_names(rule, step.simple) for rule in rules):
+            if step not in along and not step.exact and not any(_names(rule, step.simple) for rule in rules):
                 return Asks("no rule covers it", step.simple.source)
             continue
         for cwd in step.places:
-            if (asks := _covered_one(step, rules, place, cwd)) is not None:
+            if (asks := _covered_one(step, rules, place, cwd, needs_rule=step not in along)) is not None:
                 return asks
     return None
+
+
+def _along(steps: Sequence[_Step]) -> Sequence[_Step]:
+    """The commands of a line that need no rule beside that of another one."""
+    along = [step for step in steps if step.goes_along]
+    return along if len(along) < len(steps) else ()
 
 
 def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Place) -> Iterator[_Step | Asks]:
@@ -175,12 +189,12 @@ def _depends(steps: Sequence[_Step]) -> Asks | None:
     return None
 
 
-def _covered_one(step: _Step, rules: Sequence[Rule], place: Place, cwd: Path) -> Asks | None:
+def _covered_one(step: _Step, rules: Sequence[Rule], place: Place, cwd: Path, *, needs_rule: bool) -> Asks | None:
     simple, reading = step.simple, step.reading
     if reading is None:
         return None if place.contained else Asks(NO_SANDBOX, simple.source)
     matching = [rule for rule in rules if _matches(rule, reading, place.roots, cwd)]
-    if not step.exact:
+    if not step.exact and needs_rule:
         if not matching:
             return Asks("no rule covers it", simple.source)
         if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
@@ -269,9 +283,9 @@ def _part_fits(rule: Rule, part: Part, roots: Roots, cwd: Path, *, globs: bool) 
 
 
 def _flag_matches(pattern: str, flag: str) -> bool:
-    """`*` stands for anything inside the one word; nothing else is special."""
+    """`*` stands for anything inside the one word, and a number (`-5`) for any number; nothing else is special."""
     if "*" not in pattern:
-        return pattern == flag
+        return pattern == flag or bool(_NUMBER.fullmatch(pattern) and _NUMBER.fullmatch(flag))
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), flag, re.DOTALL) is not None
 
 
@@ -305,24 +319,34 @@ def only_plain_reading(command: str, place: Place) -> Asks | None:
 
 
 def propose(command: str, place: Place) -> Rule | None:
-    """The narrowest rule that covers a command, or None where only its exact text can be remembered."""
+    """The narrowest rule that covers a line in which one command needs one, or None where only its exact text can be
+    remembered."""
     try:
-        commands = parse(command)
+        steps = [*_steps(parse(command), lambda _: False, place)]
     except NotSimple:
         return None
-    if len(commands) != 1 or commands[0].link or commands[0].program in ("cd", *_TELLING):
+    found = [step for step in steps if isinstance(step, _Step)]
+    along = _along(found)
+    needing = [step for step in found if step not in along]
+    if len(found) < len(steps) or len(needing) != 1 or any(step.simple.link == "&" for step in found):
         return None
-    reading = read(commands[0])
-    if isinstance(reading, str):
+    reading = needing[0].reading
+    if reading is None or needing[0].simple.program in _TELLING:
         return None
     parts = reading.parts
     size = len(parts) if reading.names_words else reading.commands
     rest = parts[size:]
-    flags = tuple(dict.fromkeys(part.word.text for part in rest if part.role == "flag"))
+    flags = tuple(dict.fromkeys(_flag_pattern(part, reading) for part in rest if part.role == "flag"))
     others = any(part.role in ("path", "word", "text", "script") for part in rest)
     words = tuple(part.word.text for part in parts[:size])
     rule = Rule(words, flags, "paths" if others else "none")
     return rule if covered(command, [rule], lambda _: False, place) is None else None
+
+
+def _flag_pattern(part: Part, reading: Reading) -> str:
+    """The flag; with any value where that is only looked at, as it would be if it stood by itself."""
+    name, is_joined, _ = part.word.text.partition("=")
+    return f"{name}=*" if is_joined and part.path is None and reading.kind == "reads" else part.word.text
 
 
 # What these say is no secret, and nothing is gained by a rule for them.

@@ -66,6 +66,10 @@ class Containment:
         """Why the sandbox cannot hold; empty if it can, as far as was seen last: `enter` looks again."""
         return (self._last or await self._look()).problem
 
+    def closed(self) -> tuple[str, ...]:
+        """The files and folders that nothing in the sandbox can read, as they were seen last."""
+        return () if self._last is None else tuple(self._last.hidden)
+
     def expect(self, paths: Sequence[Path]) -> None:
         """These are about to be made by the user's word."""
         if self._watch is not None:

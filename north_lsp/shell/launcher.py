@@ -315,6 +315,7 @@ def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
     os.environ["TMPDIR"] = temp
     os.environ["XDG_CACHE_HOME"] = os.environ["NPM_CONFIG_CACHE"] = f"{temp}/.cache"
     os.environ["GOCACHE"] = f"{temp}/.cache/go-build"
+    os.environ.setdefault("CACHE_DIR", f"{temp}/.cache")  # for node's tools where `node_modules` cannot be written
     os.environ |= _WITHOUT_NETWORK
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     drop_capabilities()

@@ -52,7 +52,8 @@ class Ran:
     processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
     held the command, None outside; `lost` says why the shell was a new one, if earlier commands had left something in
     the old one; `enough` that it was stopped, since the lines that were wanted were there; `alone` why it had a bash of
-    its own, of which nothing stays; `taken` is what appeared in the sandbox and was taken away."""
+    its own, of which nothing stays; `taken` is what appeared in the sandbox and was taken away, `closed` what could not
+    be read there since the user closes it."""
 
     exit_code: int | None
     output: Captured
@@ -67,6 +68,7 @@ class Ran:
     enough: bool = False
     alone: str | None = None
     taken: tuple[Taken, ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ class CommandRunner:
             except BaseException:
                 self._background.start_soon(self._leave_late, box)
                 raise
-            return replace(ran, taken=tuple(await box.leave()))
+            return replace(ran, taken=tuple(await box.leave()), closed=box.closed())
 
     async def _leave_late(self, box: Containment) -> None:
         """After a cancel, and after what still ran there has been stopped."""

@@ -31,6 +31,13 @@ def test_a_terminal_is_offered_where_the_editor_has_one() -> None:
     assert "terminal" not in options(question(Client(knows_north=True), may_use_terminal=True))
 
 
+def test_what_could_not_be_remembered_is_not_offered() -> None:
+    knows = Client(knows_north=True)
+    assert options(question(knows, rule="`ls`")) == ["run", "always", "rule", "all", "deny"]
+    assert options(question(knows, rule="`ls`", may_remember_text=False)) == ["run", "rule", "all", "deny"]
+    assert options(question(Client(), rule="`ls`", may_remember_text=False)) == ["run", "deny"]
+
+
 def test_everything_that_matters_is_in_the_question() -> None:
     text = json.dumps(question(Client(), warnings=("deletes a whole folder tree",))["toolCall"])
     for part in ("npm run dev", "In /r, at most 60 s, unattended", "to see it", "deletes a whole folder tree"):

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from north_lsp.agent.command_output import notes_of, told
+from north_lsp.agent.command_output import denied_by_sandbox, notes_of, told
 from north_lsp.agent.tails import cut, without_tail
 from north_lsp.shell.minimise import minimise
 from north_lsp.shell.output import OutputSink
 from north_lsp.shell.runner import Ran
+from north_lsp.shell.sandbox import InForce
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command, Seen, Workspace
 from north_lsp.tools.builtin import builtin_tools
@@ -146,6 +147,32 @@ def test_a_filter_never_touches_a_failure_or_other_commands(tmp_path: Path) -> N
         text = told(found, command("pip install x"), artifacts, minimises=minimises, notes=[]).text
         assert "filter" not in text
         assert "Collecting p0" in text
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("a\ntouch: cannot touch '/x': Read-only file system\nb\n", "touch: cannot touch '/x': Read-only file system"),
+        (
+            "ERROR: Could not find a version that satisfies the requirement click (from versions: none)\n",
+            "ERROR: Could not find a version that satisfies the requirement click (from versions: none)",
+        ),
+        ("java.net.UnknownHostException: repo.example\n", "java.net.UnknownHostException: repo.example"),
+        ("error: Request failed\n  Caused by: dns error\n", "Caused by: dns error"),
+        (
+            "Error: ENOENT: no such file or directory, mkdir '/home/u/.tool-cache'\n",
+            "Error: ENOENT: no such file or directory, mkdir '/home/u/.tool-cache'",
+        ),
+        ("ERROR: No matching distribution found for x==9 (from versions: 1.0, 2.0)\n", None),
+        ("Error: ENOENT: no such file or directory, open 'a.json'\n", None),
+        ("1 failed\n", None),
+    ],
+)
+def test_a_failure_for_want_of_something_outside_is_told_from_others(output: str, line: str | None) -> None:
+    held = InForce(6, True)
+    assert denied_by_sandbox(ran(output, 1, sandbox=held)) == line
+    assert denied_by_sandbox(ran(output, 0, sandbox=held)) is None
+    assert denied_by_sandbox(ran(output, 1)) is None
 
 
 def test_notes_say_what_the_output_does_not() -> None:

@@ -104,6 +104,27 @@ async def test_what_fails_for_want_of_something_outside_is_asked_about(tmp_path:
         assert len(one.editor.reviews) == asked  # it failed by itself
 
 
+async def test_what_the_user_closes_is_no_reason_to_ask_about_running_outside(tmp_path: Path) -> None:
+    async with unasked(tmp_path) as one:
+        for command in ("grep -rn open .", "find . -name 'notes*'", f"grep -rn open {one.world.root}"):
+            text = await script(one, command)
+            assert "notes.key.txt" in text
+            assert "What it could not read is closed by `.northignore`" in text
+            assert one.editor.reviews == [], command
+        assert "notes.key.txt" in await script(one, "grep -rn open . ../outside")
+        assert len(one.editor.reviews) == 1
+        assert "outside: " in one.editor.reviews[0].reasons[0]
+
+
+async def test_caches_of_tools_have_a_place_that_can_be_written(tmp_path: Path) -> None:
+    async with unasked(tmp_path) as one:
+        names = ("XDG_CACHE_HOME", "NPM_CONFIG_CACHE", "GOCACHE", "CACHE_DIR")
+        assert (
+            await script(one, f'for one in {" ".join(names)}; do mkdir -p "${{!one}}" || exit 1; done; echo made')
+            == "made"
+        )
+
+
 async def test_closed_files_are_hidden_by_every_name(tmp_path: Path) -> None:
     async with unasked(tmp_path) as one:
         root = one.world.root

@@ -60,6 +60,13 @@ async def test_confirming_a_question_without_choosing_refuses() -> None:
     assert await one.choose(Choice("i", "Go on?", (("yes", "Go on"), ("no", "Stop")))) == "no"
 
 
+async def test_an_exact_text_that_would_not_count_is_not_offered() -> None:
+    one, client = editor(first)
+    await one.review_command(review("ls", may_remember_text=False))
+    titles = [action["title"] for action in client.asked()["actions"]]
+    assert titles == ["Deny", "Run", "Always run commands like this", "Run all commands"]
+
+
 @pytest.mark.parametrize("answer", [None, {}, {"title": "run"}, {"title": "Run "}, "Run", ["Run"], {"title": None}])
 async def test_whatever_is_no_action_refuses(answer: object) -> None:
     one, _ = editor(lambda method, params: answer)

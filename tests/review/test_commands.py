@@ -175,6 +175,29 @@ def test_auto_approve_holds_inside_a_sandbox_only() -> None:
     assert "no sandbox here" in verdict.reasons[0]
 
 
+class Texts(OnlySwitched):
+    def command_allowed(self, command: str) -> bool:
+        return command == "ls *.py"
+
+    def shell_auto_approved(self) -> bool:
+        return False
+
+
+def test_below_the_root_a_rule_can_be_remembered_but_no_exact_text(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    roots = Roots.of(tmp_path)
+    place = Place(tmp_path / "sub", roots, True, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
+    verdict = judge("npm test", place=place, approvals=Texts())
+    assert (verdict.may_remember, verdict.may_remember_text, verdict.rule is None) == (True, False, False)
+    verdict = judge("ls *.py", place=place, approvals=Texts())
+    assert (verdict.may_remember, verdict.may_remember_text, verdict.rule) == (False, False, None)
+    assert verdict.reasons == ("its exact text is allowed in the workspace's root folder only",)
+    verdict = judge("npm test", place=replace(place, cwd=tmp_path), approvals=Texts())
+    assert (verdict.may_remember, verdict.may_remember_text) == (True, True)
+    verdict = judge("npm test", place=replace(place, cwd=tmp_path.parent), approvals=Texts())
+    assert (verdict.may_remember, verdict.may_remember_text, verdict.rule) == (False, False, None)
+
+
 class Sources(Everything):
     def command_allowed(self, command: str) -> bool:
         return command == "source env.sh"

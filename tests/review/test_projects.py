@@ -165,7 +165,7 @@ EVERYWHERE: Sequence[tuple[str, Sequence[str]]] = [
     ("git status --short", ["git status --short"]),
     ("git diff", ["git diff", "git diff | cat"]),
     ("git diff --stat HEAD~1", ["git diff HEAD~3 --stat", "git diff --stat main..HEAD"]),
-    ("git log --oneline -10", ["git log --oneline -10"]),
+    ("git log --oneline -10", ["git log --oneline -5", "git log --oneline -20 | head -3"]),
     ("git log -n 5 --stat", ["git log --stat -n 20"]),
     ("git show HEAD", ["git show HEAD~2", "git show main"]),
     ("ls -la src", ["ls -la", "ls -la tests"]),
@@ -229,10 +229,30 @@ def test_one_always_is_enough(tmp_path: Path, kind: str, first: str, later: Sequ
     place = at(tmp_path, kind)
     rule = propose(first, place)
     assert rule is not None
-    helpers = [Rule((name,), ("-*",)) for name in ("tail", "head", "grep", "cat", "cd")]
     for line in (first, *later):
-        verdict = judge(line, place=place, approvals=Allowed(rules=(rule, *helpers)))
+        verdict = judge(line, place=place, approvals=Allowed(rules=(rule,)))
         assert (verdict.status, verdict.contained) == ("always", True), (line, rule, verdict)
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("npm test 2>&1 | tail -20", Rule(("npm", "test"), (), "none")),
+        ("cd src && npm test -- a.test.ts | grep -c FAIL", Rule(("npm", "test", "--", "a.test.ts"), (), "none")),
+        ("npm run build && echo done", Rule(("npm", "run", "build"), (), "none")),
+        ("git log --oneline | head -5", Rule(("git", "log"), ("--oneline",), "none")),
+        ("npm test && git status", None),
+        ("cd .. && npm test", None),
+        ("npm test | xargs touch", None),
+        ("npm test &", None),
+        ("echo a | cat", None),
+    ],
+)
+def test_always_for_a_line_is_about_its_one_command(tmp_path: Path, line: str, rule: Rule | None) -> None:
+    place = at(tmp_path, "npm")
+    assert propose(line, place) == rule
+    if rule is not None:
+        assert judge(line, place=place, approvals=Allowed(rules=(rule,))).status == "always"
 
 
 @pytest.mark.parametrize(("line", "why"), EACH_TIME)

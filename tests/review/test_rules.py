@@ -985,6 +985,36 @@ def test_exact_entries_cover_parts_of_a_line(tmp_path: Path) -> None:
     assert covered("cd sub && make all", [Rule(("cd",))], lambda text: text == "make all", place) is not None
 
 
+@pytest.mark.parametrize(
+    ("command", "is_covered"),
+    [
+        ("npm test 2>&1 | tail -20", True),
+        ("npm test | grep -c FAIL | sort -n", True),
+        ("cd sub && npm test; echo done", True),
+        ("npm test | cat sub/a", False),
+        ("npm test | grep x sub/a", False),
+        ("npm test | sort -o x", False),
+        ("npm test | tee x", False),
+        ("npm test | xargs rm", False),
+        ("npm test | python3", False),
+        ("npm test | sed w", False),
+        ("npm test && ls", False),
+        ("npm test; cat", False),
+        ("cd .. && npm test", False),
+        ("cd /etc && npm test", False),
+        ("npm test && cd sub", False),
+        ("cd sub", False),
+        ("echo a", False),
+        ("echo a | cat", False),
+        ("cd sub && echo a | cat", False),
+        ("ls | cat", False),
+    ],
+)
+def test_what_goes_along_with_an_allowed_command_needs_no_rule(tmp_path: Path, command: str, is_covered: bool) -> None:
+    place = make_place(tmp_path, contained=True)
+    assert (asks(command, [Rule(("npm", "test"))], place) is None) == is_covered
+
+
 def test_git_asks_where_the_repository_names_programs(tmp_path: Path) -> None:
     found = asks("git status", GIT, make_place(tmp_path, git="the key `core.fsmonitor`"))
     assert found is not None
@@ -1094,6 +1124,9 @@ def test_settings_can_add_to_what_always_asks(tmp_path: Path) -> None:
     [
         ("git log --oneline -n5", Rule(("git", "log"), ("--oneline", "-n5"), "none")),
         ("git diff -- sub", Rule(("git", "diff"), (), "paths")),
+        ("grep -rn --include=*.py x sub", Rule(("grep",), ("-rn", "--include=*"), "paths")),
+        ("git log --since=yesterday", Rule(("git", "log"), ("--since=*",), "none")),
+        ("pytest --cov=sub", Rule(("pytest",), ("--cov=sub",), "none")),
         ("ls -la sub", Rule(("ls",), ("-la",), "paths")),
         ("cat /etc/passwd", None),
         ("cat sub/* ./*.md", Rule(("cat",), (), "paths")),
@@ -1102,7 +1135,7 @@ def test_settings_can_add_to_what_always_asks(tmp_path: Path) -> None:
         ("git log *.py", None),
         ("ls", Rule(("ls",), (), "none")),
         ("rm x", None),
-        ("ls | wc", None),
+        ("ls | wc", Rule(("ls",), (), "none")),
         ("ls $x", None),
         ("pytest -q", Rule(("pytest",), ("-q",), "none")),
         ("pipenv run tool", None),
