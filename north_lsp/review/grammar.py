@@ -116,6 +116,8 @@ def _command(name: str, row: Row, head: Part, rest: Sequence[Word], is_own: bool
     parts = (head, *skipped, Part("command", first))
     if kind == "wraps":
         inner = rest[1:]
+        while inner and inner[0].text in row.flags and not inner[0].is_glob:
+            parts, inner = (*parts, Part("flag", inner[0])), inner[1:]
         if row.module and inner and inner[0].text == "-m":
             parts, inner = (*parts, Part("flag", inner[0])), inner[1:]
         elif row.module:
@@ -150,7 +152,8 @@ def _operands(name: str, row: Row, head: Part, rest: Sequence[Word], commands: i
     parts = options.read(rest)
     if row.check and (why := CHECKS[row.check](rest)) is not None:
         raise _Unknown(why)
-    if (count := sum(part.role in ("text", "script", "path", "word") for part in parts)) < row.least:
+    count = sum(part.role in ("text", "script", "path", "word") for part in parts)
+    if count < row.least and not options.seen & row.alone:
         raise _Unknown(f"{name} with {count or 'no'} words beside its flags")
     has_path = any(part.role == "path" for part in parts)
     below = "always" in row.below or bool(options.seen & row.below)

@@ -14,7 +14,7 @@ Kind = Literal["reads", "writes", "project"]
 
 _TABLES = ("programs.toml", "projects.toml", "git.toml")
 _WORD_LISTS = (
-    "flags", "text", "path", "script", "two", "joined", "never", "below", "follows", "given", "marks", "needs", "tells",
+    "flags", "text", "path", "script", "two", "joined", "never", "below", "follows", "given", "alone", "marks", "needs", "tells",
 )  # fmt: skip
 
 
@@ -32,6 +32,7 @@ class Row:
     below: frozenset[str] = frozenset()
     follows: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
+    alone: frozenset[str] = frozenset()
     marks: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
     tells: frozenset[str] = frozenset()

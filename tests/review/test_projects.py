@@ -45,6 +45,7 @@ UNASKED: dict[str, Sequence[tuple[str, Sequence[str]]]] = {
         ("eslint src --ext .ts", ["eslint src --ext .ts", "eslint src/a.ts --ext .ts"]),
         ("node_modules/.bin/vitest run src", ["node_modules/.bin/vitest run src/a.test.ts"]),
         ("node --test src", ["node --test src"]),
+        ("node --test", ["node --test", "node --test | tail -8"]),
         ("npm ls", ["npm ls"]),
     ],
     "pnpm": [
@@ -68,6 +69,8 @@ UNASKED: dict[str, Sequence[tuple[str, Sequence[str]]]] = {
         ("uv run mypy src", ["uv run mypy src tests"]),
         ("uv run python -m pytest", ["uv run python -m pytest"]),
         ("uv tree", ["uv tree"]),
+        ("uv run --no-sync pytest -q", ["uv run --no-sync pytest -q"]),
+        ("uv --offline run --frozen ruff check .", ["uv --offline run --frozen ruff check src"]),
     ],
     "poetry": [
         ("poetry run pytest -x tests", ["poetry run pytest -x tests/test_a.py"]),
