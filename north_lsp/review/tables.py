@@ -14,7 +14,8 @@ Kind = Literal["reads", "writes", "project"]
 
 _TABLES = ("programs.toml", "projects.toml", "git.toml")
 _WORD_LISTS = (
-    "flags", "text", "path", "script", "two", "joined", "never", "below", "follows", "given", "alone", "marks", "needs", "tells",
+    "flags", "text", "path", "script", "two", "joined", "never", "below", "follows", "given", "alone", "marks", "needs",
+    "tells",
 )  # fmt: skip
 
 

@@ -106,6 +106,7 @@ UNASKED: dict[str, Sequence[tuple[str, Sequence[str]]]] = {
         ("cargo check", ["cargo check"]),
         ("cargo clippy -- -D warnings", ["cargo clippy -- -D warnings"]),
         ("cargo fmt --check", ["cargo fmt --check"]),
+        ("cargo metadata --format-version 1", ["cargo metadata --format-version 1"]),
         ("cargo run -- --help", ["cargo run -- --help"]),
     ],
     "go": [
