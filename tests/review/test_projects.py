@@ -40,6 +40,7 @@ UNASKED: dict[str, Sequence[tuple[str, Sequence[str]]]] = {
         ("npm test -- --watch=false src/a.test.ts", ["npm test -- --watch=false src/a.test.ts"]),
         ("npm run lint -- --fix", ["npm run lint -- --fix"]),
         ("npx tsc --noEmit", ["npx tsc --noEmit"]),
+        ("npx tsgo --noEmit", ["npx tsgo --noEmit | tail -5"]),
         ("npx jest src/a.test.ts -t name", ["npx jest src/a.test.ts -t name", "npx jest -t other src"]),
         ("tsc --noEmit -p .", ["tsc --noEmit -p ."]),
         ("eslint src --ext .ts", ["eslint src --ext .ts", "eslint src/a.ts --ext .ts"]),
