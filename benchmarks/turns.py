@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.startup import Server
+from tests.support.rules.check import check_http
 
 ROUNDS = 7
 CHUNKS = 5_000
@@ -78,7 +79,8 @@ def create(*pieces: str) -> bytes:
 
 
 class Model:
-    """Answers requests in the order of `answers`, on kept connections; `bodies` are what was sent."""
+    """Answers requests in the order of `answers`, on kept connections; `bodies` are what was sent, which `check` holds
+    to the vendor's rules when the time is no longer taken."""
 
     def __init__(self) -> None:
         self.answers: Iterator[bytes] = iter(())
@@ -86,6 +88,11 @@ class Model:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def check(self) -> None:
+        for body in self.bodies:
+            refusal = check_http("/v1/messages", json.loads(body))
+            assert refusal is None, refusal
 
     def _accept(self) -> None:
         while True:
@@ -203,6 +210,7 @@ def measure_long(folder: Path, prompts: int) -> float:
         time.sleep(_SETTLE_SECONDS)
         best = min(server.prompt(session) for _ in range(5))
         assert len(_messages(model.bodies[-1])) > 400 * prompts
+        model.check()
         return best
     finally:
         server.stop()
@@ -243,6 +251,7 @@ def measure(folder: Path) -> dict[str, float]:
         rows["memory, MB (PSS)"] = server.memory()
         rows["40 rounds, MB"] = sum(map(len, rounds)) / 1_000_000
         rows["stable prefix, share"] = stable_share(rounds)
+        model.check()
         return rows
     finally:
         server.stop()

@@ -11,10 +11,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.end_to_end.world import WARM_SERVER, WARM_SOCKET, World, make_world
+from tests.support.guard import environment, take_refusals
+from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process, too
 from tests.support.model_server import ModelServer
 
 # Servers that tests start are to find their modules compiled, whatever the shell that runs the tests has set.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Whatever a test starts is held to the vendors' rules, and says here what they would have refused.
+REFUSED = WARM_SOCKET.with_suffix(".refused")
+os.environ |= environment(REFUSED)
 
 # How fast the machine is tells nothing about the code: on a busy one, examples take as long as they take. The suite
 # runs the same examples every time; `just fuzz` searches for new ones, and what it finds is written into the test.
@@ -44,6 +50,14 @@ def warm() -> Iterator[None]:
     """It ends with the session."""
     with warm_server():
         yield
+
+
+@pytest.fixture(autouse=True)
+def held_to_the_rules() -> Iterator[Path]:
+    """Fails the test for what a vendor would have refused, unless the test has taken it (`take_refusals`)."""
+    yield REFUSED
+    refused = take_refusals(REFUSED)
+    assert not refused, f"the vendors would have refused: {refused}"
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """However the network cuts a vendor's bytes, the events are the same."""
 
 import itertools
+import json
 import time
 from collections.abc import AsyncIterator
 
@@ -14,6 +15,7 @@ from north_lsp.providers.base import Done, StreamEvent
 from north_lsp.providers.sse import NoEventStream, ServerEvent, SseDecoder
 from tests.providers.vendors import VENDORS, Vendor, ask
 from tests.support import anthropic_format, chat_format, google_format, responses_format
+from tests.support.rules.check import check_http
 from tests.support.script import answer, call, malformed, say, think, usage
 
 _FORMATS = {"anthropic": anthropic_format, "responses": responses_format, "chat": chat_format, "google": google_format}
@@ -37,12 +39,15 @@ class _Bytes(httpx2.AsyncByteStream):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    """A network that cuts exactly here."""
+    """A network that cuts exactly here. What the vendor would have refused is kept: adapters swallow errors."""
 
     def __init__(self, chunks: list[bytes]) -> None:
         self._chunks = chunks
+        self.refused: list[str] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        refusal = check_http(request.url.path, json.loads(await request.aread()))
+        self.refused += [refusal.message] if refusal is not None else []
         headers = {"content-type": "text/event-stream"}
         return httpx2.Response(200, headers=headers, stream=_Bytes(self._chunks), request=request)
 
@@ -54,10 +59,14 @@ def whole_stream(vendor: Vendor) -> bytes:
 
 
 def events_of_chunks(vendor: Vendor, chunks: list[bytes]) -> list[StreamEvent]:
-    async def run() -> list[StreamEvent]:
-        return await ask(vendor.make("http://server.invalid", transport=_Transport(chunks)))
+    network = _Transport(chunks)
 
-    return anyio.run(run)
+    async def run() -> list[StreamEvent]:
+        return await ask(vendor.make("http://server.invalid", transport=network))
+
+    events = anyio.run(run)
+    assert network.refused == []
+    return events
 
 
 def _cut(data: bytes, places: list[int]) -> list[bytes]:

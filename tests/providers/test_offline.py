@@ -1,5 +1,6 @@
 """The offline model: what it understands, what it does with the results, and that it keeps the stream contract."""
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -191,7 +192,13 @@ def world(**canned: Canned | list[Canned]) -> World:
 
 
 def request(messages: list[Message], tools: tuple[str, ...] = ALL) -> ModelRequest:
-    return ModelRequest("offline", "system", tuple(messages), [ToolSpec(name, "", {}) for name in tools], 1000)
+    return ModelRequest(
+        "offline",
+        "system",
+        tuple(messages),
+        [ToolSpec(name, "", {"type": "object", "properties": {}}) for name in tools],
+        1000,
+    )
 
 
 def play(prompt: str, answers: World, tools: tuple[str, ...] = ALL, before: tuple[Message, ...] = ()) -> Turn:
@@ -436,6 +443,12 @@ def test_every_phrase_is_in_the_file_and_used() -> None:
 # -- the stream -------------------------------------------------------------------------------------------------------
 
 
+class Unguarded(OfflineProvider):
+    """For texts that no vendor would take."""
+
+    stream = inspect.unwrap(OfflineProvider.stream)
+
+
 async def streamed(asked: ModelRequest, provider: OfflineProvider | None = None) -> list[StreamEvent]:
     return [event async for event in (provider or OfflineProvider()).stream(asked)]
 
@@ -506,11 +519,11 @@ def test_any_text_gives_a_good_stream_and_an_end(
     async def turn() -> None:
         messages: list[Message] = [UserMessage(prompt)]
         for number in range(160):
-            events = await streamed(request(messages, tools))
+            events = await streamed(request(messages, tools), Unguarded())
             message = check_contract(events)
             assert message.blocks
             assert message.usage.input > 0
-            assert events == await streamed(request(messages, tools))
+            assert events == await streamed(request(messages, tools), Unguarded())
             if not message.calls:
                 return
             messages.append(message)

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { Chat } from "./chat.mjs";
-import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
 import { diffEditorLines, notification, palette, screenshot, startServer, until } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
@@ -25,7 +25,9 @@ await cp(path.join(checkout, "north_lsp/demo/sample"), project, { recursive: tru
 /** Three lines that stand far apart. */
 const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
 for (const name of ["config", "data", "state"]) await mkdir(path.join(folder, name));
+const rules = guard(folder);
 const env = {
+  ...rules.env,
   NORTH_CONFIG_DIR: path.join(folder, "config"),
   NORTH_DATA_DIR: path.join(folder, "data"),
   NORTH_STATE_DIR: path.join(folder, "state"),
@@ -291,6 +293,7 @@ try {
     await check(chat);
     log(name);
   }
+  await rules.check();
 } catch (error) {
   const picture = page && (await screenshot(page, "safety-failed"));
   console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { Chat } from "./chat.mjs";
-import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
 import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
@@ -41,7 +41,9 @@ const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)
 await writeFile(path.join(project, "hello/many.py"), manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
 for (const name of ["config", "data", "state", "home"]) await mkdir(path.join(folder, name));
 
+const rules = guard(folder);
 const env = {
+  ...rules.env,
   NORTH_CONFIG_DIR: path.join(folder, "config"),
   NORTH_DATA_DIR: data,
   NORTH_STATE_DIR: path.join(folder, "state"),
@@ -340,6 +342,7 @@ try {
   await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
   await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
   log("new chat");
+  await rules.check();
 } catch (error) {
   const picture = page && (await screenshot(page, "extension-failed"));
   console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");

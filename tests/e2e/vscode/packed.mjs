@@ -1,7 +1,7 @@
-/** The packed extension, made anew when one of its sources is younger. */
+/** The packed extension, made anew when one of its sources is younger; and the guard for what its server sends. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -32,4 +32,19 @@ export async function userDataFor(folder, server) {
   await mkdir(path.join(folder, "Machine"), { recursive: true });
   await writeFile(path.join(folder, "Machine/settings.json"), JSON.stringify({ "north.server.path": server }));
   return folder;
+}
+
+/**
+ * Holds what a server sends to its model to the vendors' published rules: `env` for the server, and `check`, which fails
+ * for what they would have refused, and where nothing was looked at. The rules are the Python tests' own (`tests/support/guard`).
+ */
+export function guard(folder) {
+  const [record, judged] = ["refused", "judged"].map((name) => path.join(folder, name));
+  return {
+    env: { PYTHONPATH: path.join(checkout, "tests/support/guard/path"), TESTS_REFUSED: record, TESTS_JUDGED: judged },
+    async check() {
+      if (existsSync(record)) throw new Error(`the vendors would have refused: ${await readFile(record, "utf8")}`);
+      if (!existsSync(judged)) throw new Error("no request was held to the vendors' rules: the guard was not there");
+    },
+  };
 }
