@@ -61,6 +61,7 @@ class _Folder:
     shut: bool = False
     hidden: tuple[str, ...] = ()
     has_git: bool = False
+    unseen: tuple[str, ...] = ()
 
     @property
     def below(self) -> Sequence[str]:
@@ -93,13 +94,15 @@ class Kept:
 class Closing:
     """What has to do with the user's lists in one listing: whether there are any, the links (absolute paths) to ask
     them about, and the closed files that are known. `spelled` are paths that lines name, which may be links in places
-    that are not looked through; `problems` tell of lists of which nobody can know what they mean."""
+    that are not looked through; `unseen` are closed folders that are not looked through; `problems` tell of lists of
+    which nobody can know what they mean."""
 
     listed: bool
     links: tuple[str, ...]
     spelled: tuple[str, ...]
     files: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 class FileTree:
@@ -368,7 +371,10 @@ class FileTree:
         )
         chains = {id(folder.chains): folder.chains for folder in known}.values()
         problems = (file.problem for one in chains for _, file in one.exact.files if file.problem is not None)
-        return Closing(listed, tuple(links), tuple(spelled), tuple(files), tuple(dict.fromkeys(problems)))
+        unseen = (join(folder.path, name) for folder in known for name in folder.unseen)
+        return Closing(
+            listed, tuple(links), tuple(spelled), tuple(files), tuple(dict.fromkeys(problems)), tuple(unseen)
+        )
 
     def _whole(self) -> tuple[str, ...]:
         """See Listing."""
@@ -397,7 +403,10 @@ def _folder(
     if shut:
         inner = tuple(sorted(name for name in found.folders if _is_looked_through(name)))
         files = tuple(sorted({*found.names} - {*found.folders} - {*found.others}))
-        return _Folder(path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True)
+        unseen = tuple(sorted({*found.folders}.difference(inner)))
+        return _Folder(
+            path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True, unseen=unseen
+        )
     closed = chains.closed_of(path, found.names, found.folders)
     shown = chains.shown(path, found.names, found.folders, closed)
     whole, has_git = len(shown) == len(found.names), _GIT in found.names
@@ -424,6 +433,7 @@ def _folder(
         shut_files,
         hidden=() if len(folders) == len(found.folders) else tuple(sorted({*found.folders}.difference(folders))),
         has_git=has_git,
+        unseen=tuple(sorted(name for name in closed if name in found.folders and name not in shut_folders)),
     )
 
 
