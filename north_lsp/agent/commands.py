@@ -282,6 +282,8 @@ def _decide(
         missing is None,
         state.runner.environ,
         closed=lambda path: state.workspace.trees.closed(path) is not None,
+        first_closed=state.workspace.trees.first_closed,
+        has_lists=state.workspace.trees.has_lists,
     )
     verdict = judge(
         command.command,

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from north_lsp.review.grammar import name_of, read
 from north_lsp.review.parsing import NotSimple, Simple, parse
 from north_lsp.review.patterns import fitting
-from north_lsp.review.places import Place, why_protected
+from north_lsp.review.places import Place, why_git_prints, why_protected
 from north_lsp.review.rules import NO_SANDBOX, Rule, bounded, covered, matches, only_plain_reading, propose
 from north_lsp.review.tables import changes_shell, is_git_command, takes_commands
 from north_lsp.storage.command_text import trimmed
@@ -212,6 +212,8 @@ def judge(
     """
     if warnings := dangers(command, always_ask, place):
         return Verdict(None, warnings, may_remember=False)
+    if (why := _shows_closed(command, place)) is not None:
+        return Verdict(None, (why,), may_remember=False)
     if approvals.distrusted():
         return Verdict(None, (), may_remember=False, reasons=(NOT_TRUSTED,))
     if approvals.shell_auto_approved() and place.contained:
@@ -246,6 +248,16 @@ def judge(
         reasons.insert(0, NO_SANDBOX)
     rule = propose(command, place) if not allowed and why != OUTSIDE else None
     return Verdict(None, (), in_root or rule is not None, tuple(reasons), rule, may_remember_text=in_root)
+
+
+def _shows_closed(command: str, place: Place) -> str | None:
+    """Git has texts of its own, which no sandbox can close one by one."""
+    try:
+        commands = parse(command)
+    except NotSimple:
+        return why_git_prints(command, None, place)
+    known = [(simple, read(simple)) for simple in commands]
+    return why_git_prints(command, [(one, None if isinstance(what, str) else what) for one, what in known], place)
 
 
 def _exact_does_not_hold(command: str, place: Place, *, background: bool) -> str | None:

@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 from north_lsp.errors import ToolError
 from north_lsp.review.grammar import SYSTEM_FOLDERS, Part, Reading
 from north_lsp.review.parsing import Simple, Word
-from north_lsp.review.repository import what_git_would_run
+from north_lsp.review.repository import is_outside, what_git_would_run
 from north_lsp.review.tables import is_builtin
 from north_lsp.workspace.git import run_git
 from north_lsp.workspace.ignore import OWN_IGNORE_FILE
@@ -25,13 +25,25 @@ from north_lsp.workspace.protected import write_reason
 _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
 _MAX_LOOKED_AT = 20_000
+_MAX_TRACKED = 200_000
 _OF_PROCESS = re.compile(r"/+(?:proc/+(?:self|thread-self|\d+)|dev/+fd)(?:/|\Z)")
 _GIT_PRINTS = frozenset(
-    {"show", "diff", "diff-tree", "diff-index", "diff-files", "grep", "cat-file", "whatchanged", "stash"}
+    [
+        *("show", "diff", "diff-tree", "diff-index", "diff-files", "difftool", "range-diff", "grep", "cat-file"),
+        *("whatchanged", "stash", "archive", "bundle", "fast-export", "format-patch", "merge-tree", "request-pull"),
+        *("unpack-file", "checkout-index", "clone"),
+    ]
 )
+_GIT_NAMED = ("blame", "annotate")  # print what their words name, and nothing else
 _GIT_PATCHES = frozenset(
-    {"-p", "-u", "-c", "-U", "-L", "--patch", "--cc", "--patch-with-raw", "--patch-with-stat", "--unified"}
+    [
+        *("-p", "-u", "-c", "-U", "-L", "-m", "--patch", "--cc", "--dd", "--patch-with-raw", "--patch-with-stat"),
+        *("--unified", "--binary", "--check", "--color-words", "--word-diff", "--word-diff-regex", "--remerge-diff"),
+        "--diff-merges",
+    ]
 )
+_GIT = re.compile(r"\bgit\b", re.IGNORECASE)
+_QUOTES = str.maketrans("", "", "'\"\\")
 _GLOB = re.compile(r"[*?\[\]]")
 
 
@@ -39,7 +51,8 @@ _GLOB = re.compile(r"[*?\[\]]")
 class Place:
     """Where a command would run, and what is known there. `contained` says that a sandbox which holds is there: one
     that keeps to the workspace, has no network and can be relied on. `closed` says of a real path inside the workspace
-    whether the user's `.northignore` closes it."""
+    whether the user's `.northignore` closes it, `first_closed` which of many it closes, `has_lists` whether there is
+    any such list."""
 
     cwd: Path
     roots: Roots
@@ -49,6 +62,8 @@ class Place:
         default=lambda cwd, writes: what_git_would_run(cwd, writes=writes)
     )
     closed: Callable[[Path], bool] = field(default=lambda path: False)
+    first_closed: Callable[[Sequence[Path]], Path | None] | None = None
+    has_lists: Callable[[], bool] = field(default=lambda: True)
 
 
 def real_place(text: str, cwd: Path, roots: Roots) -> Path | None:
@@ -146,32 +161,61 @@ def _texts(part: Part, cwd: Path) -> list[str]:
     return [text, *(text.partition(sign)[2] for sign in ":=" if text.partition(sign)[2])]
 
 
+def _command(reading: Reading) -> str:
+    return next((part.word.text for part in reading.parts if part.role == "command"), "")
+
+
 def _prints_contents(reading: Reading) -> bool:
     """Whether git may print what is in files that its words do not name."""
-    command = next((part.word.text for part in reading.parts if part.role == "command"), "")
     flags = {
-        part.word.text[:2] if part.word.text[1] != "-" else part.word.text
+        part.word.text[:2] if not part.word.text.startswith("--") else part.word.text.partition("=")[0]
         for part in reading.parts
         if part.role == "flag"
     }
-    return command in _GIT_PRINTS or bool(flags & _GIT_PATCHES)
+    return _command(reading) in _GIT_PRINTS or bool(flags & _GIT_PATCHES)
+
+
+def why_git_prints(command: str, commands: Sequence[tuple[Simple, Reading | None]] | None, place: Place) -> str | None:
+    """Why git may print what is closed, out of its own files: the sandbox hides a file, not what git has recorded of
+    it. `commands` are the parts of a line with what is known of them; None for a line that cannot be read."""
+    bare = command.translate(_QUOTES)
+    if not _GIT.search(bare) or not place.has_lists():
+        return None
+    concerned = commands is None
+    for simple, reading in commands or ():
+        if reading is None:
+            concerned = concerned or any(_GIT.search(word.text.translate(_QUOTES)) for word in simple.words)
+        elif reading.is_git and (_prints_contents(reading) or _command(reading) in _GIT_NAMED):
+            named = (text for part in reading.parts for text in _texts(part, place.cwd))
+            closed = (text for text in named if any(map(place.closed, _inside(text, place.cwd, place.roots))))
+            if (text := next(closed, None)) is not None:
+                return f"may print {text} out of git's own files, which `{OWN_IGNORE_FILE}` closes"
+            concerned = concerned or _command(reading) not in _GIT_NAMED
+    if not concerned:
+        return None
+    words = (os.path.join(place.cwd, os.path.expanduser(word)) for word in bare.split() if "\0" not in word)
+    for folder in dict.fromkeys([str(place.cwd), *(os.path.realpath(word) for word in words if os.path.isdir(word))]):
+        if (found := _closed_in_git(Path(folder), place)) is not None:
+            return f"may print {found} out of git's own files, which `{OWN_IGNORE_FILE}` closes"
+    return None
 
 
 def _closed_in_git(cwd: Path, place: Place) -> str | None:
     """The first closed file that git has. Files that it had once are not looked for."""
-    if not any((root / OWN_IGNORE_FILE).exists() for root in place.roots.roots):
+    if not place.has_lists():
         return None
+    if run_git(["rev-parse", "--git-dir"], cwd) is None:
+        return None if is_outside(cwd) else "files that cannot be listed"
     top = (run_git(["rev-parse", "--show-toplevel"], cwd) or "").rstrip("\n")
     listed = run_git(["ls-files", "-z", "--full-name", ":/"], cwd) if top else None
     if listed is None:
-        return None if not top else "files that cannot be listed"
-    for number, name in enumerate(filter(None, listed.split("\0"))):
-        path = Path(top, name)
-        if number > _MAX_LOOKED_AT:
-            return "too many files to look through"
-        if place.roots.root_of(path) is not None and place.closed(path):
-            return name
-    return None
+        return "files that cannot be listed"
+    names = [name for name in listed.split("\0") if name]
+    if len(names) > _MAX_TRACKED:
+        return "some of too many files to look through"
+    paths = [path for name in names if place.roots.root_of(path := Path(top, name)) is not None]
+    first = place.first_closed(paths) if place.first_closed is not None else next(filter(place.closed, paths), None)
+    return None if first is None else os.path.relpath(first, top)
 
 
 def _closed_below(folders: list[Path], place: Place) -> str | None:

@@ -57,7 +57,7 @@ def _nested(cwd: Path, ask: Ask) -> list[Path]:
 
 def _would_run(cwd: Path, writes: bool, ask: Ask) -> str | None:
     if (where := ask(["rev-parse", "--git-dir", "--git-common-dir"], cwd)) is None:
-        return None if _is_outside(cwd) else "a configuration that cannot be read"
+        return None if is_outside(cwd) else "a configuration that cannot be read"
     listed = ask(["config", "-z", "--list", "--show-scope", "--includes"], cwd)
     if listed is None:
         return "a configuration that cannot be read"
@@ -87,7 +87,7 @@ def _hook(folder: Path, *, writes: bool) -> str | None:
     return None
 
 
-def _is_outside(cwd: Path) -> bool:
+def is_outside(cwd: Path) -> bool:
     """Whether no repository is anywhere above, so that git only says that there is none."""
     return not any(
         os.path.lexists(place / ".git") or ((place / "HEAD").exists() and (place / "objects").exists())

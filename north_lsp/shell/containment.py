@@ -22,7 +22,8 @@ _REST_TIMES = 20  # a patrol that takes long comes less often
 
 
 class Containment:
-    """`shells` gives the shells that are held, `is_busy` says whether anything runs in them. What was taken while
+    """`shells` gives the shells that are held, `is_busy` says whether anything runs in the sandbox, `end_others` ends
+    what runs there without a shell of the session. What was taken while
     nobody waited for it is kept in `late`; `on_taken` is told of it at once."""
 
     def __init__(
@@ -31,11 +32,13 @@ class Containment:
         background: Background,
         shells: Callable[[], Sequence[Bash]],
         is_busy: Callable[[], bool],
+        end_others: Callable[[], None] = lambda: None,
     ) -> None:
         self._sandbox = sandbox
         self._background = background
         self._shells = shells
         self._is_busy = is_busy
+        self._end_others = end_others
         self._earlier: set[Path] = set()
         self._watch: Watch | None = None
         self._last: Held | None = None
@@ -165,6 +168,7 @@ class Containment:
         for bash in self._shells():
             end = partial(end_now, partial(children_of, bash.pid))
             await anyio.to_thread.run_sync(end)
+        await anyio.to_thread.run_sync(self._end_others)
         more, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
         if not clean:
             raise ToolError(
@@ -191,5 +195,6 @@ class Containment:
         except ToolError:
             for bash in self._shells():
                 await anyio.to_thread.run_sync(bash.kill)
+            await anyio.to_thread.run_sync(self._end_others)
         finally:
             self._patrols = False

@@ -29,7 +29,7 @@ from north_lsp.shell.environment import UNATTENDED, changes_meaning, looks_like_
 from north_lsp.shell.job_processes import JobProcess, Wanted, start_job
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.keeping import Keeper
-from north_lsp.shell.kept import find_kept, start_kept
+from north_lsp.shell.kept import KeptProcess, find_kept, start_kept
 from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
@@ -130,9 +130,12 @@ class CommandRunner:
         self._marks: set[str] = set()
         self._stopping: set[Bash] = set()
         self._job_shells: list[Bash] = []
+        self._kept_inside: list[KeptProcess] = []
         self.told_of_missing_sandbox = False
         self.containment = (
-            None if sandbox is None else Containment(sandbox, background, self._held_shells, self._is_busy_inside)
+            None
+            if sandbox is None
+            else Containment(sandbox, background, self._held_shells, self._is_busy_inside, self._end_kept_inside)
         )
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -192,7 +195,12 @@ class CommandRunner:
     def _is_busy_inside(self) -> bool:
         """Whether anything runs in the sandbox."""
         held = [live.bash for place, live in self._live.items() if self.is_contained(place)]
-        return any(bash.alive for bash in self._job_shells) or any(bash.alive and bash.processes() for bash in held)
+        self._kept_inside = [process for process in self._kept_inside if process.kept.is_alive()]
+        return (
+            bool(self._kept_inside)
+            or any(bash.alive for bash in self._job_shells)
+            or any(bash.alive and bash.processes() for bash in held)
+        )
 
     def expect(self, paths: Sequence[Path]) -> None:
         """Somebody writes these by the user's word, while something may run in the sandbox."""
@@ -399,9 +407,10 @@ class CommandRunner:
             "_last_used",
             "_stopping",
             "_job_shells",
+            "_kept_inside",
         ):
             setattr(self, name, getattr(other, name))
-        other._live, other._marks, other._job_shells = {}, set(), []
+        other._live, other._marks, other._job_shells, other._kept_inside = {}, set(), [], []
         self._maker.take_over(other._maker)
         for live in self._live.values():
             live.renamed = {name: value for name, value in self._environ.items() if other._environ.get(name) != value}
@@ -473,7 +482,7 @@ class CommandRunner:
         if job.output is not None:
             if self._kept is None:
                 raise ToolError("UNAVAILABLE", "nothing can go on after North here")
-            return await start_kept(self._maker, self._kept, prefixed, changes, job.output, contained=contained)
+            return await self._start_kept(self._kept, prefixed, changes, job.output, contained=contained)
         if not contained or self.containment is None:
             return await start_job(self._maker, prefixed, changes, contained=contained)
         await self.containment.enter()
@@ -485,6 +494,25 @@ class CommandRunner:
                 self.containment.keep_late(await self.containment.leave())
         self.containment.patrol()
         return process
+
+    async def _start_kept(
+        self, records: Path, job: Wanted, changes: dict[str, str | None], output: Path, *, contained: bool
+    ) -> KeptProcess:
+        if not contained or self.containment is None:
+            return await start_kept(self._maker, records, job, changes, output, contained=contained)
+        await self.containment.enter()
+        try:
+            process = await start_kept(self._maker, records, job, changes, output, contained=True)
+            self._kept_inside.append(process)
+        finally:
+            with anyio.CancelScope(shield=True):
+                self.containment.keep_late(await self.containment.leave())
+        self.containment.patrol()
+        return process
+
+    def _end_kept_inside(self) -> None:
+        for process in self._kept_inside:
+            process.end_now()
 
     def _setup(self, live: _Live, where: Path) -> str:
         """Lines that bring a shell to where the command is to run."""

@@ -9,7 +9,6 @@ from north_lsp.workspace.protected import write_rule
 from north_lsp.workspace.trees import Trees
 
 _DEEPEST = 3
-_MOST_FOLDERS = 2000
 
 
 def ways(resolved: Resolved, roots: Roots) -> set[str]:
@@ -29,9 +28,11 @@ class Links:
         folders = {folder for path in paths for folder in path.parents if trees.roots.root_of(folder) is not None}
         folders |= {*trees.roots.roots}
         for root in trees.roots.roots:
-            listing = trees.tree(root).listing()
-            links |= dict.fromkeys(root / name for name in listing.others)
-            folders |= {root / name for name in listing.folders[:_MOST_FOLDERS]}
+            for kept in trees.tree(root).kept():
+                links |= dict.fromkeys(Path(kept.path, name) for name in kept.links)
+                for name in kept.hidden:
+                    if write_rule(name, name) == "ask":
+                        links |= dict.fromkeys(_links_in(Path(kept.path, name), name, _DEEPEST - 1))
         for folder in folders:
             links |= dict.fromkeys(_links_in(folder, "", _DEEPEST))
         config = self._home / ".config"

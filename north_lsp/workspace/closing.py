@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from north_lsp.workspace.ignore import Chains, IgnoreRules, join
+from north_lsp.workspace.opening import open_folder
 
 _MAX_NAMES = 2000
 _MAX_LINKS = 8
+_MAX_UNSEEN = 500_000
 TOO_MANY = "more links lead here than can be followed, so that nobody can tell what .northignore closes"
 
 
@@ -103,7 +105,7 @@ class Closed:
         return False
 
     def among(
-        self, own: Path, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]
+        self, own: Path | None, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]
     ) -> set[str] | None:
         """Which entries of a real folder are closed by other names of theirs, or by other roots than its `own`; None if
         the folder itself is, or if that cannot be known. `chains` are what its own root says of it."""
@@ -152,6 +154,34 @@ def hard_links(files: Iterable[str]) -> dict[tuple[int, int], str]:
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             found[status.st_dev, status.st_ino] = path
     return found
+
+
+def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> frozenset[tuple[int, int]]:
+    """Which of these files have a name in folders that the tree does not look through, at any depth; all, if that
+    cannot be known."""
+    looked_for = frozenset(wanted)
+    if not looked_for:
+        return looked_for
+    numbers, found = {number for _, number in looked_for}, set[int]()
+    waiting, seen = list(folders), 0
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with open_folder(folder) as descriptor, os.scandir(descriptor) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(join(folder, entry.name))
+                    elif entry.inode() in numbers:
+                        found.add(entry.inode())
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return looked_for
+        if seen > _MAX_UNSEEN:
+            return looked_for
+    # Numbers alone: a folder may be on another device, and then one too many is closed.
+    return frozenset(one for one in looked_for if one[1] in found)
 
 
 def _own_place(name: str) -> str:

@@ -45,15 +45,18 @@ class PatternFile:
     folded: bool
     problem: str | None = None
 
-    def verdict(self, name: bytes, path: bytes, is_dir: bool) -> bool | None:
+    def verdict(self, name: bytes, path: bytes, is_dir: bool, exact: tuple[bytes, bytes] | None = None) -> bool | None:
         """Whether the last pattern that meets a path ignores it; None if none meets it.
 
-        `path` is relative to the folder of the ignore file, `name` its last component.
+        `path` is relative to the folder of the ignore file, `name` its last component. Where both are folded, `exact`
+        is how they are spelled: what a line takes back is taken back in its own spelling only.
         """
         if not self._any_name.fullmatch(name) and (self._names_only or not self._any_path.fullmatch(path)):
             return None
         for pattern in reversed(self.patterns):
-            if (is_dir or not pattern.folders_only) and pattern.expression.fullmatch(name if pattern.by_name else path):
+            spelled_name, spelled_path = exact if exact is not None and pattern.negated else (name, path)
+            held = spelled_name if pattern.by_name else spelled_path
+            if (is_dir or not pattern.folders_only) and pattern.expression.fullmatch(held):
                 return not pattern.negated
         return None
 
@@ -189,6 +192,7 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
     body = line.removeprefix(b"/")
     if body.startswith(b"**/") and b"/" not in body[3:]:  # the same in other words
         by_name, body = True, body[3:]
+    own = translate(body) if folded and negated and body else None
     if folded:
         body = spelled(body.decode("utf-8", "surrogateescape"), folded=True)
     source = translate(body) if body else None
@@ -199,7 +203,7 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
     name, path = (plain, None) if by_name else (None, plain)
     behind = body.lstrip(b"*")
     ending = translate(behind) if by_name and behind != body and b"*" not in behind else None
-    expression = re.compile(source, _flags(folded))
+    expression = re.compile(source, _flags(folded)) if own is None else re.compile(own, _flags(folded=False))
     return _Pattern(
         expression, source, negated, folders_only, by_name, depth, name, path, ending, not by_name and b"**" in body
     )

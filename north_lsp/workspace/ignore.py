@@ -87,7 +87,11 @@ class _Chain:
             return False
         base = spelled(name, folded=self.folded)
         for start, file in self.files:
-            verdict = file.verdict(base, _prefix(folder, start, folded=self.folded) + base, is_dir)
+            exact = None
+            if self.folded:
+                own = spelled(name, folded=False)
+                exact = own, _prefix(folder, start, folded=False) + own
+            verdict = file.verdict(base, _prefix(folder, start, folded=self.folded) + base, is_dir, exact)
             if verdict is not None:
                 return verdict
         return False
@@ -147,6 +151,9 @@ class Chains:
                 if name not in hidden and name != _GIT and not (name in ALWAYS_SKIPPED and name in folders)
             )
         return sorted(names)
+
+
+NO_CHAINS = Chains(_Chain((), folded=False), _Chain((), folded=False), _Chain((), folded=True))
 
 
 class IgnoreRules:
@@ -243,7 +250,7 @@ class IgnoreRules:
         git = _Chain((), folded=False)
         for path in reversed(self._shared):
             git = git.with_file(str(self._top), self._git_file(path, follow=True))
-        chains = Chains(git, _Chain((), folded=False), _Chain((), folded=True))
+        chains = Chains(git, NO_CHAINS.exact, NO_CHAINS.folded)
         place = self._top
         for name in self.root.relative_to(self._top).parts:
             chains = self.enter(chains, str(place))

@@ -169,9 +169,8 @@ def _between(place: _Place) -> Iterator[Path]:
 
 def _nested(trees: Trees) -> list[Path]:
     """The work trees in the workspace that walks meet."""
-    folders = (root / name for root in trees.roots.roots for name in trees.tree(root).listing().folders)
-    found = (folder for folder in folders if os.path.lexists(folder / ".git"))
-    return [folder for _, folder in zip(range(_MOST_NESTED), found, strict=False)]
+    found = (Path(one.path) for root in trees.roots.roots for one in trees.tree(root).kept() if one.has_git)
+    return sorted(folder for folder in found if folder not in trees.roots.roots)[:_MOST_NESTED]
 
 
 def _in_repository(place: _Place, after: After, known: dict[Path, frozenset[Path]]) -> bool:

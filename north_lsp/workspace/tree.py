@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from north_lsp.workspace.fuzzy import FuzzyIndex
 from north_lsp.workspace.ignore import ALWAYS_SKIPPED, IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join
+from north_lsp.workspace.notices import Watch
 from north_lsp.workspace.opening import open_folder
 
 # A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
@@ -21,6 +22,7 @@ _LONG_TICK_NS = 2_000_000_000
 _RECENT_SECONDS = 1.0
 _MANY_FOLDERS = 5000
 
+_GIT = ".git"
 _NONE = frozenset[str]()
 
 Signature = tuple[int, ...]
@@ -42,7 +44,8 @@ class Listing:
 class _Folder:
     """One folder as it was read: sub-folders and files by name, in order. `links` are all links in it; `shut_folders`
     and `shut_files` are closed by the user. A `shut` folder is one of those, of which nothing is shown: it is read for
-    the links in it, and for the files that may have other names elsewhere."""
+    the links in it, and for the files that may have other names elsewhere. `hidden` are the sub-folders that are not
+    shown, for whatever reason."""
 
     path: str
     chains: Chains
@@ -56,6 +59,9 @@ class _Folder:
     shut_folders: tuple[str, ...] = ()
     shut_files: tuple[str, ...] = ()
     shut: bool = False
+    hidden: tuple[str, ...] = ()
+    has_git: bool = False
+    unseen: tuple[str, ...] = ()
 
     @property
     def below(self) -> Sequence[str]:
@@ -74,16 +80,29 @@ class _Names(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What is in a folder beside what lists show: all links, and the sub-folders that are left out; whether it is the
+    top of a repository."""
+
+    path: str
+    links: tuple[str, ...]
+    hidden: tuple[str, ...]
+    has_git: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Closing:
     """What has to do with the user's lists in one listing: whether there are any, the links (absolute paths) to ask
     them about, and the closed files that are known. `spelled` are paths that lines name, which may be links in places
-    that are not looked through; `problems` tell of lists of which nobody can know what they mean."""
+    that are not looked through; `unseen` are closed folders that are not looked through; `problems` tell of lists of
+    which nobody can know what they mean."""
 
     listed: bool
     links: tuple[str, ...]
     spelled: tuple[str, ...]
     files: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 class FileTree:
@@ -101,6 +120,9 @@ class FileTree:
         self._left_out = left_out
         self._lock = threading.Lock()
         self._folders: dict[str, _Folder] = {}
+        self._watch = Watch(self)
+        self._unwatched: set[str] = set()
+        self._place: tuple[int, int] | None = None
         self._watched: dict[Path, Signature | None] = {}
         self._listing: Listing | None = None
         self._closing = Closing(False, (), (), ())
@@ -175,8 +197,8 @@ class FileTree:
             return self._shown[2]
 
     def lately(self) -> tuple[Listing, Closing]:
-        """As `named`; where there are very many folders, as of the last second."""
-        many = self._listing is not None and len(self._folders) > _MANY_FOLDERS
+        """As `named`; where very many folders have to be looked at, as of the last second."""
+        many = self._listing is not None and len(self._unwatched) > _MANY_FOLDERS
         if many and time.monotonic() - self._refreshed_at < _RECENT_SECONDS and not self._rules_changed():
             return self.last()
         return self.named()
@@ -197,6 +219,16 @@ class FileTree:
             if not folder.shut:
                 yield folder.path, folder.chains, [*folder.folders, *folder.files, *folder.others], folder.folders
 
+    def kept(self) -> list[Kept]:
+        """What there is now in folders that walks meet and lists do not show. Most have none of it."""
+        with self._lock:
+            self._refreshed()
+            return [
+                Kept(folder.path, folder.links, folder.hidden, folder.has_git)
+                for folder in self._folders.values()
+                if (folder.links or folder.hidden or folder.has_git) and not folder.shut
+            ]
+
     def _refreshed(self) -> Listing:
         if self._listing is None or self._rules_changed():
             self._build()
@@ -207,7 +239,9 @@ class FileTree:
         return self._listing
 
     def _build(self) -> None:
-        self._folders, self._listing = {}, None
+        self._folders, self._listing, self._unwatched = {}, None, set()
+        self._watch.forget_all()
+        self._place = _place(self.rules.root)
         watched = (*self.rules.watched(), self.rules.root / OWN_IGNORE_FILE)
         self._watched = {path: _signature(path) for path in watched}
         self._scan("", str(self.rules.root), self.rules.at_root())
@@ -217,19 +251,24 @@ class FileTree:
         return any(_signature(path) != known for path, known in self._watched.items())
 
     def _refresh(self) -> None:
-        changed = [
-            relative
-            for relative, folder in self._folders.items()
-            if folder.changed is None or _state(folder.path) != folder.changed
-        ]
+        told = self._watch.changed()
+        if told is None or self._place is None or _place(self.rules.root) != self._place:
+            self._build()  # what is watched is not, or may not be, what lies there now
+            return
+        changed = [relative for relative in told if relative in self._folders]
+        for relative in self._unwatched:
+            folder = self._folders[relative]
+            if folder.changed is None or _state(folder.path) != folder.changed:
+                changed.append(relative)
         if not changed:
             return
+        changed.sort()  # a folder before those in it
         same = True
         for relative in changed:
             old = self._folders.get(relative)
             if old is None:  # gone with the folder around it
                 continue
-            found = _read(old.path)
+            found = self._read(relative, old.path)
             if found is None and relative:
                 self._forget(relative)
                 same = False
@@ -253,13 +292,25 @@ class FileTree:
     def _forget(self, relative: str) -> None:
         for path in [path for path in self._folders if path == relative or path.startswith(f"{relative}/")]:
             del self._folders[path]
+            self._unwatched.discard(path)
+            self._watch.remove(path)
+
+    def _read(self, relative: str, path: str) -> _Names | None:
+        found = _read(path, lambda descriptor: self._watch.add(relative, descriptor))
+        if found is None:
+            self._watch.remove(relative)
+        if relative in self._watch:
+            self._unwatched.discard(relative)
+        else:
+            self._unwatched.add(relative)
+        return found
 
     def _scan(self, relative: str, path: str, chains: Chains, *, shut: bool = False) -> None:
         """Read a folder and all below it. `chains` are those of the folder around it."""
         waiting = [(relative, path, chains, shut)]
         while waiting:
             relative, path, chains, shut = waiting.pop()
-            found = _read(path)
+            found = self._read(relative, path)
             ignore_files = _NONE if shut else _ignore_files(found)
             if ignore_files:
                 chains = self.rules.enter(chains, path, ignore_files)
@@ -320,7 +371,10 @@ class FileTree:
         )
         chains = {id(folder.chains): folder.chains for folder in known}.values()
         problems = (file.problem for one in chains for _, file in one.exact.files if file.problem is not None)
-        return Closing(listed, tuple(links), tuple(spelled), tuple(files), tuple(dict.fromkeys(problems)))
+        unseen = (join(folder.path, name) for folder in known for name in folder.unseen)
+        return Closing(
+            listed, tuple(links), tuple(spelled), tuple(files), tuple(dict.fromkeys(problems)), tuple(unseen)
+        )
 
     def _whole(self) -> tuple[str, ...]:
         """See Listing."""
@@ -349,14 +403,19 @@ def _folder(
     if shut:
         inner = tuple(sorted(name for name in found.folders if _is_looked_through(name)))
         files = tuple(sorted({*found.names} - {*found.folders} - {*found.others}))
-        return _Folder(path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True)
+        unseen = tuple(sorted({*found.folders}.difference(inner)))
+        return _Folder(
+            path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True, unseen=unseen
+        )
     closed = chains.closed_of(path, found.names, found.folders)
     shown = chains.shown(path, found.names, found.folders, closed)
-    whole = len(shown) == len(found.names)
+    whole, has_git = len(shown) == len(found.names), _GIT in found.names
     shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
     shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
     if not found.folders and not found.others:  # most have files only
-        return _Folder(path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files)
+        return _Folder(
+            path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files, has_git=has_git
+        )
     folders = [name for name in shown if name in found.folders]
     others = [name for name in shown if name in found.others]
     files_shown = [name for name in shown if name not in found.folders and name not in found.others]
@@ -372,6 +431,9 @@ def _folder(
         found.links,
         shut_folders,
         shut_files,
+        hidden=() if len(folders) == len(found.folders) else tuple(sorted({*found.folders}.difference(folders))),
+        has_git=has_git,
+        unseen=tuple(sorted(name for name in closed if name in found.folders and name not in shut_folders)),
     )
 
 
@@ -421,10 +483,11 @@ def _folders_around(file: str) -> Iterator[str]:
         yield file
 
 
-def _read(path: str) -> _Names | None:
-    """None for a folder that cannot be read."""
+def _read(path: str, opened: Callable[[int], None]) -> _Names | None:
+    """None for a folder that cannot be read. Who is given the open folder sees to it that later changes are told."""
     try:
         with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
+            opened(descriptor)  # nothing of it has been read yet
             changed = _state_in(os.fstat(descriptor))
             entries = list(listing)
             special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
@@ -467,6 +530,15 @@ def _file_signature(path: str) -> Signature | None:
     if not is_older(status.st_mtime_ns, time.time_ns()):
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
+
+
+def _place(root: Path) -> tuple[int, int] | None:
+    """Tells a folder from another that has taken its place."""
+    try:
+        status = os.lstat(root)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _signature(path: Path) -> Signature | None:

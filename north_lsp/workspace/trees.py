@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.closing import Closed, Links, hard_links
-from north_lsp.workspace.ignore import OWN_IGNORE_FILE, IgnoreRules, walk
+from north_lsp.workspace.closing import Closed, Links, among_unseen, hard_links
+from north_lsp.workspace.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, walk
 from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
 from north_lsp.workspace.tree import Closing, FileTree, Listing, in_path_order, is_among, without
 
@@ -70,9 +70,39 @@ class Trees:
         if not any(closing.listed for closing in closings):
             return None
         reason = Closed(self.rules, _links(closings)).why(path)
-        if reason is None and (inode := _inode(str(path))) is not None and inode in self._look(None)[1]:
-            reason = "it is the same file as one that .northignore names"
+        if reason is None and (inode := _inode(str(path))) is not None:
+            if inode in self._look(None)[1]:
+                return "it is the same file as one that .northignore names"
+            unseen = [folder for closing in closings for folder in closing.unseen]
+            if unseen and inode in among_unseen(unseen, {inode}):
+                reason = f"it has another name that lies, or may lie, in {', '.join(unseen[:3])}, which is closed"
         return reason
+
+    def has_lists(self) -> bool:
+        """Whether the user's list closes anything anywhere."""
+        return any(tree.lately()[1].listed for tree in self._every())
+
+    def first_closed(self, paths: Iterable[Path]) -> Path | None:
+        """The first that is closed by any of its names, of many paths that may have been deleted. Links on the way to
+        them are taken as they are; other hard links are not looked for."""
+        closings = [tree.lately()[1] for tree in self._every()]
+        if not any(closing.listed for closing in closings):
+            return None
+        links = _links(closings)
+        closed, leads_to = Closed(self.rules, links), frozenset(links.targets)
+        inside: dict[str, list[str]] = {}
+        for path in paths:
+            inside.setdefault(str(path.parent), []).append(path.name)
+        for folder, names in inside.items():
+            found = closed.among(None, folder, NO_CHAINS, names, ())
+            if found is None:
+                return Path(folder, names[0])
+            if (name := next((one for one in names if one in found), None)) is not None:
+                return Path(folder, name)
+            for target in leads_to.intersection(f"{folder}/{one}" for one in names):
+                if closed.why(Path(target)) is not None:
+                    return Path(target)
+        return None
 
     def _by_name(self, path: Path) -> str | None:
         """What the lists of all roots around it say of a path, links in it taken as they are."""
@@ -131,6 +161,11 @@ class Trees:
         if linked:
             files = (f"{tree.rules.root}/{file}" for tree in self._every() for file in tree.last()[0].files)
             closed = closed.union(path for path in files if _inode(path) in linked)
+        if unseen := [folder for tree in self._every() for folder in tree.last()[1].unseen]:
+            files = (f"{tree.rules.root}/{file}" for tree in self._every() for file in tree.last()[0].files)
+            several = {path: inode for path in files if (inode := _inode(path)) is not None}
+            inside = among_unseen(unseen, several.values())
+            closed = closed.union(path for path, inode in several.items() if inode in inside)
         return closed.union(os.path.realpath(folder) for folder in self.private)
 
     def _look(self, fresh: FileTree | None) -> tuple[frozenset[str], Mapping[tuple[int, int], str]]:

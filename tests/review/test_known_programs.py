@@ -375,6 +375,32 @@ def test_what_git_keeps_of_closed_files_asks(tmp_path: Path) -> None:
         assert asks(line, RULES, place) is None, line
 
 
+def test_git_does_not_show_closed_files_unasked_whatever_was_allowed(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    root = place.roots.main
+    for line in ("git init -q", "git add a f"):
+        subprocess.run(line.split(), cwd=root, check=True)
+    prints = (
+        *("git show HEAD", "git diff", "git log -p", "git log --word-diff", "git log --binary", "git grep x"),
+        *("git cat-file -p HEAD", "git archive HEAD", "git format-patch -1", "git stash show -p", "cd sub && git show"),
+        *("for f in a; do git show $f; done", "env git show HEAD", "sh -c 'g\"i\"t show'", "cd .. && git -C R show"),
+    )
+    allowed = Allowed(*prints, auto=True)
+    for line in prints:
+        assert judge(line, place=place, approvals=allowed).status is not None, line
+    for line in ("git show HEAD:secret.txt", "git blame secret.txt", "git cat-file -p HEAD:private/x"):
+        assert judge(line, place=place, approvals=allowed).status is None, line
+    subprocess.run(["git", "add", "-f", "secret.txt"], cwd=root, check=True)
+    for line in prints:
+        verdict = judge(line, place=place, approvals=allowed)
+        assert verdict.status is None, line
+        assert "secret.txt out of git's own files" in verdict.warnings[0]
+    for line in ("git status", "git log -n 3", "git log --stat", "git blame a", "echo git show", "ls"):
+        assert judge(line, place=place, approvals=allowed).status == "auto", line
+    nothing = replace(place, has_lists=lambda: False)
+    assert all(judge(line, place=nothing, approvals=allowed).status == "auto" for line in prints)
+
+
 def test_what_leads_elsewhere_for_each_process_is_no_path_inside(tmp_path: Path) -> None:
     place = project(tmp_path)
     rules = [Rule(("cat",), (), "paths"), Rule(("grep",), (), "paths")]

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from north_lsp.agent.shell_setup import sandbox_of
 from north_lsp.errors import ToolError
 from north_lsp.shell import holder, kept
 from north_lsp.shell.environment import command_environment
@@ -18,6 +19,7 @@ from north_lsp.shell.kept import KeptProcess, find_kept
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
+from north_lsp.storage.settings import Settings
 from north_lsp.workspace.held import Held
 from tests.shell.test_runner import gone, is_gone, run
 
@@ -188,3 +190,23 @@ async def test_another_process_with_its_number_is_left_alone(tmp_path: Path) -> 
 
 def test_the_holder_imports_nothing_of_ours() -> None:
     assert "north_lsp" not in Path(holder.__file__).read_text()
+
+
+async def test_what_a_kept_job_in_the_sandbox_makes_later_is_taken_away(tmp_path: Path) -> None:
+    go, work = tmp_path / "work" / "go", tmp_path / "work"
+    work.mkdir()
+    environ = command_environment(os.environ, frozenset())
+    sandbox = sandbox_of(Settings(sandbox="workspace"), (Path(os.path.realpath(work)),), environ)
+    async with north(tmp_path, sandbox) as shell:
+        assert shell.containment is not None
+        taken: list[str] = []
+        shell.containment.on_taken = lambda found: taken.extend(one.path.name for one in found)
+        job = await keep(
+            shell, tmp_path, "echo up; until [ -e go ]; do sleep 0.02; done; echo x > .envrc; echo on; sleep 60"
+        )
+        go.touch()
+        await until(lambda: taken)
+        assert taken == [".envrc"]
+        assert not (work / ".envrc").exists()
+        job.process.end_now()
+        await ended(job)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace import closing
 from north_lsp.workspace.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search import search
@@ -308,3 +309,65 @@ def is_around(root: Path, name: str, rules: IgnoreRules) -> bool:
     first = next(at for at in range(1, len(parts) + 1) if rules.closed("/".join(parts[:at])))
     link = root.joinpath(*parts[:first])
     return link.is_symlink() and link.parent.resolve().joinpath(link.name).is_relative_to(link.resolve())
+
+
+def test_the_first_closed_of_many_paths_is_found_by_all_names_also_of_what_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "pub").symlink_to("real")
+    (tmp_path / "one").symlink_to("real/target")
+    trees = Trees.of(Roots.of(tmp_path))
+    root = trees.roots.main
+    paths = [root / name for name in ("a", "deep/b", "real/c", "real/target")]
+    assert not trees.has_lists()
+    assert trees.first_closed(paths) is None
+    for line, found in (
+        ("b", "deep/b"),
+        ("pub/c", "real/c"),
+        ("/deep/", "deep/b"),
+        ("one", "real/target"),
+        ("x", None),
+    ):
+        (root / ".northignore").write_text(f"{line}\n")
+        assert trees.has_lists()
+        assert trees.first_closed(paths) == (root / found if found else None), line
+    (root / ".northignore").unlink()
+    (root / "deep").mkdir()
+    (root / "deep" / ".northignore").write_text("b\n")
+    assert trees.first_closed(paths) == root / "deep/b"
+
+
+@pytest.mark.parametrize("name", ["node_modules", "build", "target", "private/dist"])
+def test_another_name_of_a_file_in_a_closed_folder_that_walks_skip_is_closed(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    (root / name / "deep").mkdir(parents=True)
+    (root / name / "deep" / "secret.txt").write_text("secret")
+    (root / "other.txt").write_text("text")
+    os.link(root / name / "deep" / "secret.txt", root / "visible.txt")
+    os.link(root / "other.txt", root / "another.txt")
+    trees = Trees.of(Roots.of(root))
+    assert is_open(trees, "visible.txt")
+    (root / ".northignore").write_text(f"{name.partition('/')[0]}/\n")
+    for looking in (trees, Trees.of(Roots.of(root))):
+        assert not is_open(looking, "visible.txt")
+        assert is_open(looking, "another.txt")
+        assert not any(path.endswith("visible.txt") for path in listed(looking))
+        assert any(path.endswith("another.txt") for path in listed(looking))
+    monkeypatch.setattr(closing, "_MAX_UNSEEN", 0)
+    assert not is_open(trees, "another.txt")
+
+
+def test_a_line_takes_back_its_own_spelling_only(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    (root / "sub").mkdir()
+    (root / ".northignore").write_text("*.key\n!PUBLIC.key\n!Über.key\n")
+    (root / "sub" / ".northignore").write_text("!Inner.key\n")
+    opened = ("PUBLIC.key", "Über.key", "sub/Inner.key", "sub/PUBLIC.key")
+    shut = ("public.key", "PUBLIC.KEY", "Public.key", "über.key", "ÜBER.KEY", "sub/INNER.KEY", "sub/inner.key", "a.Key")
+    for name in (*opened, *shut):
+        (root / name).write_text("text")
+    trees = Trees.of(Roots.of(root))
+    assert [name for name in (*opened, *shut) if is_open(trees, name)] == list(opened)
+    found = {name.removeprefix(f"{root}/") for name in listed(trees)}
+    assert {name for name in found if name.lower().endswith(".key")} == set(opened)
