@@ -110,7 +110,9 @@ class OpenDocuments:
             if current.version is None or not self._client.versioned_edits:
                 raise _unguarded(change)
             new = _in_ends_of(current.text, change.new_text)
-            document = {"uri": current.uri, "version": current.version}
+            # Neovim compares no version below 1; that of a text which somebody has typed in is higher.
+            version = max(current.version, 1) if self._client.one_text_an_edit else current.version
+            document = {"uri": current.uri, "version": version}
             edits.append({"textDocument": document, "edits": text_edits(current.text, new, self._client.encoding)})
         label = f"North: {', '.join(change.relative for change in changes)}"
         for one in [[edit] for edit in edits] if self._client.one_text_an_edit else [edits]:

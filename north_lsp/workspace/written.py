@@ -26,15 +26,16 @@ def has_nothing_of(old: str, accepted: str, now: str) -> bool:
     out, and somebody else has changed the text."""
     if is_same(now, old) or is_same(now, accepted):
         return False
-    if _lacks_words(old, accepted, now):
-        return True
     lines, wanted, found = (split_lines(to_newlines(text, "\n")) for text in (old, accepted, now))
     there = changed_blocks(lines, found)
-    return not any(
+    if not any(
         one.old_start <= other.old_end and other.old_start <= one.old_end
         for one in changed_blocks(lines, wanted)
         for other in there
-    )
+    ):
+        return True
+    had, new, has = (Counter(_WORD.findall(text.casefold())) for text in (old, accepted, now))
+    return not (new - had) & (has - had) if new - had else _lacks_words(old, accepted, now)
 
 
 def _lacks_words(old: str, accepted: str, now: str) -> bool:
