@@ -24,7 +24,7 @@ from north_lsp.agent.state import TurnState
 from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, ToolCall, Usage
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.entries import message_of, new_entry_id
 
 _ORPHAN = re.compile(
     r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
@@ -235,8 +235,8 @@ class Asking:
         conversation."""
         conversation = self._state.conversation
         for entry in conversation.active_path():
-            message = entry.get("message") if entry["type"] == "message" else None
-            calls = (message or {}).get("content") or () if (message or {}).get("role") == "assistant" else ()
+            message = message_of(entry)
+            calls = message.get("content") or () if message.get("role") == "assistant" else ()
             if any(block.get("type") == "tool_call" and block.get("id") == call_id for block in calls):
                 conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
                 return True

@@ -14,7 +14,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import is_from_user, new_entry_id
+from north_lsp.storage.entries import is_from_user, message_of, new_entry_id
 from north_lsp.workspace.journal import digest
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import Action, FileChange
@@ -119,7 +119,7 @@ class Checkpoints:
         for entry in reversed(self._conversation.active_path()):
             if is_from_user(entry["type"], entry):
                 break
-            answered.add(str((entry.get("message") or {}).get("toolCallId")))
+            answered.add(str(message_of(entry).get("toolCallId")))
             made = _read(entry, None) if entry["type"] == "checkpoint" and "toolCallId" in entry else None
             if made is not None and made.status != "failed" and made.call_id not in answered:
                 found.insert(0, made)

@@ -30,7 +30,7 @@ from north_lsp.review.places import Place
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce, probe
-from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.entries import message_of, new_entry_id
 from north_lsp.tools.base import Command
 
 _STATUSES = {
@@ -305,8 +305,8 @@ def _decide(
 def _asked_for(state: TurnState, command: str) -> bool:
     """Whether the user's newest prompt spells this very command out: then it is what they want."""
     for entry in reversed(state.conversation.active_path()):
-        message = entry.get("message") or {}
-        if entry.get("type") == "message" and message.get("role") == "user":
+        message = message_of(entry)
+        if message.get("role") == "user":
             return command.strip() in text_of(message)
     return False
 

@@ -7,7 +7,7 @@ from north_lsp.agent.transcript import Entry, blocks_of, text_of
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Text, ToolCall
-from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.entries import message_of, valid_conversation_id
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.log_state import read_state
@@ -53,9 +53,7 @@ def as_markdown(title: str, path: Iterable[Entry]) -> str:
     """Who said what, and what was called with which outcome; thinking is left out."""
     parts = [f"# {title}"]
     for entry in path:
-        message = entry.get("message")
-        if entry.get("type") == "message" and isinstance(message, Mapping):
-            parts += _message(message)
+        parts += _message(message_of(entry))
     return "\n\n".join(parts) + "\n"
 
 

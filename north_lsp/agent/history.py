@@ -9,6 +9,7 @@ from north_lsp.agent.usage import Totals
 from north_lsp.providers.base import Message, ToolCall
 from north_lsp.providers.model import Model
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import message_of
 
 
 class History:
@@ -62,8 +63,8 @@ class History:
         self._revision, self._path = revision, path
         for entry in path[known:]:
             self._totals.add(entry)
-            message = entry.get("message") or {}
-            if entry.get("type") == "message" and message.get("role") == "assistant":
+            message = message_of(entry)
+            if message.get("role") == "assistant":
                 self._call_ids |= {block.id for block in blocks_of(message) if isinstance(block, ToolCall)}
 
 

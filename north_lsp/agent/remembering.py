@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.agent.transcript import Entry
+from north_lsp.storage.entries import message_of
 from north_lsp.tools.base import Noted, Sighting
 
 
@@ -24,9 +25,7 @@ def sightings_of(path: Iterable[Entry]) -> dict[Path, Sighting]:
     """What the entries of an active path say was shown; the last text of a file counts, and all its ranges."""
     found: dict[Path, Sighting] = {}
     for entry in path:
-        message = entry.get("message")
-        if entry.get("type") != "message" or not isinstance(message, Mapping):
-            continue
+        message = message_of(entry)
         parts = [part for part in message.get("content") or () if isinstance(part, Mapping)]
         for holder in (*parts, message.get("details")):
             rows = holder.get("seen") if isinstance(holder, Mapping) else None

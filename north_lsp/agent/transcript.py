@@ -18,6 +18,7 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.model import Model
+from north_lsp.storage.entries import message_of
 
 Entry = Mapping[str, Any]
 
@@ -110,7 +111,7 @@ class Transcript:
     def _stored(self, entry: Entry) -> "_Stored | None":
         if entry.get("type") != "message":
             return None
-        message = entry.get("message") or {}
+        message = message_of(entry)
         if message.get("role") == "assistant":
             return _Stored("assistant", message, () if is_excluded(entry) else _useful_blocks(message, self._model))
         return None if is_excluded(entry) else _Stored(str(message.get("role")), message)

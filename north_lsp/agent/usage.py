@@ -6,6 +6,7 @@ from typing import Any
 from north_lsp.agent.events import UsageChanged
 from north_lsp.agent.transcript import is_excluded
 from north_lsp.commands.base import Spent
+from north_lsp.storage.entries import message_of
 
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
@@ -21,9 +22,9 @@ class Totals:
         self._priced = True
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        message = entry.get("message") or {}
+        message = message_of(entry)
         usage = message.get("usage")
-        if entry.get("type") != "message" or message.get("role") != "assistant":
+        if message.get("role") != "assistant":
             return
         if not is_excluded(entry):
             self.last = usage or {}
@@ -60,9 +61,9 @@ def spent_by_model(path: list[dict[str, Any]]) -> list[Spent]:
     """What each model has used in a conversation; what caches gave and took counts as input."""
     rows: dict[str, Spent] = {}
     for entry in path:
-        message = entry.get("message") or {}
+        message = message_of(entry)
         usage = message.get("usage")
-        if entry.get("type") != "message" or message.get("role") != "assistant" or not usage:
+        if message.get("role") != "assistant" or not usage:
             continue
         read = sum(usage.get(key, 0) for key in ("input", "cacheRead", "cacheWrite"))
         if not read and not usage.get("output"):

@@ -157,3 +157,9 @@ def test_any_log_is_used_without_an_error(
     tmp_path_factory: pytest.TempPathFactory, log: list[dict[str, Any]], changes: list[tuple[int, Any]]
 ) -> None:
     use(tmp_path_factory.getbasetemp() / "foreign", changed(log, changes))
+
+
+@pytest.mark.parametrize("message", [True, "text", [1], {"role": "assistant", "content": 1, "usage": "much"}])
+def test_only_messages_have_a_message(tmp_path: Path, message: Any) -> None:
+    other = {"type": "note", "id": "14", "parentId": "8", "message": message}
+    use(tmp_path, [*LOG, other, {"type": "label", "id": "15", "parentId": "14"}])
