@@ -151,7 +151,7 @@ def test_what_cannot_be_set_up(options: Options) -> None:
         setup_provider(options, "local", None, "here", True, nobody.ask, nobody.say)
     for bad in ("providers: {a: {baseUrl: 'http://h/v1'}}\n", "providers:\n  a: {bad: 1}\n"):
         path.write_text(bad)
-        with pytest.raises(UsageError, match="mend it first"):
+        with pytest.raises(UsageError, match="fix it first"):
             setup_provider(options, "glm", None, None, True, nobody.ask, nobody.say)
         assert path.read_text() == bad
 
