@@ -135,7 +135,7 @@ def _settings(options: Options) -> Iterator[Finding]:
 def _models(options: Options) -> Iterator[Finding]:
     known = options.load_catalog()
     for problem in known.problems:
-        yield Finding("error", problem, "mend the file; docs/models.md says what may stand in it")
+        yield Finding("error", problem, "fix the file; docs/models.md says what may stand in it")
     if known.keys.problem is not None:
         yield Finding(
             "error", known.keys.problem, "docs/models.md says where keys come from; north-lsp login stores one"

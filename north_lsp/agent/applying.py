@@ -266,6 +266,6 @@ def _stale(change: FileChange, happened: str) -> ToolError:
     return ToolError(
         "STALE",
         f"{change.relative} {happened} since the edit was prepared; nothing was written",
-        "read the place again and prepare the edit anew",
+        "read the place again and prepare the edit again",
         {"path": str(change.path)},
     )

@@ -127,7 +127,7 @@ def _pattern(text: str | None) -> Callable[[str], bool] | None:
         raise ToolError("INVALID_INPUT", f"the pattern is no regular expression: {error}") from None
     longest = longest_text(text)
     if longest is not None and longest < _LEAST_LINE:
-        raise ToolError("INVALID_INPUT", "the pattern repeats what repeats, which can take for ever", "make it simpler")
+        raise ToolError("INVALID_INPUT", "the pattern repeats what repeats, which can take forever", "make it simpler")
 
     def fits(output: str) -> bool:
         end = time.monotonic() + _MATCHING_SECONDS

@@ -47,6 +47,7 @@ from north_lsp.agent.transcript import text_of
 from north_lsp.agent.turn import Turn
 from north_lsp.agent.turn_gate import TurnGate
 from north_lsp.agent.undoing import Plan, Undoing, told_of_undo
+from north_lsp.agent.unsaved import unsaved_files
 from north_lsp.agent.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog import secret_names
@@ -141,7 +142,9 @@ class Session:
         )
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
-        self._own = OwnCommands(conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync)
+        self._own = OwnCommands(
+            conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
+        )
 
     def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
         names = ", ".join(one_line(str(one.path), 200) for one in taken)
@@ -534,6 +537,9 @@ class Session:
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
         await self._own.run(own, locked=locked)
         return "end_turn"
+
+    async def _unsaved_files(self) -> tuple[str, ...]:
+        return await unsaved_files(self._workspace)
 
     def take_over_shell(self, other: "Session") -> None:
         """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs. While

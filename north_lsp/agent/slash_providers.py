@@ -63,7 +63,7 @@ class ProvidersHost:
         info = next((info for info in offered if info.id == provider), None)
         if info is None:
             ids = ", ".join(info.id for info in offered)
-            raise CommandError(f"this is no provider that wants a key; there are {ids}")  # it may have been a key
+            raise CommandError(f"this is not a provider that needs a key; there are {ids}")  # it may have been a key
         variables = " or ".join(info.credentials)
         return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
 

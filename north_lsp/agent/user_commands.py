@@ -1,7 +1,7 @@
 """Commands that the user types into the conversation (`!ls`): run at once, without a model and without a question."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from north_lsp.agent.events import CallEnded, CallNamed, CallReady, CallRunning,
 from north_lsp.agent.prompt import Part, Words
 from north_lsp.agent.terminals import in_terminal
 from north_lsp.agent.turn_gate import TurnGate
+from north_lsp.agent.unsaved import told_of_unsaved
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.shell.options import Place
@@ -72,13 +73,16 @@ class OwnCommands:
         root: Path,
         gate: TurnGate,
         sync: Callable[[], Awaitable[None]],
+        unsaved: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
+        """`unsaved` names the open files whose text the disk does not have."""
         self._conversation = conversation
         self._runner = runner
         self._editor = editor
         self._root = root
         self._gate = gate
         self._sync = sync
+        self._unsaved = unsaved
 
     async def run(self, own: OwnCommand, *, locked: bool) -> None:
         """`locked`: it has a turn's place, so that no turn runs beside it."""
@@ -87,7 +91,11 @@ class OwnCommands:
             self._conversation.append("message", **entry)
             await self._sync()
 
-        run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self._root, store)
+        unsaved = await self._unsaved()
+        note = told_of_unsaved(unsaved, "The command read") if unsaved else ""
+        run = partial(
+            run_own_command, own, self._conversation, self._runner, self._editor, self._root, store, note=note
+        )
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -105,8 +113,10 @@ async def run_own_command(
     root: Path,
     store: Callable[[dict[str, Any]], Awaitable[None]],
     place: Place,
+    note: str = "",
 ) -> None:
-    """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
+    """Run it with the user's own rights, in the shell's directory, and record it, with a `note` behind its output. A
+    cancelled one is recorded, too."""
     entry_id = conversation.reserve_id()
     message: dict[str, Any] = {
         "role": "bashExecution",
@@ -133,6 +143,8 @@ async def run_own_command(
     except ToolError as error:
         message |= {"output": error.message, "cancelled": False}
     finally:
+        if note:
+            message["output"] = f"{message['output']}\n[{note}]".lstrip("\n")
         with anyio.CancelScope(shield=True):
             await store({"entry_id": entry_id, "message": message})
             await editor.show(_ending(entry_id, message))

@@ -21,9 +21,10 @@ from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.tools.texts import is_saved
 from north_lsp.workspace.diff import with_texts
+from north_lsp.workspace.merge import merge
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import split_lines, to_newlines
-from north_lsp.workspace.written import in_ends_of, is_same, why_spoilt
+from north_lsp.workspace.written import has_nothing_of, in_ends_of, is_same, why_spoilt
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0
@@ -88,27 +89,40 @@ class OpenDocuments:
         """A client may have done a part of what it then refused, or made something else of it; what came after it was
         `seen` stays."""
         opened = self._open()
-        back = [
-            replace(change, old_text=text, new_text=change.old_text or "")
-            for change in changes
-            if (text := opened[change.path].text if change.path in opened else None) is not None
-            and (is_same(text, change.new_text) or text == seen.get(change.path))
-            and not is_same(text, change.old_text or "")
-        ]
+        back = []
+        for change in changes:
+            text = opened[change.path].text if change.path in opened else None
+            if text is None or is_same(text, change.old_text or ""):
+                continue
+            old = _without(change, text, seen.get(change.path))
+            if old is not None and old != text:
+                back.append(replace(change, old_text=text, new_text=old))
         if back:
             await self._apply(back, {})
 
     async def _apply(self, changes: Sequence[FileChange], seen: dict[Path, str]) -> Sequence[FileChange]:
         opened = self._open()
-        edits: list[tuple[OpenText, list[dict[str, Any]]]] = []
+        edits: list[dict[str, Any]] = []
         for change in changes:
             current = opened.get(change.path)
             if current is None or not is_same(current.text, change.old_text or ""):
                 raise ToolError("STALE", f"{change.relative} has changed; nothing was written", "read the place again")
+            if current.version is None or not self._client.versioned_edits:
+                raise _unguarded(change)
             new = _in_ends_of(current.text, change.new_text)
-            edits.append((current, text_edits(current.text, new, self._client.encoding)))
+            # Neovim compares no version below 1; that of a text which somebody has typed in is higher.
+            version = max(current.version, 1) if self._client.one_text_an_edit else current.version
+            document = {"uri": current.uri, "version": version}
+            edits.append({"textDocument": document, "edits": text_edits(current.text, new, self._client.encoding)})
         label = f"North: {', '.join(change.relative for change in changes)}"
-        params = {"label": label, "edit": self._workspace_edit(edits)}
+        for one in [[edit] for edit in edits] if self._client.one_text_an_edit else [edits]:
+            await self._request({"label": label, "edit": {"documentChanges": one}})
+        for change in changes:
+            await self._wait_for(change)
+        return [self._judged(change, seen) for change in changes]
+
+    async def _request(self, params: dict[str, Any]) -> None:
+        """Raises ToolError unless the client says that it is done."""
         try:
             with anyio.fail_after(_APPLY_SECONDS):
                 answer = await self._peer.request("workspace/applyEdit", params)
@@ -125,15 +139,6 @@ class OpenDocuments:
             raise ToolError(
                 "STALE", f"the editor refused the edit: {reason or 'no reason given'}", "read the place again"
             )
-        for change in changes:
-            await self._wait_for(change)
-        return [self._judged(change, seen) for change in changes]
-
-    def _workspace_edit(self, edits: Sequence[tuple[OpenText, list[dict[str, Any]]]]) -> dict[str, Any]:
-        if not self._client.versioned_edits:
-            return {"changes": {text.uri: rows for text, rows in edits}}
-        changes = [{"textDocument": {"uri": text.uri, "version": text.version}, "edits": rows} for text, rows in edits]
-        return {"documentChanges": changes}
 
     async def _wait_for(self, change: FileChange) -> None:
         """Until the editor has told what it made of the edit; what it says at last counts."""
@@ -152,9 +157,16 @@ class OpenDocuments:
             raise ToolError(
                 "IO_ERROR", f"the editor closed {change.relative} during the edit", "read the file before going on"
             )
-        seen[change.path] = opened.text
         if is_same(opened.text, change.new_text):
             return change
+        if has_nothing_of(change.old_text or "", change.new_text, opened.text):
+            # Some clients confirm an edit that they left out because the text was newer: that text is the user's.
+            raise ToolError(
+                "STALE",
+                f"{change.relative} was changed in the editor while the edit was on its way; nothing was written",
+                "read the place again",
+            )
+        seen[change.path] = opened.text
         why = why_spoilt(change.old_text or "", change.new_text, opened.text)
         if why is not None:
             self._diagnostics.warning("editor_spoilt", path=str(change.path), message=why)
@@ -180,6 +192,32 @@ class OpenDocuments:
         if failed:
             self._diagnostics.warning("not_saved", message=str(failed)[:_MAX_LOGGED])
         return True
+
+
+def _unguarded(change: FileChange) -> ToolError:
+    """The disk is written instead if it has what the editor shows: the editor then tells the user of what they typed
+    meanwhile, and this edit would write over it."""
+    return ToolError(
+        "UNAVAILABLE",
+        f"{change.relative} has unsaved changes, and this editor's language client does not compare versions "
+        "(`workspace.workspaceEdit.documentChanges`), so what is typed at this moment could be lost; "
+        "nothing was written",
+        "ask the user to save the file, then make the edit again",
+    )
+
+
+def _without(change: FileChange, text: str, seen: str | None) -> str | None:
+    """What the editor shows without the change, and with what was typed since; None if they cannot be told apart."""
+    old = change.old_text or ""
+    if is_same(text, change.new_text) or text == seen:
+        return old
+    if has_nothing_of(old, change.new_text, text):
+        return None
+    accepted, now, before = (to_newlines(one, "\n") for one in (change.new_text, text, old))
+    merged = merge(accepted, now, before)
+    if merged.conflicts:
+        return None
+    return to_newlines(merged.text, "\r\n") if "\r\n" in text else merged.text
 
 
 def _saved(changes: Sequence[FileChange], opened: Mapping[Path, OpenText]) -> list[FileChange]:

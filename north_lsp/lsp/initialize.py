@@ -25,8 +25,9 @@ _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 @dataclass(frozen=True, slots=True)
 class LspClient:
     """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that
-    opted in, else None; `folders` are the workspace folders, the main one first. `decides_in_documents`: it shows code
-    lenses or code actions; `saves_files`: it answers `_north/saveFiles`."""
+    opted in, else None; `folders` are the workspace folders, the main one first. `versioned_edits`: it leaves a text
+    alone that is newer than an edit; `one_text_an_edit`: it looks at the version of an edit's first text only.
+    `decides_in_documents`: it shows code lenses or code actions; `saves_files`: it answers `_north/saveFiles`."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -40,6 +41,7 @@ class LspClient:
     decides_in_documents: bool = False
     refreshes_lenses: bool = False
     saves_files: bool = False
+    one_text_an_edit: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -72,11 +74,13 @@ def read_client(params: Params) -> LspClient:
         wanted = options.get("protocolVersion", 1)
         acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
     process_id, mode = params.get("processId"), options.get("mode")
+    # Neovim compares the versions without announcing that it does, and only that of an edit's first text.
+    is_neovim = _mapping(params.get("clientInfo")).get("name") == "Neovim"
     return LspClient(
         choose_encoding(params),
         _folders(params),
         acp,
-        _announced(params, "workspace", "workspaceEdit", "documentChanges"),
+        is_neovim or _announced(params, "workspace", "workspaceEdit", "documentChanges"),
         _announced(params, "window", "workDoneProgress"),
         process_id if isinstance(process_id, int) and 0 < process_id < 2**31 else None,
         mode if isinstance(mode, str) else None,
@@ -85,6 +89,7 @@ def read_client(params: Params) -> LspClient:
         any(isinstance(_capability(params, "textDocument", name), dict) for name in ("codeLens", "codeAction")),
         _announced(params, "workspace", "codeLens", "refreshSupport"),
         True in (options.get("saveFiles"), _north(acp).get("saveFiles")),
+        is_neovim and acp is None,  # the plugin looks at all of them
     )
 
 

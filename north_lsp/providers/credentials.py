@@ -82,5 +82,5 @@ class KeySource:
             raise MissingCredential(f"the command in {self.where} did not end within {_COMMAND_SECONDS} s") from None
         text = done.stdout.decode("utf-8", "replace").strip()
         if done.returncode != 0 or not text:
-            raise MissingCredential(f"the command in {self.where} gave no key (exit code {done.returncode}): mend it")
+            raise MissingCredential(f"the command in {self.where} gave no key (exit code {done.returncode}): fix it")
         return text

@@ -192,7 +192,7 @@ class ExtensionProvider:
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # it is North that cancels
             said = one_line(f"{type(error).__name__}: {error}", 300)
-            yield Failed("network", f"{self._title} failed ({said}): mend its extension", _partial(blocks))
+            yield Failed("network", f"{self._title} failed ({said}): fix its extension", _partial(blocks))
             return
         yield Failed("network", f"{self._title} ended its answer without an end", _partial(blocks), retryable=True)
 

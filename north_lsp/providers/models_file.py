@@ -40,7 +40,7 @@ class ModelsFileError(ValueError):
 
     def __init__(self, path: Path, line: int, key: str, problem: str) -> None:
         where = f"{key}: " if key else ""
-        super().__init__(f"{path}, line {line}: {where}{problem}; until it is mended, only the shipped models are used")
+        super().__init__(f"{path}, line {line}: {where}{problem}; until it is fixed, only the shipped models are used")
         self.path = path
         self.line = line
         self.key = key
@@ -325,7 +325,7 @@ class _Reader:
     def headers(self, node: Node) -> dict[str, KeySource]:
         for name, value in self.entries(node).items():
             if not _HEADER.fullmatch(name):
-                raise self.fail(value, "this is no name of a header")
+                raise self.fail(value, "this is not a header name")
         return {name: self.secret(value) for name, value in self.entries(node).items()}
 
     def input(self, node: Node) -> bool:

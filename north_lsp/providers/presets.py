@@ -82,7 +82,7 @@ def with_provider(path: Path, text: str, preset: Preset, id: str, address: str |
         check_models_text(path, changed)
     except ModelsFileError as error:
         raise PresetError(
-            f"the provider cannot be added to the file as it is ({error.problem}): mend it first"
+            f"the provider cannot be added to the file as it is ({error.problem}): fix it first"
         ) from None
     return changed
 

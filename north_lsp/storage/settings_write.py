@@ -28,9 +28,9 @@ def save_text_setting(locations: Locations, key: str, value: str) -> None:
             before = parse(data)
             text = data.decode("utf-8-sig")
         except JsonError as error:
-            raise SettingNotWritten(f"{path} cannot be read ({error}): mend it first") from None
+            raise SettingNotWritten(f"{path} cannot be read ({error}): fix it first") from None
         if not isinstance(before, dict):
-            raise SettingNotWritten(f"{path} holds no object: mend it first")
+            raise SettingNotWritten(f"{path} holds no object: fix it first")
         if before.get(key) == value:
             return
         changed = _changed(text, key, value, is_empty=not before)

@@ -162,7 +162,7 @@ class Draft:
             file.text = content  # what is missing may go on in the middle of the last line
         if marker is None:
             return ()
-        return (f"{file.relative} is generated ({marker}): what is written there may be lost when it is made anew",)
+        return (f"{file.relative} is generated ({marker}): a change there may be lost when it is generated again",)
 
     async def delete(self, spelled: str) -> None:
         """A file, or an empty folder.
@@ -357,7 +357,7 @@ class Draft:
         marker = self._generated(file)
         if marker is not None:
             raise ToolError(
-                "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it anew"
+                "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it again"
             )
 
     async def _guard_whole(self, file: DraftFile, *, is_lost: bool) -> None:

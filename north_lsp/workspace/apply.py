@@ -527,7 +527,7 @@ def _stale(target: _Target, happened: str) -> ToolError:
     return ToolError(
         "STALE",
         f"{_shown(target)} {happened} since the edit was prepared; nothing was written",
-        "read the place again and prepare the edit anew",
+        "read the place again and prepare the edit again",
         {"path": str(target.step.path)},
     )
 

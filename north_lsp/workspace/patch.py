@@ -10,7 +10,7 @@ from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 
 _MAX_SHIFT = 200
 _SHOWN_LINES = 12
-_ANEW = "read the place again and make the patch anew; nothing was applied"
+_ANEW = "read the place again and make the patch again; nothing was applied"
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"

@@ -126,7 +126,7 @@ async def test_a_models_file_with_a_typo(world: World, server: ModelServer) -> N
         await client.wait_update(lambda update: "models.yml, line" in str(update))
         [told] = messages(client)
         assert "models.yml, line 3" in told
-        assert "this key is unknown; the closest is baseUrl; until it is mended, only the shipped models" in told
+        assert "this key is unknown; the closest is baseUrl; until it is fixed, only the shipped models" in told
         await new(client, world)
         await goes_on(client, server, session, "And now?")  # the shipped models work, and it is not said again
         path.write_text(LOCAL.format(url=server.url))

@@ -188,7 +188,7 @@ async def test_keys_of_this_process_and_keys_that_are_refused(world: World, serv
         key = {"provider": "openai", "key": SECRET}
         with pytest.raises(RpcFailure, match="'nobody'"):
             await client.request("_north/keys/set", key | {"provider": "nobody"})
-        with pytest.raises(RpcFailure, match="this is no key"):
+        with pytest.raises(RpcFailure, match="this is not a key"):
             await client.request("_north/keys/set", key | {"key": "with blanks"})
         assert await client.request("_north/keys/set", key | {"runtime": True, "force": True}) == {}
         found = await client.request("_north/models/list", {"pattern": "gpt-5-nano", "available": True})

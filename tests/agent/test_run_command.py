@@ -232,7 +232,7 @@ async def test_a_job_is_approved_like_any_command_and_looked_after(tmp_path: Pat
             ({"action": "output", "jobId": "7"}, "there is no job '7'"),
             ({"action": "kill"}, "jobId is missing"),
             ({"action": "wait", "jobId": "1", "pattern": "("}, "no regular expression"),
-            ({"action": "wait", "jobId": "1", "pattern": "(a+)+$"}, "for ever"),
+            ({"action": "wait", "jobId": "1", "pattern": "(a+)+$"}, "forever"),
             ({"action": "input", "jobId": "1", "text": "x"}, "ended after"),
         ):
             assert problem in await one.text("job", **arguments)

@@ -70,7 +70,7 @@ def test_a_key_that_does_not_work_is_stored_only_if_the_user_insists(options: Op
 def test_what_is_no_key_or_no_provider(options: Options) -> None:
     terminal = Terminal("n")
     assert login(options, "openai", terminal.ask, lambda _: "two words", terminal.say) == 1
-    assert "this is no key" in terminal.text
+    assert "this is not a key" in terminal.text
     assert login(options, "openai", terminal.ask, lambda _: "", terminal.say) == 1
     with pytest.raises(UsageError, match="there is no provider 'opena1'; there are anthropic, openai"):
         login(options, "opena1", terminal.ask, lambda _: SECRET, terminal.say)
@@ -151,7 +151,7 @@ def test_what_cannot_be_set_up(options: Options) -> None:
         setup_provider(options, "local", None, "here", True, nobody.ask, nobody.say)
     for bad in ("providers: {a: {baseUrl: 'http://h/v1'}}\n", "providers:\n  a: {bad: 1}\n"):
         path.write_text(bad)
-        with pytest.raises(UsageError, match="mend it first"):
+        with pytest.raises(UsageError, match="fix it first"):
             setup_provider(options, "glm", None, None, True, nobody.ask, nobody.say)
         assert path.read_text() == bad
 

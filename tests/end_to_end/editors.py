@@ -216,10 +216,13 @@ class _Protocol(pytest_lsp.LanguageClientProtocol):
 
 class LspEditor(Base):
     """What both LSP editors share: documents, and edits applied to them in one step. One that `denies` applies an edit
-    and says that it did not; `on_save` is what it makes of a text that it is asked to save (None: it cannot)."""
+    and says that it did not; one that is `versioned` says that it compares versions; `on_save` is what it makes of a
+    text that it is asked to save (None: it cannot)."""
 
     client: pytest_lsp.LanguageClient
     denies = False
+    versioned = True
+    client_name = "tests"
     versions: dict[Path, int]
     saves: list[list[dict[str, Any]]]
     on_save: Callable[[str], str | None] = staticmethod(lambda text: text)
@@ -227,10 +230,7 @@ class LspEditor(Base):
     def start_handlers(self) -> None:
         @self.client.feature(types.WORKSPACE_APPLY_EDIT)
         def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-            for change in params.edit.document_changes or ():
-                assert isinstance(change, types.TextDocumentEdit)
-                self._edit(change.text_document.uri, list(change.edits))
-            return types.ApplyWorkspaceEditResult(applied=not self.denies)
+            return self.apply_edit(params.edit)
 
         self.versions, self.saves = {}, []
 
@@ -250,6 +250,12 @@ class LspEditor(Base):
                 path.write_text(text)
                 answer["saved"].append(file["uri"])
             return answer
+
+    def apply_edit(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        for change in edit.document_changes or ():
+            assert isinstance(change, types.TextDocumentEdit)
+            self._edit(change.text_document.uri, list(change.edits))
+        return types.ApplyWorkspaceEditResult(applied=not self.denies)
 
     def open(self, path: Path, text: str | None = None) -> None:
         self.texts[path] = text if text is not None else path.read_text()
@@ -370,9 +376,13 @@ async def _start(editor: LspEditor, options: dict[str, Any]) -> Any:
     assert editor.client._server is not None
     editor.pid = editor.client._server.pid
     capabilities = pytest_lsp.client_capabilities("visual-studio-code")
+    assert capabilities.workspace is not None
+    assert capabilities.workspace.workspace_edit is not None
+    capabilities.workspace.workspace_edit.document_changes = editor.versioned or None
     return await editor.client.initialize_session(
         types.InitializeParams(
             capabilities=capabilities,
+            client_info=types.ClientInfo(editor.client_name),
             workspace_folders=[types.WorkspaceFolder(world.project.as_uri(), "project")],
             initialization_options=options,
             process_id=os.getpid(),

@@ -340,6 +340,6 @@ async def test_an_extension_that_misbehaves_is_a_failure_like_any_other(
     async with inside(world.environ, play(world.folder / "config", stream)) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "Hi") == "end_turn"
-        assert "mend its extension" in texts(client)
+        assert "fix its extension" in texts(client)
         assert texts(client).startswith("Half") == (stream is not no_generator)
         await same_after_loading(client, world, session)

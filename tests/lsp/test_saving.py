@@ -158,3 +158,17 @@ async def test_a_command_that_runs_unasked_says_so_too(world: World, server: Mod
         await editor.prompt("Again")
         assert len(editor.questions) == 1
         assert "1 open file is not saved in the editor: a.txt" in told(server)[-1]
+
+
+@EDITORS
+async def test_the_user_s_own_command_says_so_too(world: World, server: ModelServer, opening: Opening) -> None:
+    async with opening(world) as editor:
+        await opened(editor, world)
+        await editor.prompt("!wc -c a.txt")
+        editor.open(world.project / "a.txt", OLD + "typed\n")
+        await editor.prompt("!cat a.txt")
+        server.script(answer(say("done")))
+        await editor.prompt("Go on")
+        sent = json.dumps(server.requests[-1].body["messages"])
+        assert sent.count("1 open file is not saved in the editor: a.txt") == 1
+        assert sent.index("cat a.txt") < sent.index("1 open file is not saved")

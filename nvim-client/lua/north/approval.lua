@@ -97,7 +97,7 @@ local function decide(shown, key)
     local text = table.concat(vim.api.nvim_buf_get_lines(shown.buffers.body, 0, -1, true), "\n")
     if shown.approval.is_command and text ~= shown.approval.body then
       if kind ~= "allow_once" then
-        vim.notify("North: a command that you changed runs once; it cannot be allowed for ever", vim.log.levels.WARN)
+        vim.notify("North: a command that you changed runs once; it cannot be allowed permanently", vim.log.levels.WARN)
         return
       end
       extra = { command = text }

@@ -900,6 +900,51 @@ def test_neovim_alone_reviews_and_undoes_an_edit(bed: Bed) -> None:
         assert text_of(nvim) == before
 
 
+def typed_while_accepting(nvim: Nvim, *changes: str) -> None:
+    """Changes of the buffer, as Lua, in the instant in which the edit is accepted: Neovim tells the server the first at
+    once, and those right behind it some time later."""
+    body = "\n".join(changes)
+    nvim.lua(
+        "local select, body = vim.ui.select, ... vim.ui.select = function(...)"
+        " assert(loadstring(body))() select(...) end",
+        body,
+    )
+
+
+def typed(line: int, end: int, text: str) -> str:
+    return f"vim.api.nvim_buf_set_lines(vim.fn.bufnr('{FILE}'), {line}, {end}, true, {{ [[{text}]] }})"
+
+
+def test_neovim_alone_merges_what_was_typed_while_an_edit_was_accepted(bed: Bed) -> None:
+    with bed.nvim(init=bare_configuration()) as nvim:
+        before = text_of(nvim)
+        nvim.until("#vim.lsp.get_clients({ name = 'north', bufnr = 0 }) == 1 and vim.lsp.get_clients()[1].initialized")
+        replace_select(nvim, "Accept")
+        typed_while_accepting(nvim, typed(0, 0, "# one"), typed(1, 1, "# two"), typed(2, 2, "# three"))
+        nvim.lua("vim.ui.input = function(_, done) done(...) end".replace("...", f"[[{REPLACE}]]"))
+        nvim.keys("5GV\\n")
+        nvim.until("vim.fn.execute('messages'):find('I replaced', 1, true)")
+        assert text_of(nvim) == "# one\n# two\n# three\n" + before.replace(OLD, NEW)
+    (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
+    assert "changed while the edit waited; both changes were merged" in log.read_text()
+
+
+def test_neovim_alone_keeps_what_was_typed_in_the_very_line_of_an_accepted_edit(bed: Bed) -> None:
+    with bed.nvim(init=bare_configuration()) as nvim:
+        before = text_of(nvim)
+        row = before.split("\n").index(OLD)
+        nvim.until("#vim.lsp.get_clients({ name = 'north', bufnr = 0 }) == 1 and vim.lsp.get_clients()[1].initialized")
+        replace_select(nvim, "Accept")
+        typed_while_accepting(nvim, typed(0, 0, "# one"), typed(row + 1, row + 2, "SALUTATION = 'Hey'"))
+        nvim.lua("vim.ui.input = function(_, done) done(...) end".replace("...", f"[[{REPLACE}]]"))
+        nvim.keys("5GV\\n")
+        nvim.until("#(require('helpers').asked or {}) == 1")
+        nvim.until("vim.fn.execute('messages'):find('I did not replace', 1, true)")
+        assert text_of(nvim) == "# one\n" + before.replace(OLD, "SALUTATION = 'Hey'")
+    (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
+    assert "was changed in the editor while the edit was on its way" in log.read_text()
+
+
 def test_neovim_alone_refuses_an_edit_when_the_question_is_closed(bed: Bed) -> None:
     with bed.nvim(init=bare_configuration()) as nvim:
         before = text_of(nvim)

@@ -57,6 +57,6 @@ export class Permissions implements vscode.Disposable {
 /** In a few words; nothing for nothing. */
 export function unasked(rows: Permission[]): string {
   const broad = rows.map((row) => row.allows).filter((allows) => BROAD.includes(allows));
-  if (broad.length > 0) return `${broad.join(" and ")} unasked`;
-  return rows.length === 0 ? "" : `${rows.length} allowed unasked`;
+  if (broad.length > 0) return `${broad.join(" and ")} without asking`;
+  return rows.length === 0 ? "" : `${rows.length} allowed without asking`;
 }
