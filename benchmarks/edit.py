@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from north_lsp.workspace.diff import unified
+from north_lsp.workspace.edit.diff import unified
 from tests.support.edits import World
 
 ROUNDS = 15

@@ -8,12 +8,12 @@ from pathlib import Path
 from statistics import median
 from unittest import mock
 
-from north_lsp.workspace import notices
-from north_lsp.workspace.diff import make_change
-from north_lsp.workspace.judging import questions
+from north_lsp.workspace.edit.diff import make_change
+from north_lsp.workspace.files import notices
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.guards.judging import questions
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import TextForm
-from north_lsp.workspace.trees import Trees
 
 FOLDERS = 3250
 ROUNDS = 40

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from tree_sitter import Parser
 
+from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import search
+from north_lsp.workspace.search.ripgrep import find_ripgrep
+from north_lsp.workspace.search.search import search
 from north_lsp.workspace.structure import parsing
 from north_lsp.workspace.structure.grammars import grammar
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import outline
-from north_lsp.workspace.trees import Trees
 
 FILES = 50_000
 ROUNDS = 7

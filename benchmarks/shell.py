@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from north_lsp.agent.shell_setup import sandbox_of
+from north_lsp.agent.shell.setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.processes import children_of
 from north_lsp.shell.runner import CommandRunner

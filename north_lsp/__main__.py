@@ -6,6 +6,6 @@ import sys
 if sys.path and os.path.realpath(sys.path[0]) == os.path.realpath(os.curdir):
     del sys.path[0]
 
-from north_lsp.cli import main
+from north_lsp.cli.main import main
 
 sys.exit(main())

@@ -22,18 +22,18 @@ from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.permissions import permission_methods
-from north_lsp.agent.asking import ModelFailed
-from north_lsp.agent.editor import Documents
-from north_lsp.agent.environment import Environment
-from north_lsp.agent.events import CommandsChanged, Event, Notice, QueuedText
-from north_lsp.agent.modes import find_mode
-from north_lsp.agent.queue import Queued
-from north_lsp.agent.session import Session
-from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.log.modes import find_mode
+from north_lsp.agent.ports.editor import Documents
+from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedText
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.queue import Queued
+from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
-from north_lsp.providers.catalog import UnknownModel
-from north_lsp.providers.choosing import EVERYTHING, Allowed
+from north_lsp.providers.catalog.catalog import UnknownModel
+from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.thinking import LEVELS, as_level
 from north_lsp.rpc.messages import (

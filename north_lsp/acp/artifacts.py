@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio.to_thread
 
 from north_lsp.acp import params as read
-from north_lsp.agent.session import Session
+from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RESOURCE_NOT_FOUND, Params, RpcError, invalid_params

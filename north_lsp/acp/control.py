@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
-from north_lsp.agent.events import QueuedText
-from north_lsp.agent.prompt import Part, Words
-from north_lsp.agent.queue import Queued
-from north_lsp.agent.session import Session
+from north_lsp.agent.log.prompt import Part, Words
+from north_lsp.agent.ports.events import QueuedText
+from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.queue import Queued
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from north_lsp.acp import happenings, questions, v1
+from north_lsp.acp import extension_events as happenings
+from north_lsp.acp import questions, v1
 from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
-from north_lsp.agent.editor import (
+from north_lsp.agent.ports.editor import (
     NOBODY,
     Choice,
     CommandDecision,
@@ -21,7 +22,7 @@ from north_lsp.agent.editor import (
     EditReview,
     unasked_command,
 )
-from north_lsp.agent.events import (
+from north_lsp.agent.ports.events import (
     ApprovalsChanged,
     CallEnded,
     CallNamed,

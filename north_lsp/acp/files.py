@@ -10,18 +10,18 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.diagnostics import Diagnostics
-from north_lsp.agent.editor import spoilt
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import spoilt
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.workspace.apply import apply
-from north_lsp.workspace.diff import make_change, with_texts
-from north_lsp.workspace.folders import ensure_own
+from north_lsp.workspace.apply.apply import apply
+from north_lsp.workspace.apply.open_folders import ensure_own
+from north_lsp.workspace.edit.diff import make_change, with_texts
+from north_lsp.workspace.edit.written import in_ends_of, is_same, why_spoilt
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
 from north_lsp.workspace.text import Text, read_text
-from north_lsp.workspace.written import in_ends_of, is_same, why_spoilt
 
 FILE_SECONDS = 5.0
 _WRITE_SECONDS = 10.0

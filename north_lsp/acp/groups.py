@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from north_lsp.agent.events import (
+from north_lsp.agent.ports.events import (
     AnswerDelta,
     CallEnded,
     CallNamed,

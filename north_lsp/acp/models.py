@@ -11,12 +11,12 @@ import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp.initialize import KEY_METHOD
-from north_lsp.agent.environment import Environment
-from north_lsp.providers.choosing import Allowed
-from north_lsp.providers.key_check import key_problem
-from north_lsp.providers.listing import rows
+from north_lsp.agent.session.environment import Environment
+from north_lsp.providers.catalog.listing import rows
+from north_lsp.providers.catalog.model_selection import Allowed
+from north_lsp.providers.catalog.onboarding import ways_to_a_model
+from north_lsp.providers.keys.check import key_problem
 from north_lsp.providers.model import ProviderInfo
-from north_lsp.providers.onboarding import ways_to_a_model
 from north_lsp.rpc.messages import AUTH_REQUIRED, INTERNAL_ERROR, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call
 from north_lsp.storage.credentials import CredentialStore, StoredKey

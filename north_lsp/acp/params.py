@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from north_lsp.agent.prompt import Attached, FileLink, Part, Words, split_uri
+from north_lsp.agent.log.prompt import Attached, FileLink, Part, Words, split_uri
 from north_lsp.rpc.messages import Params, RpcError, invalid_params
 
 

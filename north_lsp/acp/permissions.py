@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from north_lsp.acp import params as read
-from north_lsp.agent.permissions import what_it_allows
-from north_lsp.agent.session import Session
+from north_lsp.agent.approvals.listing import what_it_allows
+from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import Params, invalid_params
 from north_lsp.rpc.peer import Call

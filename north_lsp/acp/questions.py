@@ -7,8 +7,8 @@ from typing import Any
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.v1 import changed_places, content, diffs, fenced
 from north_lsp.acp.words import edit_words
-from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
-from north_lsp.agent.unsaved import told_of_unsaved
+from north_lsp.agent.edits.unsaved import told_of_unsaved
+from north_lsp.agent.ports.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
 from north_lsp.display import one_line, visible
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.events import (
+from north_lsp.agent.log.modes import MODES
+from north_lsp.agent.ports.events import (
     AnswerDelta,
     ApprovalsChanged,
     CallEnded,
@@ -36,14 +37,13 @@ from north_lsp.agent.events import (
     UsageChanged,
     UserSaid,
 )
-from north_lsp.agent.modes import MODES
-from north_lsp.agent.session import Session
+from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import Level
 from north_lsp.tools.base import Location, Mode
-from north_lsp.workspace.diff import folder_words
-from north_lsp.workspace.preview import Preview
+from north_lsp.workspace.edit.diff import folder_words
+from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange
 
 Update = dict[str, Any]

@@ -11,20 +11,20 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.diagnostics import Diagnostics
-from north_lsp.agent.editor import spoilt
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import spoilt
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.initialize import LspClient, path_of_uri
 from north_lsp.lsp.texts import OpenText, units
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.tools.texts import is_saved
-from north_lsp.workspace.diff import with_texts
-from north_lsp.workspace.merge import merge
+from north_lsp.tools.support.texts import is_saved
+from north_lsp.workspace.edit.diff import with_texts
+from north_lsp.workspace.edit.merge import merge
+from north_lsp.workspace.edit.written import has_nothing_of, in_ends_of, is_same, why_spoilt
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import split_lines, to_newlines
-from north_lsp.workspace.written import has_nothing_of, in_ends_of, is_same, why_spoilt
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0

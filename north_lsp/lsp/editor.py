@@ -12,7 +12,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.editor import (
+from north_lsp.agent.edits.unsaved import told_of_unsaved
+from north_lsp.agent.ports.editor import (
     NOBODY,
     Choice,
     CommandDecision,
@@ -22,7 +23,7 @@ from north_lsp.agent.editor import (
     EditReview,
     unasked_command,
 )
-from north_lsp.agent.events import (
+from north_lsp.agent.ports.events import (
     AnswerDelta,
     CallEnded,
     CallPreviewed,
@@ -33,9 +34,8 @@ from north_lsp.agent.events import (
     Retrying,
     UserSaid,
 )
-from north_lsp.agent.unsaved import told_of_unsaved
 from north_lsp.display import one_line, visible
-from north_lsp.lsp.deciding import EditReviews, show
+from north_lsp.lsp.edit_review import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.display import one_line, visible
-from north_lsp.workspace.diff import sides, unified
+from north_lsp.workspace.edit.diff import sides, unified
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 from north_lsp.workspace.text import dominant_newline, split_lines
 

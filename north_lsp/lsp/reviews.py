@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import anyio
 
-from north_lsp.agent.editor import EditDecision, EditReview
+from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.errors import ToolError
 from north_lsp.lsp.review_document import (
     Marked,

@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.asking import ModelFailed
-from north_lsp.agent.environment import Environment
-from north_lsp.agent.events import Notice
-from north_lsp.agent.modes import find_mode
-from north_lsp.agent.prompt import FileLink, Part, Words
-from north_lsp.agent.session import Session
-from north_lsp.agent.sessions import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.log.modes import find_mode
+from north_lsp.agent.log.prompt import FileLink, Part, Words
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient, local_folders
@@ -34,7 +34,7 @@ from north_lsp.storage.conversation import ConversationBusy, ConversationClosed,
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.listing import list_conversations
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.root import project_hash
+from north_lsp.workspace.roots import project_hash
 
 _PARENT_SECONDS = 2.0
 _PROGRESS_SECONDS = 2.0

@@ -11,7 +11,7 @@ import anyio.to_thread
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
-from north_lsp.shell.making import private_folder
+from north_lsp.shell.factory import private_folder
 from north_lsp.shell.processes import children_of, end_now
 from north_lsp.shell.sandbox import Held, Sandbox, hold_more
 from north_lsp.shell.watch import Taken, Watch

@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
-from north_lsp.shell.making import ShellMaker
+from north_lsp.shell.factory import ShellMaker
 from north_lsp.shell.options import Place
 from north_lsp.shell.processes import end_now
 from north_lsp.shell.report import exporting

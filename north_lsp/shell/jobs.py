@@ -13,8 +13,8 @@ import anyio.to_thread
 
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
+from north_lsp.shell.detached import Kept, KeptProcess
 from north_lsp.shell.job_processes import JobProcess, Wanted
-from north_lsp.shell.kept import Kept, KeptProcess
 from north_lsp.shell.options import Place
 from north_lsp.shell.output import OutputSink, Spill
 from north_lsp.shell.processes import send

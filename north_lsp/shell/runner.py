@@ -25,14 +25,14 @@ from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.containment import Containment
+from north_lsp.shell.detached import KeptProcess, find_kept, start_kept
 from north_lsp.shell.environment import UNATTENDED, changes_meaning, looks_like_credential
+from north_lsp.shell.factory import ShellMaker
 from north_lsp.shell.job_processes import JobProcess, Wanted, start_job
 from north_lsp.shell.jobs import Jobs
-from north_lsp.shell.keeping import Keeper
-from north_lsp.shell.kept import KeptProcess, find_kept, start_kept
-from north_lsp.shell.making import ShellMaker
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
+from north_lsp.shell.pool import Keeper
 from north_lsp.shell.processes import children_of, end_now, is_running, started_at
 from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
 from north_lsp.shell.sandbox import InForce, Sandbox, support

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.settings import EditSettings, ReadSettings
 from north_lsp.tools.recent import RecentTexts
-from north_lsp.workspace.conflicts import Conflicts
-from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.edit.conflicts import Conflicts
+from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.trees import Trees
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

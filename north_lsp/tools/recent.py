@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from north_lsp.workspace.diff import hunks_between
+from north_lsp.workspace.edit.diff import hunks_between
 
 _MAX_TEXTS = 64
 _MAX_CHARACTERS = 8_000_000

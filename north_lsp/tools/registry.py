@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -84,10 +85,11 @@ class Registry:
             raise invalid(error, tool.args, arguments) from None
 
 
+@cache
 def _description(tool: Tool) -> str:
-    from north_lsp.tools.descriptions import description
-
-    return description(tool.name)
+    """What the model is told about a tool: the Markdown file beside the module that defines it."""
+    package = type(tool).__module__.rpartition(".")[0]
+    return files(package).joinpath(f"{tool.name}.md").read_text("utf-8").strip()
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 
 from north_lsp.acp.files import FILE_SECONDS, ClientFiles
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.diagnostics import Diagnostics
+from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.errors import UnsavedUnknown
 from north_lsp.rpc.framing import NewlineFraming
 from north_lsp.rpc.peer import Peer

@@ -9,7 +9,7 @@ import pytest
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client, read_client
 from north_lsp.acp.questions import command_decision, command_permission
-from north_lsp.agent.editor import Choice, CommandDecision, CommandReview, EditReview
+from north_lsp.agent.ports.editor import Choice, CommandDecision, CommandReview, EditReview
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal
 

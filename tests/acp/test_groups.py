@@ -3,7 +3,7 @@
 from typing import Any
 
 from north_lsp.acp.groups import ReadGroups
-from north_lsp.agent.events import AnswerDelta, CallEnded, CallNamed, CallRunning, Event, ThoughtDelta, UserSaid
+from north_lsp.agent.ports.events import AnswerDelta, CallEnded, CallNamed, CallRunning, Event, ThoughtDelta, UserSaid
 from north_lsp.tools.base import Kind
 
 

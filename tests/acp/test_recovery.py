@@ -5,11 +5,11 @@ import os
 import pytest
 
 from north_lsp.storage.locations import Locations
-from north_lsp.workspace.apply import write
-from north_lsp.workspace.diff import make_change
+from north_lsp.workspace.apply.apply import write
+from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import TextForm
-from north_lsp.workspace.root import project_hash
+from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import raw_client
 from tests.support.model_server import ModelServer

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.arguments import repaired
-from north_lsp.agent.deltas import DeltaMerger
-from north_lsp.agent.events import AnswerDelta, Event
-from north_lsp.agent.repetition import with_note
+from north_lsp.agent.calls.arguments import repaired
+from north_lsp.agent.calls.repetition import with_note
+from north_lsp.agent.ports.events import AnswerDelta, Event
+from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.display import unfinished_emoji, visible
 
 SCHEMA = {

@@ -54,10 +54,10 @@ def test_a_mistake_is_one_line_that_says_what_to_do(
 def test_nothing_heavy_is_imported_before_the_answer_to_initialize(tmp_path: Path, protocol: str) -> None:
     script = f"""
 import sys
-import north_lsp.cli as cli
+import north_lsp.cli.main as cli
 arguments = cli._parser().parse_args(["{protocol}"])
 cli._options(arguments)
-from north_lsp.openings import open_connection
+from north_lsp.server.opening import open_connection
 opening = open_connection("{protocol}")
 params = {{"protocolVersion": 1, "capabilities": {{}}, "initializationOptions": {{"north": {{"acp": True}}}}}}
 message = {{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.doctor import _shell
-from north_lsp.options import Options
+from north_lsp.cli.doctor import _shell
+from north_lsp.server.options import Options
 
 
 @pytest.mark.parametrize(("shell", "said"), [("/bin/zsh", 1), ("/usr/bin/fish", 1), ("/bin/bash", 0), ("", 0)])

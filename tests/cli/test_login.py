@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.login import login, logout, setup_provider
-from north_lsp.options import Options, UsageError
-from north_lsp.providers.models_file import read_models_file
-from north_lsp.providers.presets import presets
-from north_lsp.reports import models
+from north_lsp.cli.login import login, logout, setup_provider
+from north_lsp.cli.reports import models
+from north_lsp.providers.catalog.models_file import read_models_file
+from north_lsp.providers.catalog.presets import presets
+from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from tests.support.model_server import ModelServer

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from north_lsp.acp.editor import AcpEditor
-from north_lsp.agent.costs import CostKeeper
-from north_lsp.agent.events import CallReady, Event, UsageChanged
-from north_lsp.agent.model_choice import ModelChoice
+from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.events import CallReady, Event, UsageChanged
 from north_lsp.providers.base import (
     AssistantMessage,
     BlockEnd,

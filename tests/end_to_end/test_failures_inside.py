@@ -10,19 +10,22 @@ import pytest
 
 from north_lsp.acp import v1
 from north_lsp.acp.editor import AcpEditor
-from north_lsp.agent import asking, commands, costs, edits
-from north_lsp.agent.answer_stream import AnswerStream
-from north_lsp.agent.calls import Calls
-from north_lsp.agent.checkpoints import Checkpoints
-from north_lsp.agent.file_blocks import FileBlocks
-from north_lsp.agent.model_choice import ModelChoice
-from north_lsp.agent.previews import Previews
-from north_lsp.agent.queue import PromptQueue
-from north_lsp.agent.repetition import Repetition
-from north_lsp.agent.session import Session
-from north_lsp.agent.turn import Turn
+from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.previews import Previews
+from north_lsp.agent.calls.repetition import Repetition
+from north_lsp.agent.costs import recorder as costs
+from north_lsp.agent.edits import review as edits
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.session.session import Session
+from north_lsp.agent.shell import run as commands
+from north_lsp.agent.turn import request as asking
+from north_lsp.agent.turn.file_blocks import FileBlocks
+from north_lsp.agent.turn.queue import PromptQueue
+from north_lsp.agent.turn.stream import AnswerStream
+from north_lsp.agent.turn.turn import Turn
 from north_lsp.storage.partial import PartialFile
-from north_lsp.tools.read_file import ReadFile
+from north_lsp.tools.read.read_file import ReadFile
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside

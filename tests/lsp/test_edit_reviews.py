@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from north_lsp.agent.editor import EditDecision, EditReview
-from north_lsp.agent.edits import accepted_part
+from north_lsp.agent.edits.review import accepted_part
+from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
 from north_lsp.lsp.review_document import ReviewProblem, document, read_document
 from north_lsp.lsp.reviews import PendingReview
 from north_lsp.rpc.messages import RpcError
-from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, make_rename
+from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
 from tests.support.edits import MemoryEditor
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from north_lsp.agent.editor import Choice, CommandReview, EditReview
+from north_lsp.agent.ports.editor import Choice, CommandReview, EditReview
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
 from north_lsp.rpc.messages import RpcError

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Done, Failed, ModelRequest, UserMessage
-from north_lsp.providers.broker import Broker
-from north_lsp.providers.catalog import Catalog, catalog
+from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.credentials import KeySource
-from north_lsp.providers.discovery import Discoverer
-from north_lsp.providers.key_check import key_problem
-from north_lsp.providers.making import make_remote
-from tests.providers.vendors import ask
+from north_lsp.providers.factory import make_remote
+from north_lsp.providers.keys.broker import Broker
+from north_lsp.providers.keys.check import key_problem
+from tests.providers.adapters.vendors import ask
 from tests.support.certificate import make_bundle, server_context
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, say

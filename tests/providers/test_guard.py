@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.providers.adapters.scripted import ScriptedProvider
 from north_lsp.providers.base import (
     AssistantMessage,
     Failed,
@@ -21,12 +22,11 @@ from north_lsp.providers.base import (
     ToolSpec,
     UserMessage,
 )
-from north_lsp.providers.extensions import ExtensionProvider
+from north_lsp.providers.catalog.extensions import ExtensionProvider
 from north_lsp.providers.offline.provider import OfflineProvider
-from north_lsp.providers.scripted import ScriptedProvider
 from tests.end_to_end.test_faults import opened, prompt, texts
 from tests.end_to_end.world import COLD_SERVER, SERVER, World
-from tests.providers.vendors import ask
+from tests.providers.adapters.vendors import ask
 from tests.support.client import raw_client
 from tests.support.guard import take_refusals
 from tests.support.guard.judging import complaints
@@ -86,7 +86,7 @@ async def test_providers_in_python_refuse_and_the_test_would_fail(tmp_path: Path
 
 IS_HELD = """
 from north_lsp.providers.base import *
-from north_lsp.providers.extensions import ExtensionProvider
+from north_lsp.providers.catalog.extensions import ExtensionProvider
 async def stream(request):
     said = Text(str(hasattr(ExtensionProvider.stream, "__wrapped__")))
     yield TextDelta(0, said.text)

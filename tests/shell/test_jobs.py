@@ -17,7 +17,7 @@ from north_lsp.shell.jobs import Job, Jobs
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
-from tests.shell.test_keeping import no_persistent_bash
+from tests.shell.test_pool import no_persistent_bash
 from tests.shell.test_runner import gone, is_gone, run
 
 

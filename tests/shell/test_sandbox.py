@@ -11,14 +11,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from north_lsp.agent.shell_setup import sandbox_of
+from north_lsp.agent.shell.setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.launcher import landlock_version
 from north_lsp.shell.options import Place
 from north_lsp.shell.runner import CommandRunner, Ran
 from north_lsp.shell.sandbox import InForce, Sandbox, probe, support
 from north_lsp.storage.settings import ReadSettings, Settings
-from north_lsp.workspace.held import Held
+from north_lsp.workspace.guards.held import Held
 
 
 def make_project(base: Path) -> Path:

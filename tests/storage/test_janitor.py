@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from north_lsp.shell import making
+from north_lsp.shell import factory as making
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.janitor import EMPTY_DAYS, clear, clear_project
 from north_lsp.storage.locations import Locations

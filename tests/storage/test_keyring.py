@@ -9,7 +9,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
-from north_lsp.providers.keys import Keys
+from north_lsp.providers.keys.sources import Keys
 from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable
 from north_lsp.storage.locations import Locations
 
@@ -100,7 +100,7 @@ def test_what_is_wrong_is_said_and_nothing_is_stored_elsewhere(
     assert [key.provider for key in keys.stored] == ["groq"]  # the file's own can be used all the same
     system.locked = False
     assert not keys.is_stale
-    monkeypatch.setattr("north_lsp.providers.keys._AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("north_lsp.providers.keys.sources._AGAIN_SECONDS", 0.0)
     system.locked = True
     keys = Keys(store)
     keys.refresh()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.providers.catalog import load_catalog
-from north_lsp.providers.choosing import Allowed
+from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.storage.limits import Limits, key_of
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import (

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from north_lsp.agent.applying import Applied, apply_proposal
-from north_lsp.agent.checkpoints import Checkpoints
-from north_lsp.agent.undoing import Undoing
+from north_lsp.agent.edits.apply import Applied, apply_proposal
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.edits.undo import Undoing
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
@@ -18,7 +18,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.base import Seen, Workspace, WriteTool
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import EditProposal, FileChange
 from north_lsp.workspace.text import read_text, to_newlines

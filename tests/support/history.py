@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.storage.settings import EditSettings
-from north_lsp.workspace.anchors import find_anchors
-from north_lsp.workspace.lines import Block, changed_blocks
+from north_lsp.workspace.edit.anchors import find_anchors
+from north_lsp.workspace.edit.lines import Block, changed_blocks
 from north_lsp.workspace.text import decode, dominant_newline, encode, is_binary, split_lines
 from tests.support.edits import World
 
@@ -473,7 +473,7 @@ def _call(name: str, lines: list[str], block: Block, added: list[str], chance: r
 
 def _looks_pasted(content: str) -> bool:
     from north_lsp.errors import ToolError
-    from north_lsp.tools.pasted import Place, without_pasted
+    from north_lsp.tools.edit.pasted import Place, without_pasted
 
     try:
         return without_pasted(content, Place(), "")[1]

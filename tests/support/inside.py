@@ -6,10 +6,10 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from north_lsp.connection import serve_acp
-from north_lsp.openings import open_connection
-from north_lsp.options import Options
 from north_lsp.rpc.pipe import DescriptorPipe
+from north_lsp.server.connection import serve_acp
+from north_lsp.server.opening import open_connection
+from north_lsp.server.options import Options
 from tests.support.acp_schema import Oracle
 from tests.support.client import RawAcpClient
 

@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from north_lsp.workspace import apply as applying
-from north_lsp.workspace import journal
-from north_lsp.workspace.apply import apply
-from north_lsp.workspace.diff import make_change, make_deletion, make_folder_change, make_rename
-from north_lsp.workspace.exchange import exchange
+from north_lsp.workspace.apply import apply as applying
+from north_lsp.workspace.apply import journal
+from north_lsp.workspace.apply.apply import apply
+from north_lsp.workspace.apply.atomic_exchange import exchange
+from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
 

@@ -63,7 +63,7 @@ def _become_server(request: dict[str, Any], fds: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["north-lsp", *request["argv"]]
-    from north_lsp.cli import main
+    from north_lsp.cli.main import main
 
     code = main()
     sys.stdout.flush()
@@ -88,7 +88,7 @@ def _fork(connection: socket.socket) -> int:
 def serve(path: str) -> None:
     for name in _IMPORTED:
         importlib.import_module(name)
-    from north_lsp.connection import load_tools
+    from north_lsp.server.connection import load_tools
 
     load_tools()
     listener = socket.socket(socket.AF_UNIX)

@@ -12,7 +12,7 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.limits import Limits
 from north_lsp.tools.base import Output, ReadTool, Seen, Workspace
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.workspace.ignore import IgnoreRules
+from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 
 

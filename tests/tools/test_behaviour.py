@@ -10,10 +10,10 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from north_lsp.tools import search_text
 from north_lsp.tools.base import ReadTool
-from north_lsp.workspace.fuzzy import FuzzyIndex
-from north_lsp.workspace.ripgrep import find_ripgrep
+from north_lsp.tools.read import search_text
+from north_lsp.workspace.files.fuzzy import FuzzyIndex
+from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.structure import parsing
 from tests.tools.conftest import Desk
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.pages import stream_part
+from north_lsp.workspace.pagination import stream_part
 from tests.tools.conftest import CANCELLABLE, Desk
 
 LARGE = 21 * 1024 * 1024

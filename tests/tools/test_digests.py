@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.agent.digests import shortened, shortened_text
-from north_lsp.agent.results import Kept
+from north_lsp.agent.log.digests import shortened, shortened_text
+from north_lsp.agent.ports.results import Kept
 from north_lsp.errors import ToolError
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Digest

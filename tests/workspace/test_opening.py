@@ -11,17 +11,17 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import opening
-from north_lsp.workspace.exchange import exchange
-from north_lsp.workspace.ignore import IgnoreRules, walk
-from north_lsp.workspace.listing import list_root
+from north_lsp.workspace.apply.atomic_exchange import exchange
+from north_lsp.workspace.files.ignore import IgnoreRules, walk
+from north_lsp.workspace.files.listing import list_root
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.formats.pictures import load_picture
 from north_lsp.workspace.opening import open_folder, open_in_steps, open_real, open_regular
-from north_lsp.workspace.pages import stream_part
+from north_lsp.workspace.pagination import stream_part
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.pictures import load_picture
-from north_lsp.workspace.ripgrep import find_ripgrep
-from north_lsp.workspace.search import search
+from north_lsp.workspace.search.ripgrep import find_ripgrep
+from north_lsp.workspace.search.search import search
 from north_lsp.workspace.text import read_text
-from north_lsp.workspace.trees import Trees
 
 _TRIES = 1500
 

@@ -17,7 +17,7 @@ from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.screen import Screen, nvim_screen
 
 PLUGIN = Path(__file__).parents[3] / "nvim-client"
-SAMPLE = Path(north_lsp.__file__).parent / "demo" / "sample"
+SAMPLE = Path(north_lsp.__file__).parent / "cli" / "demo" / "sample"
 FAKE_SERVER = Path(__file__).parents[1] / "vscode" / "fake-north-lsp"  # answers as a server did that could not chat yet
 FILE = "hello/greeting.py"
 REPLACE = 'replace "Hello" by "Good morning" in hello/greeting.py'

@@ -21,7 +21,7 @@ const log = (what) => console.log(`${what} (${((performance.now() - started) / 1
 const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-safety-"));
 const project = path.join(folder, "sample");
 const many = path.join(project, "hello/many.py");
-await cp(path.join(checkout, "north_lsp/demo/sample"), project, { recursive: true });
+await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
 /** Three lines that stand far apart. */
 const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
 for (const name of ["config", "data", "state"]) await mkdir(path.join(folder, name));

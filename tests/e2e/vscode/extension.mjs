@@ -35,7 +35,7 @@ const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-extension-"));
 const project = path.join(folder, "sample");
 const greeting = path.join(project, "hello/greeting.py");
 const data = path.join(folder, "data");
-await cp(path.join(checkout, "north_lsp/demo/sample"), project, { recursive: true });
+await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
 /** Three lines that stand far apart. */
 const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
 await writeFile(path.join(project, "hello/many.py"), manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from north_lsp.providers import anthropic, google, openai_chat, openai_responses
+from north_lsp.providers.adapters import anthropic, google, openai_chat, openai_responses
+from north_lsp.providers.adapters.kept_texts import dumps
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
 from north_lsp.providers.compat import compat_for
-from north_lsp.providers.kept_texts import dumps
 from tests.support.guard import JUDGED, RECORD
 from tests.support.rules.check import check_http
 

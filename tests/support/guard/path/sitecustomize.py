@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 PROVIDERS = {
-    "north_lsp.providers.extensions": "ExtensionProvider",
+    "north_lsp.providers.catalog.extensions": "ExtensionProvider",
     "north_lsp.providers.offline.provider": "OfflineProvider",
-    "north_lsp.providers.scripted": "ScriptedProvider",
+    "north_lsp.providers.adapters.scripted": "ScriptedProvider",
 }
 
 

@@ -1,0 +1,75 @@
+"""What happens in a session and ACP has no word for, as North's own events (`_north/event`). Pure."""
+
+from typing import Any
+
+from north_lsp.agent.ports.events import (
+    Event,
+    FellBack,
+    Notice,
+    Promoted,
+    QueueChanged,
+    RetryEnded,
+    Retrying,
+    ReviewResolved,
+    ReviewShown,
+    StateChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageChanged,
+)
+from north_lsp.display import visible
+
+Happening = tuple[str, dict[str, Any]]
+
+
+def named(event: Event) -> list[Happening]:
+    """Names and fields; nothing for what ACP tells by itself."""
+    match event:
+        case StateChanged(state):
+            return [("state_changed", {"state": state})]
+        case TurnStarted(message_id):
+            return [("turn_start", {"turnId": message_id})]
+        case TurnEnded(message_id, reason):
+            attention = {"reason": "failed" if reason == "error" else "turn_end"}
+            ended = ("turn_end", {"turnId": message_id, "reason": reason})
+            return [ended] if reason == "cancelled" else [ended, ("attention", attention)]
+        case QueueChanged():
+            return [("queue_changed", queue_rows(event))]
+        case Retrying(_, attempt, of, remaining, message, "waiting", is_first):
+            delay = {"remainingMs": remaining * 1000}
+            if not is_first:
+                return [("auto_retry_tick", delay)]
+            start = {"attempt": attempt, "maxAttempts": of, "delayMs": remaining * 1000}
+            return [("auto_retry_start", {**start, "errorMessage": visible(message)}), ("auto_retry_tick", delay)]
+        case RetryEnded(success, attempt, error):
+            final = {"finalError": visible(error)} if error else {}
+            return [("auto_retry_end", {"success": success, "attempt": attempt, **final})]
+        case FellBack("applied", before, after):
+            return [("retry_fallback_applied", {"from": before, "to": after})]
+        case FellBack(_, _, after):
+            return [("retry_fallback_succeeded", {"model": after})]
+        case Promoted(before, after):
+            return [("context_promoted", {"from": before, "to": after})]
+        case ReviewShown(review_id, call_id, kind):
+            shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
+            return [("review_shown", shown), ("attention", {"reason": "review"})]
+        case ReviewResolved(review_id, call_id, decision):
+            return [("review_resolved", {"reviewId": review_id, "toolCallId": call_id, "decision": decision})]
+        case UsageChanged():
+            ratio = event.used / event.window if event.window > 0 else 0.0
+            context = {"used": event.used, "limit": event.window, "ratio": round(ratio, 4)}
+            session = {"tokens": event.tokens, "cost": event.cost_usd, "priced": event.priced}
+            known = {"allTime": {"cost": event.all_time_usd}} if event.all_time_usd is not None else {}
+            return [("usage_updated", {"context": context, "session": session, **known, "estimated": event.estimated})]
+        case Notice(level, text):
+            return [("notice", {"level": level, "text": visible(text)})]
+        case _:
+            return []
+
+
+def queue_rows(event: QueueChanged) -> dict[str, Any]:
+    """All queues, in their order."""
+    return {
+        name: [{"id": word.id, "text": visible(word.text)} for word in words]
+        for name, words in (("steer", event.steer), ("followUp", event.follow_up))
+    }

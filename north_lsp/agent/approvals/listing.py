@@ -1,0 +1,36 @@
+"""What the user has allowed in this project, for people: listed with origin and last use, taken back by id."""
+
+from collections.abc import Sequence
+
+from north_lsp.command_policy.rules import Rule
+from north_lsp.display import one_line
+from north_lsp.storage.approvals import Permission
+
+_SWITCHES = {"editsAutoAccept": "all edits", "shellAutoApprove": "all commands"}
+_ORIGINS = {
+    "user": "allowed by you",
+    "project": "only in the project's file: it allows nothing until you allow it",
+    "session": "for this conversation only",
+}
+
+
+def what_it_allows(permission: Permission) -> str:
+    """In words, for one line."""
+    match permission.permission:
+        case str(text):
+            return _SWITCHES.get(text, f"`{one_line(text, 500)}`, exactly")
+        case content:
+            rule = Rule.from_json(content)
+            return one_line(rule.described(), 500) if rule is not None else "no rule: it allows nothing"
+
+
+def described(permissions: Sequence[Permission]) -> str:
+    """A list in Markdown; the number of a row is what a user names to take it back."""
+    if not permissions:
+        return "Nothing is allowed without a question in this project."
+    rows = []
+    for number, one in enumerate(permissions, 1):
+        since = f" on {one.since[:10]}" if one.since else ""
+        used = f", last used {one.last_used}" if one.last_used else ""
+        rows.append(f"{number}. {what_it_allows(one)} ({_ORIGINS[one.origin]}{since}{used})")
+    return "\n".join(rows)

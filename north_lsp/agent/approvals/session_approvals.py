@@ -1,0 +1,78 @@
+"""What runs or is written without a question: seen and changed from a session, and told to its editor."""
+
+from collections.abc import Callable
+
+import anyio.to_thread
+
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import ApprovalsChanged, Notice
+from north_lsp.agent.turn_state import ProjectApprovals
+from north_lsp.storage.approvals import Permission, Switch
+from north_lsp.storage.trust import By
+
+
+class SessionApprovals:
+    """Of one session; most of it holds for the whole project."""
+
+    def __init__(self, approvals: ProjectApprovals, editor: Editor) -> None:
+        self._approvals = approvals
+        self._editor = editor
+
+    @property
+    def edits_auto_accepted(self) -> bool:
+        return self._approvals.edits_auto_accepted()
+
+    @property
+    def commands_auto_approved(self) -> bool:
+        return self._approvals.shell_auto_approved()
+
+    async def set_edits_auto_accepted(self, value: bool) -> None:
+        """For this project, from the next edit on."""
+        approvals = self._approvals
+        await self._switch(approvals.enable_edits_auto_accept if value else approvals.disable_edits_auto_accept)
+
+    async def set_commands_auto_approved(self, value: bool) -> None:
+        """For this project, from the next command on."""
+        approvals = self._approvals
+        await self._switch(approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve)
+
+    async def accept_for_conversation(self, switch: Switch) -> None:
+        """Until this conversation is closed, from the next edit or command on."""
+        approvals = self._approvals
+        edits = switch == "editsAutoAccept"
+        await self._switch(
+            approvals.accept_edits_of_this_session if edits else approvals.approve_commands_of_this_session
+        )
+
+    def only_for_conversation(self, switch: Switch) -> bool:
+        """Whether something is accepted without a question, and only until this conversation is closed."""
+        return self._approvals.holds_for_session_only(switch)
+
+    @property
+    def trusted(self) -> tuple[bool, By] | None:
+        """Whether somebody has said that the workspace is trusted or not, and who."""
+        return self._approvals.trust.decided()
+
+    async def set_trusted(self, value: bool, by: By) -> None:
+        """For this workspace, from the next question on."""
+        await self._told(await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by))
+
+    async def listed(self) -> list[Permission]:
+        """All that is allowed in this project."""
+        return await anyio.to_thread.run_sync(self._approvals.listed)
+
+    async def revoke(self, id: str) -> bool:
+        """Take back one of `listed`; False if there is none of that id."""
+        found = await anyio.to_thread.run_sync(self._approvals.revoke_id, id)
+        await self._told(self._approvals.write_error)
+        return found
+
+    async def _switch(self, change: Callable[[], None]) -> None:
+        await anyio.to_thread.run_sync(change)
+        await self._told(self._approvals.write_error)
+
+    async def _told(self, error: OSError | None) -> None:
+        """What cannot be stored holds for this session only."""
+        if error is not None:
+            await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
+        await self._editor.show(ApprovalsChanged())

@@ -1,0 +1,1 @@
+"""The tool calls of an answer: checked, run, and answered with exactly one result each."""

@@ -1,0 +1,114 @@
+"""An edit that cannot apply, found while its call still streams: the rest of it need not be waited for."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from north_lsp.agent.log.partial_json import Partial, read_partial
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.tools.base import Tool, Workspace, WriteTool
+
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "edit_replace_exact": ("path", "old"),
+    "edit_after_anchor": ("path", "anchor"),
+    "edit_before_anchor": ("path", "anchor"),
+    "edit_by_anchor": ("path", "mode", "anchor"),
+    "edit_replace_block": ("path", "startAnchor", "endAnchor"),
+}
+_PLACEHOLDER = "\ue000\n"  # stands for a text that has not come yet
+_FINAL = frozenset({"NOT_FOUND", "NO_MATCH"})
+_LATER = {"AMBIGUOUS": ("occurrence", "expectedOccurrences"), "STALE": ("snapshot",)}
+_MAX_TEXT = 16 * 1024
+_INSIDE, _OUTSIDE = re.compile(r'["\\]'), re.compile(r'["\]},]')
+
+
+@dataclass
+class _Scan:
+    """Finds, at little cost, where a value may end in JSON that arrives in pieces."""
+
+    in_string: bool = False
+    is_escaped: bool = False
+
+    def take(self, more: str) -> bool:
+        """Whether anything may have become complete."""
+        at, ended = 0, False
+        while at < len(more):
+            if self.is_escaped:
+                self.is_escaped, at = False, at + 1
+                continue
+            found = (_INSIDE if self.in_string else _OUTSIDE).search(more, at)
+            if found is None:
+                break
+            at = found.end()
+            match found[0]:
+                case '"':
+                    ended = ended or self.in_string
+                    self.in_string = not self.in_string
+                case "\\":
+                    self.is_escaped = True
+                case _:
+                    ended = True
+        return ended
+
+
+@dataclass
+class StreamingCall:
+    """A call whose arguments are arriving: `parts` are their JSON so far, of `size` characters."""
+
+    id: str
+    tool: Tool | None
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+    title: str = ""
+    checked: bool = False
+    partial: Partial = field(default_factory=lambda: read_partial(""))
+    scan: _Scan = field(default_factory=_Scan)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def take(self, more: str) -> bool:
+        """Add a piece; whether more arguments are complete than before."""
+        self.parts.append(more)
+        self.size += len(more)
+        if self.size > _MAX_TEXT or self.partial.ended or not self.scan.take(more):
+            return False
+        before, self.partial = self.partial.complete, read_partial(self.text)
+        return self.partial.complete != before
+
+
+async def cannot_apply(call: StreamingCall, earlier: Iterable[ToolCall], workspace: Workspace) -> ToolError | None:
+    """The error that the tool would give, as soon as that is certain. `earlier` are the message's calls before it: none
+    of them has run yet, so an edit of the same file, or of nobody knows which, may change the answer."""
+    tool, partial = call.tool, call.partial
+    needs = _NEEDS.get(tool.name) if tool is not None else None
+    if not isinstance(tool, WriteTool) or needs is None or call.checked or partial.ended:
+        return None
+    arguments = partial.settled
+    if not arguments.keys() >= {*needs}:
+        return None
+    if arguments.get("mode") == "replace_between" and "anchorEnd" not in arguments:
+        return None
+    call.checked = True
+    if any(_may_change(other, str(arguments["path"])) for other in earlier):
+        return None
+    missing = {name: _PLACEHOLDER for name, info in tool.args.model_fields.items() if info.is_required()}
+    given: dict[str, Any] = missing | arguments
+    try:
+        await tool.prepare(tool.args.model_validate(given), workspace)
+    except ToolError as error:
+        said = _LATER.get(error.code)
+        is_final = error.code in _FINAL or (said is not None and any(name in arguments for name in said))
+        return error if is_final else None
+    except ValueError:  # arguments that the tool will refuse by itself
+        return None
+    return None
+
+
+def _may_change(other: ToolCall, path: str) -> bool:
+    if not other.name.startswith(("edit_", "undo_", "shell_")):
+        return False
+    return other.arguments.get("path") in (path, None)

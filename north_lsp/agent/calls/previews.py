@@ -1,0 +1,211 @@
+"""What an edit is going to change, shown while its arguments still arrive; never written, never kept."""
+
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.calls.preflight import StreamingCall
+from north_lsp.agent.log.partial_json import read_partial
+from north_lsp.agent.ports.events import CallPreviewed, Event
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.workspace.edit.preview import Preview, preview
+from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import dominant_newline, to_newlines
+
+SECONDS = 0.25
+_SHARE = 10  # of the time, at most one part of so many is spent on previews
+_MAX_ARGUMENTS = 256 * 1024  # characters of JSON
+_MAX_FILES = 5
+_GROWING = frozenset({"content", "new"})  # arguments that make sense before they are complete
+_WHOLE = "edit_create_file"
+_NEWLINE = "\n"
+
+
+class Growing(Protocol):
+    """An edit that arrives. `id` is its call's."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def preview(self) -> tuple[Sequence[Preview], str] | None:
+        """What it changes so far, and a word on it; None if that cannot be told, now or ever."""
+        ...
+
+
+class Previews:
+    """Shows the newest of what was noted, every 250 ms at most; `run` has to be running meanwhile. An edit that is
+    complete by then is not shown at all, and none is after `stop`."""
+
+    def __init__(
+        self,
+        show: Callable[[Event], Awaitable[None]],
+        on_failure: Callable[[str, BaseException], None],
+        seconds: float = SECONDS,
+    ) -> None:
+        self._seconds = seconds
+        self._show = show
+        self._on_failure = on_failure
+        self._current: Growing | None = None
+        self._due = math.inf
+        self._more = anyio.Event()
+        self._lock = anyio.Lock()
+
+    def note(self, edit: Growing) -> None:
+        """More of it has come."""
+        if edit is not self._current:
+            self._current = edit
+            self._due = max(time.monotonic() + self._seconds, self._due if self._due < math.inf else 0.0)
+        if not self._more.is_set():
+            self._more.set()
+
+    async def stop(self) -> None:
+        """What follows replaces the preview."""
+        self._current = None
+        async with self._lock:  # one that is on its way comes before
+            pass
+
+    async def run(self) -> None:
+        while True:
+            await self._more.wait()
+            while (left := self._due - time.monotonic()) > 0:
+                await anyio.sleep(left)
+            self._more = anyio.Event()
+            edit = self._current
+            if edit is None:
+                continue
+            started = time.monotonic()
+            made = None
+            try:
+                made = await edit.preview()
+            except Exception as error:  # noqa: BLE001 - what is only a preview must not end the answer
+                self._on_failure("preview", error)
+            now = time.monotonic()
+            self._due = now + max(self._seconds, (now - started) * _SHARE)
+            async with self._lock:
+                if made is not None and edit is self._current:
+                    await self._show(CallPreviewed(edit.id, tuple(made[0]), made[1]))
+
+
+class GrowingCall:
+    """The call of an edit tool: the tool itself prepares what has come of it."""
+
+    def __init__(self, call: StreamingCall, tool: WriteTool, workspace: Workspace) -> None:
+        self._call = call
+        self._tool = tool
+        self._texts: dict[Path, str | None] = {}
+        self._read = workspace.read_unsaved
+        self._workspace = replace(workspace, read_unsaved=self._read_once)
+        self._hopeless = False
+
+    @property
+    def id(self) -> str:
+        return self._call.id
+
+    async def preview(self) -> tuple[Sequence[Preview], str] | None:
+        if self._hopeless or self._call.size > _MAX_ARGUMENTS:
+            return None
+        values = await anyio.to_thread.run_sync(lambda: read_partial(self._call.text).given)
+        for arguments in _possible(self._tool.name, values):
+            changes = await self._prepared(arguments)
+            if changes:
+                is_growing = self._tool.name == _WHOLE
+                return await anyio.to_thread.run_sync(_previews, changes, is_growing), ""
+        return None
+
+    async def _prepared(self, arguments: Mapping[str, Any]) -> Sequence[FileChange] | None:
+        try:
+            args = self._tool.args.model_validate(arguments)
+        except ValueError:  # more is needed
+            return None
+        try:
+            changes = await self._tool.prepare(args, self._workspace)
+            if not await anyio.to_thread.run_sync(_is_forbidden, changes, self._workspace):
+                return [one for one in changes if not one.binary]
+            raise ToolError("DENIED", "never written by tools")
+        except ToolError:
+            self._hopeless = self._tool.name not in ("edit_apply_batch", "edit_patch")
+            return None
+
+    async def _read_once(self, path: Path) -> str | None:
+        """An editor is not asked for the same text four times a second."""
+        if path not in self._texts:
+            self._texts[path] = await self._read(path)
+        return self._texts[path]
+
+
+class GrowingFile:
+    """A file in the text of an answer. `so_far` is its content, `read_old` gives the text that it replaces (`appends`:
+    continues), or None."""
+
+    def __init__(
+        self,
+        id: str,
+        path: Path,
+        so_far: Callable[[], str],
+        read_old: Callable[[], Awaitable[str | None]],
+        *,
+        appends: bool,
+    ) -> None:
+        self.id = id
+        self._path = path
+        self._so_far = so_far
+        self._read_old = read_old
+        self._appends = appends
+        self._old: str | None = None
+        self._is_read = False
+
+    async def preview(self) -> tuple[Sequence[Preview], str] | None:
+        if not self._is_read:
+            self._old, self._is_read = await self._read_old(), True
+        return await anyio.to_thread.run_sync(self._made)
+
+    def _made(self) -> tuple[Sequence[Preview], str]:
+        old, text = self._old, self._so_far()
+        new = to_newlines(text, dominant_newline(old)) if old is not None else text
+        whole = (old or "") + new if self._appends else new
+        note = f"{text.count(_NEWLINE)} lines"
+        return [preview(self._path, old, whole, is_growing=True)], note
+
+
+def _possible(tool: str, values: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Arguments that may be prepared, the most complete first. Only the last one can be incomplete."""
+    last = next(reversed(list(values)), None)
+    if last in _GROWING:
+        yield values
+    elif tool == "edit_apply_batch" and isinstance(items := values.get("edits"), list):
+        if items and _is_usable(items[-1]):
+            yield {"edits": items}
+        yield {"edits": items[:-1]}
+    elif tool == "edit_patch" and isinstance(patch := values.get("patch"), str):
+        whole = patch[: patch.rfind("\n") + 1]
+        end = "*** End Patch\n" if "*** Begin Patch" in whole else ""
+        hunk = max(whole.rfind("\n@@"), whole.rfind("\n*** Update File"), whole.rfind("\n--- ")) + 1
+        yield {"patch": whole + end}
+        yield {"patch": whole[:hunk] + end}
+
+
+def _is_usable(item: object) -> bool:
+    """The last edit of a batch, whose last argument may be incomplete."""
+    args = item.get("args") if isinstance(item, dict) else None
+    return isinstance(args, dict) and bool(args) and next(reversed(args)) in _GROWING
+
+
+def _is_forbidden(changes: Sequence[FileChange], workspace: Workspace) -> bool:
+    """Whether the review would refuse it."""
+    return refusal(changes, workspace.roots, workspace.private) is not None
+
+
+def _previews(changes: Sequence[FileChange], is_growing: bool) -> list[Preview]:
+    """The last files are the ones that are being written."""
+    return [
+        preview(change.target, change.old_text, change.new_text, is_growing=is_growing)
+        for change in changes[-_MAX_FILES:]
+    ]

@@ -1,0 +1,86 @@
+"""The limits that a user has set on costs: told of when they are near, asked about when they are reached."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.events import Notice
+from north_lsp.display import money
+from north_lsp.storage.entries import new_entry_id
+
+_NEAR = 0.8
+_RAISED = 2
+
+
+class LimitReached(Exception):
+    """The user does not want to spend more, or nobody could be asked. The text is for him."""
+
+
+@dataclass
+class _Limit:
+    """In US dollars; 0 is none. `passed`: the user lets this turn go on beyond it."""
+
+    setting: str
+    what: str
+    amount: float
+    warned: bool = False
+    passed: bool = False
+
+
+@dataclass
+class Spending:
+    """For one session. `today` gives what all conversations have cost on this day."""
+
+    editor: Editor
+    session_limit: float
+    day_limit: float
+    today: Callable[[], Awaitable[float]]
+    _limits: list[_Limit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._limits = [
+            _Limit("cost.sessionLimitUsd", "this conversation", self.session_limit),
+            _Limit("cost.dayLimitUsd", "today", self.day_limit),
+        ]
+
+    def set_limits(self, session_limit: float, day_limit: float) -> None:
+        """Take over what the settings say now. A limit that has not changed there stays as the user raised it."""
+        for limit, before, now in zip(
+            self._limits, (self.session_limit, self.day_limit), (session_limit, day_limit), strict=True
+        ):
+            if before != now:
+                limit.amount, limit.warned, limit.passed = now, False, False
+        self.session_limit, self.day_limit = session_limit, day_limit
+
+    def begin_turn(self) -> None:
+        for limit in self._limits:
+            limit.passed = False
+
+    async def check(self, session_usd: Callable[[], float]) -> None:
+        """Before a request; `session_usd` is only asked where there is a limit. Raises LimitReached."""
+        for limit in self._limits:
+            if limit.amount <= 0 or limit.passed:
+                continue
+            spent = session_usd() if limit.setting == "cost.sessionLimitUsd" else await self.today()
+            if spent >= limit.amount:
+                await self._ask(limit, spent)
+            elif spent >= _NEAR * limit.amount and not limit.warned:
+                limit.warned = True
+                text = f"{money(spent)} of {money(limit.amount)} are spent for {limit.what} ({limit.setting})"
+                await self.editor.show(Notice("warning", text))
+
+    async def _ask(self, limit: _Limit, spent: float) -> None:
+        raised = max(limit.amount, spent) * _RAISED
+        said = f"{money(spent)} are spent for {limit.what}; the limit is {money(limit.amount)} ({limit.setting})"
+        options = (
+            ("continue", "Go on with this turn"),
+            ("raise", f"Raise the limit to {money(raised)} for this conversation"),
+            ("end", "Stop here"),
+        )
+        match await self.editor.choose(Choice(f"limit-{new_entry_id(())}", f"{said}. Go on?", options)):
+            case "continue":
+                limit.passed = True
+            case "raise":
+                limit.amount, limit.warned = raised, False
+            case _:
+                raise LimitReached(f"{said}: the turn was stopped. Raise the limit, or set it to 0 for none.")

@@ -1,0 +1,1 @@
+"""Edits: reviewed, applied, kept as checkpoints, undone and recovered."""

@@ -1,0 +1,271 @@
+"""Applying an accepted proposal: to the editor's open texts and to the disk, or to neither."""
+
+import os
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.ports.editor import Documents
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.support.texts import text_of
+from north_lsp.workspace.apply.apply import write
+from north_lsp.workspace.apply.empty_folders import some_of
+from north_lsp.workspace.apply.open_folders import remove_empty
+from north_lsp.workspace.edit.diff import with_texts
+from north_lsp.workspace.edit.merge import merge
+from north_lsp.workspace.proposal import EditProposal, FileChange
+
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was written, and what to say of it: a file that changed meanwhile was merged, or was so already. `accepted`
+    has the accepted texts of which the editor made others, as editors do that format what they write."""
+
+    files: tuple[FileChange, ...]
+    notices: tuple[str, ...] = ()
+    accepted: Mapping[Path, str] = field(default_factory=dict)
+
+
+async def apply_proposal(
+    proposal: EditProposal, workspace: Workspace, documents: Documents, checkpoints: Checkpoints
+) -> Applied:
+    """Write all files of a proposal. A text that has changed since is merged where its changes do not touch the
+    proposal's. Raises ToolError when that is not possible or something cannot be written; then nothing is written."""
+    with anyio.CancelScope(shield=True):
+        for attempt in range(1, _ATTEMPTS + 1):
+            fresh = await _refreshed(proposal.files, workspace)
+            if not fresh.files:
+                return fresh
+            entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
+            try:
+                stay, files = await _write(fresh.files, workspace, documents, checkpoints)
+            except ToolError as error:
+                checkpoints.settle(entry, "failed")
+                if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
+                    raise
+                continue
+            except BaseException:
+                checkpoints.settle(entry, "failed")
+                raise
+            accepted = {old.target: old.new_text for old, new in zip(fresh.files, files, strict=True) if new is not old}
+            await checkpoints.settle_applied(entry, files if accepted else None)
+            if any(change.undoes for change in fresh.files):
+                made = {folder for one in checkpoints.all() for folder in one.folders}
+                await anyio.to_thread.run_sync(_remove_folders, fresh.files, made, workspace)
+            said = [
+                f"{name} is still there: something was put into it at the last moment, or it is in use" for name in stay
+            ]
+            said += [f"the editor changed {one.shown} when it wrote it" for one in files if one.target in accepted]
+            return Applied(files, (*fresh.notices, *said), accepted)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Workspace) -> None:
+    """An undo takes the folders away that were made for its files, if nothing else is in them."""
+    gone = [change.path for change in files if change.undoes and change.action in ("delete", "rename")]
+    for path in gone:
+        for folder in path.parents:
+            root = workspace.roots.root_of(folder)
+            if folder not in made or root is None or folder == root:
+                break
+            if not remove_empty(root, folder.relative_to(root).parts):
+                break
+
+
+async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
+    """Whether a text is another than when it was looked at last, so that looking again may help."""
+    try:
+        return (await _refreshed(files, workspace)).files != tuple(files)
+    except ToolError:
+        return False
+
+
+async def _write(
+    files: Sequence[FileChange], workspace: Workspace, documents: Documents, checkpoints: Checkpoints
+) -> tuple[tuple[str, ...], tuple[FileChange, ...]]:
+    """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
+    that were to go and could not, and the changes as the editor made them."""
+    mine = await _claimed(files, workspace, documents)
+    rest = [change for change in files if change not in mine]
+    made: dict[int, FileChange] = {}
+    work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
+    written = await anyio.to_thread.run_sync(work)
+    try:
+        if mine:
+            mine, claimed = await documents.apply(mine), mine
+            made = {id(before): after for before, after in zip(claimed, mine, strict=True)}
+    except ToolError as error:
+        await anyio.to_thread.run_sync(written.take_back)
+        if error.code != "UNAVAILABLE" or not await _are_saved(mine, workspace):
+            raise
+        work = partial(write, files, workspace.roots, checkpoints.journals)
+        written, mine = await anyio.to_thread.run_sync(work), ()
+    except BaseException:
+        await anyio.to_thread.run_sync(written.take_back)
+        raise
+    try:
+        stay = await anyio.to_thread.run_sync(written.keep)
+        return stay, tuple(made.get(id(change), change) for change in files)
+    except ToolError as error:
+        try:
+            if mine:
+                await documents.apply([_reversed(change) for change in mine])
+        except ToolError as again:
+            names = ", ".join(change.relative for change in mine)
+            told = f"{error.message}; in the editor, it could not be taken back ({again.message}): {names}"
+            raise ToolError("IO_ERROR", told, "tell the user, and read these files again") from error
+        raise
+
+
+async def _claimed(files: Sequence[FileChange], workspace: Workspace, documents: Documents) -> Sequence[FileChange]:
+    """What the editor is to write. A file that has other names is written to the disk, which leaves those as they are:
+    an editor would write through them, wherever they lead. Raises ToolError CONFLICT if it has unsaved changes."""
+    mine = await documents.claims(files)
+    linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
+    for change in linked:
+        if not await _are_saved([change], workspace):
+            raise ToolError(
+                "CONFLICT",
+                f"{change.relative} has unsaved changes in the editor, and other names (hard links) that the editor "
+                "would write as well; nothing was written",
+                "ask the user to save it",
+            )
+    return [change for change in mine if change not in linked]
+
+
+def _has_other_names(path: Path) -> bool:
+    try:
+        return os.lstat(path).st_nlink > 1
+    except OSError:
+        return False
+
+
+def _reversed(change: FileChange) -> FileChange:
+    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update", disk_tag=None)
+
+
+async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
+    """Whether the disk has what the editor shows, so that writing to the disk loses nothing."""
+    for change in files:
+        if change.old_text is None:
+            continue
+        try:
+            if (await text_of(change.path, workspace))[1] != "disk":
+                return False
+        except ToolError:
+            return False
+    return True
+
+
+async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
+    """The changes against the present texts. Raises ToolError STALE."""
+    await anyio.to_thread.run_sync(_check_places, files, workspace)
+    fresh: list[FileChange] = []
+    notices: list[str] = []
+    for change in files:
+        if change.folder:
+            now = await anyio.to_thread.run_sync(_fresh_folder, change, files)
+        else:
+            now = await _fresh(change, workspace)
+        if now is None:
+            notices.append(f"{change.relative} was so already")
+            continue
+        if (now.old_text, now.new_text) != (change.old_text, change.new_text):
+            notices.append(f"{change.relative} changed while the edit waited; both changes were merged")
+        fresh.append(now)
+    return Applied(tuple(fresh), tuple(notices))
+
+
+def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
+    """The paths must still lead where they did: a command may have swapped a link. And none may have been closed
+    meanwhile. Raises ToolError."""
+    for change in files:
+        for path in change.paths:
+            if workspace.trees.resolve(str(path)).path != path:
+                raise ToolError(
+                    "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
+                )
+
+
+async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
+    """The change against the present text, None if there is nothing left to do."""
+    if change.binary:
+        return change  # its bytes are compared when it is written
+    try:
+        text, source = await text_of(change.path, workspace)
+    except ToolError as error:
+        if error.code != "NOT_FOUND":
+            raise
+        if change.old_text is None:
+            return change
+        raise _stale(change, "was deleted") from None
+    if change.action in ("delete", "rename") and source == "editor":
+        raise _stale(change, "has unsaved changes in the editor that were made")
+    if change.old_text is None:
+        if text.text == change.new_text:
+            return None
+        raise _stale(change, "was created")
+    old = change.old_text
+    if source == "disk":
+        change = replace(change, disk_tag=text.on_disk)
+    if text.text == old:
+        return change
+    if change.action == "delete":
+        raise _stale(change, "has changed")
+    merged = await anyio.to_thread.run_sync(merge, old, text.text, change.new_text)
+    if merged.conflicts:
+        first = merged.conflicts[0]
+        where = f"line {first.start}" if first.end <= first.start else f"lines {first.start}-{first.end}"
+        raise _stale(change, f"has changed at the same place ({where})")
+    if merged.text == text.text and change.action == "update":
+        return None
+    made = await anyio.to_thread.run_sync(with_texts, change, text.text, merged.text)
+    form = text.form if change.old_form is None else change.form
+    return replace(made, form=form, old_form=text.form if form != text.form else None)
+
+
+def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange | None:
+    """As `_fresh`, for an empty folder; what the other changes take out of it does not count.
+    Raises ToolError STALE."""
+    stands = os.path.lexists(change.path)
+    if change.action == "create":
+        if not stands:
+            return change
+        if os.path.isdir(change.path) and not os.path.islink(change.path):
+            return None
+        raise _stale(change, "was created")
+    if not stands:
+        if change.action == "delete":
+            return None
+        raise _stale(change, "was deleted")
+    if os.path.islink(change.path) or not os.path.isdir(change.path):
+        raise _stale(change, "has become something else than a folder")
+    if change.action == "rename" and os.path.lexists(change.target):
+        raise _stale(change, f"cannot be moved: {change.shown} was created")
+    leaving = {one.path for one in files if one.action in ("delete", "rename")}
+    try:
+        left = sorted(name for name in os.listdir(change.path) if change.path / name not in leaving)
+    except OSError as error:
+        raise ToolError(
+            "IO_ERROR", f"{change.relative} cannot be read: {error.strerror}; nothing was written"
+        ) from error
+    if left:
+        raise _stale(change, f"is not empty ({some_of(left)}), or something was put into it")
+    return change
+
+
+def _stale(change: FileChange, happened: str) -> ToolError:
+    return ToolError(
+        "STALE",
+        f"{change.relative} {happened} since the edit was prepared; nothing was written",
+        "read the place again and prepare the edit again",
+        {"path": str(change.path)},
+    )

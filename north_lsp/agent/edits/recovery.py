@@ -1,0 +1,143 @@
+"""Finishing what a killed process left half written in this project."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, FileRecord
+from north_lsp.agent.ports.editor import Documents
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.support.texts import text_of
+from north_lsp.workspace.apply.apply import apply
+from north_lsp.workspace.apply.journal import EditorStep, editor_steps, recover, unfinished
+from north_lsp.workspace.edit.diff import make_change
+from north_lsp.workspace.edit.merge import merge
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.text import encode, to_newlines
+
+
+async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
+    """Take back every half-done application whose process is dead, also what an editor has of it. Says what it did."""
+    told: list[str] = []
+    with anyio.CancelScope(shield=True):
+        for path in await anyio.to_thread.run_sync(unfinished, journals):
+            texts = {step.path: await _text(step, workspace) for step in editor_steps(path)}
+            try:
+                done = await anyio.to_thread.run_sync(recover, path, texts)
+            except OSError as error:
+                told.append(f"an interrupted edit could not be taken back yet: {error.strerror}")
+                continue
+            if done is None:
+                continue
+            stuck = [*done.changed, *await _reverse(done.reverse, workspace, documents)]
+            if done.taken_back:
+                names = ", ".join(done.files)
+                told.append(f"an edit that was interrupted was taken back; these files are as they were: {names}")
+            if stuck:
+                told.append(f"these files were changed since and were left as they are: {', '.join(stuck)}")
+    return told
+
+
+def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
+    """What the model is told of edits that it got no result of: whether they stand."""
+    told: list[str] = []
+    for one in checkpoints.unanswered():
+        names = ", ".join(file.new_relative or file.relative for file in one.files)
+        if all(_is_after(file) for file in one.files):
+            stands = "it was applied, the files are as it proposed"
+        elif all(_is_before(file) for file in one.files):
+            stands = "it was not applied, the files are as they were before"
+        else:
+            stands = "read the files before you go on: they are neither as before nor as it proposed"
+        told.append(f"[North was interrupted during the edit of {names}; {stands}]")
+    return told
+
+
+async def settle_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
+    """Say of each edit that nobody could finish whether it stands, so that an undo does not begin with one that was
+    taken back. To be called when what a killed process left has been recovered."""
+    for one in checkpoints.all():
+        if one.status != "pending":
+            continue
+        files = [file for file in one.files if not file.folder]
+        now = {path: await _shown_digest(path, workspace) for file in files for path in (file.path, file.target)}
+        if all(now[file.path] == file.before for file in files) and all(map(_is_before, _folders(one))):
+            checkpoints.settle(one.entry_id, "failed")
+        elif all(now[file.target] == file.after for file in files) and all(map(_is_after, _folders(one))):
+            checkpoints.settle(one.entry_id, "applied")
+
+
+def _folders(one: Checkpoint) -> list[FileRecord]:
+    return [file for file in one.files if file.folder]
+
+
+async def _shown_digest(path: Path, workspace: Workspace) -> str | None:
+    """Of what the editor shows, or else of what is on the disk."""
+    try:
+        text = (await text_of(path, workspace))[0]
+        return hashlib.sha256(encode(text.text, text.form)).hexdigest()
+    except ToolError:
+        return await anyio.to_thread.run_sync(_digest, path)
+
+
+def _is_after(file: FileRecord) -> bool:
+    if file.folder:
+        return os.path.isdir(file.target) == (file.action != "delete")
+    return _digest(file.target) == file.after
+
+
+def _is_before(file: FileRecord) -> bool:
+    if file.folder:
+        return os.path.isdir(file.path) == (file.action != "create")
+    return _digest(file.path) == file.before
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        with open(open_real(path), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+async def _text(step: EditorStep, workspace: Workspace) -> str | None:
+    try:
+        return (await text_of(Path(step.path), workspace))[0].text
+    except ToolError:
+        return None
+
+
+async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, documents: Documents) -> list[str]:
+    """Give the editor back what it had; returns what could not be."""
+    stuck: list[str] = []
+    for step in steps:
+        path = Path(step.path)
+        try:
+            text = (await text_of(path, workspace))[0]
+            back = await anyio.to_thread.run_sync(_without, text.text, step)
+            if back is None:
+                stuck.append(step.path)
+                continue
+            if back == text.text:
+                continue
+            change = make_change(path, path.name, text.text, back, text.form)
+            if await documents.claims([change]):
+                await documents.apply([change])
+            else:
+                await anyio.to_thread.run_sync(apply, [change], workspace.roots)
+        except ToolError:
+            stuck.append(step.path)
+    return stuck
+
+
+def _without(text: str, step: EditorStep) -> str | None:
+    """The text without the step's change, also where the editor or the user made something else of it since; None if
+    that cannot be told apart."""
+    before = step.before or ""
+    if to_newlines(text, "\n") == to_newlines(step.after, "\n"):
+        return before
+    merged = merge(step.after, text, before)
+    return None if merged.conflicts else merged.text

@@ -1,0 +1,170 @@
+"""Undo, redo, points and differences in words, for the commands that a user types. Errors are ToolErrors."""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol, assert_never
+
+import anyio.to_thread
+
+from north_lsp.agent.edits.checkpoints import Checkpoint
+from north_lsp.agent.edits.totals import Totals, totals
+from north_lsp.agent.edits.undo import Conflicts, FileOutcome, Plan, Undoing
+from north_lsp.display import fenced
+from north_lsp.errors import ToolError
+from north_lsp.workspace.apply.empty_folders import some_of
+from north_lsp.workspace.git import run_git
+
+_GIT_SECONDS = 10.0
+_MOST_LINES = 2000
+
+
+class Session(Protocol):
+    """What is needed of a session."""
+
+    @property
+    def undoing(self) -> Undoing: ...
+
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
+
+
+async def undo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
+    """Take the last changes back, all or those of one file; says what became of each file. Raises ToolError."""
+
+    def find() -> Sequence[Checkpoint]:
+        if found := session.undoing.last(steps, path):
+            return found
+        raise _nothing_left(session, path, "change", "undone")
+
+    return await _take_back(session, find, conflicts, path, "Undo")
+
+
+async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
+    """Make the changes again that were undone last. Raises ToolError."""
+
+    def find() -> Sequence[Checkpoint]:
+        if found := session.undoing.last_undone(steps, path):
+            return found
+        raise _nothing_left(session, path, "undone change", "made again")
+
+    return await _take_back(session, find, conflicts, path, "Redo")
+
+
+def _nothing_left(session: Session, path: Path | None, what: str, done: str) -> ToolError:
+    if path is None:
+        return ToolError("NOT_FOUND", f"there is no {what} of this conversation left to be {done}")
+    files = [file for one in session.undoing.all() for file in one.files]
+    shown = next((file.relative for file in files if path in (file.path, file.target)), None)
+    if shown is not None:
+        return ToolError("NOT_FOUND", f"there is no {what} of {shown} left to be {done}")
+    names = list(dict.fromkeys(file.new_relative or file.relative for file in files))
+    changed = f"changed were: {some_of(names)}" if names else "nothing else was, either"
+    missing = "" if os.path.lexists(path) else " (there is no such file)"
+    return ToolError("NOT_FOUND", f"{path.name}{missing} was not changed in this conversation; {changed}")
+
+
+async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "skip") -> str:
+    """Bring the files to where they were at a point or before a change. Raises ToolError."""
+    found = session.undoing.since(checkpoint)
+    if not found:
+        return "Nothing has been changed since."
+    return await _take_back(session, lambda: found, conflicts, None, "Restore the files")
+
+
+async def _take_back(
+    session: Session, find: Callable[[], Sequence[Checkpoint]], conflicts: Conflicts, path: Path | None, title: str
+) -> str:
+    async def prepare() -> tuple[Plan, str]:
+        return await session.undoing.prepare(find(), conflicts, None if path is None else [path]), title
+
+    try:
+        plan = await session.take_back(prepare)
+    except ValueError as error:
+        raise ToolError("CONFLICT", str(error)) from error
+    return in_words(plan)
+
+
+def in_words(plan: Plan) -> str:
+    """A line for each file, and what can be done about those that were left."""
+    lines = [f"- `{one.relative}`: {_outcome(one)}" for one in plan.files]
+    if any(one.outcome == "conflict" for one in plan.files):
+        lines += ["", "Files with later changes were left. `overwrite` loses those changes, `merge` writes both down."]
+    return "\n".join(lines) if lines else "Nothing was left to be changed."
+
+
+def _outcome(one: FileOutcome) -> str:
+    match one.outcome:
+        case "restored":
+            words = "restored"
+        case "merged":
+            words = "restored around later changes"
+        case "unchanged":
+            words = "left"
+        case "conflict" | "irrecoverable":
+            words = "**not restored**"
+        case "overwritten":
+            words = "restored, later changes are lost"
+        case "marked":
+            words = "both texts stand between conflict marks"
+        case _:
+            assert_never(one.outcome)
+    return f"{words} ({one.detail})" if one.detail else words
+
+
+def points(session: Session) -> str:
+    """Every change and every named point, the newest first, with what to restore them by."""
+    lines: list[str] = []
+    for one in reversed(session.undoing.all()):
+        if one.is_point:
+            lines.append(f"- **{one.title}** `{one.id}` {one.at}")
+            continue
+        added = sum(file.lines_added for file in one.files)
+        removed = sum(file.lines_removed for file in one.files)
+        names = ", ".join(f"`{file.new_relative or file.relative}`" for file in one.files)
+        lines.append(f"- `{one.id}` {one.at} {one.title}: {names} (+{added}/-{removed})")
+    return "\n".join(lines) if lines else "Nothing has been changed in this conversation."
+
+
+async def differences(session: Session, since: str | None = None) -> str:
+    """What the conversation has changed until now, as unified diffs. Raises ToolError NOT_FOUND."""
+    rows = await session.undoing.differences(since)
+    diff = "".join(text for _, text in rows)
+    if not diff.strip():
+        return "Nothing differs."
+    shown = _shown(diff)
+    if since is not None:
+        return shown
+    sums = totals(session.undoing.all())
+    return f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n\n{shown}"
+
+
+def _shown(diff: str) -> str:
+    """At most so much of it as a chat can show."""
+    lines = diff.rstrip("\n").split("\n")
+    left = len(lines) - _MOST_LINES
+    more = f"\n\n{left:,} more lines" if left > 0 else ""
+    return fenced("\n".join(lines[:_MOST_LINES]), "diff") + more
+
+
+def statistics(session: Session) -> str:
+    """What the changes that hold come to, of the conversation and of the last turn that changed something."""
+    every = session.undoing.all()
+    rows = [f"- this conversation: {_sum(totals(every))}"]
+    last = next((one.turn for one in reversed(every) if one.turn is not None), None)
+    if last is not None:
+        rows.append(f"- the last turn with changes: {_sum(totals(every, last))}")
+    return "\n".join(rows)
+
+
+def _sum(sums: Totals) -> str:
+    counts = {"created": sums.created, "changed": sums.changed, "deleted": sums.deleted, "moved": sums.moved}
+    files = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"+{sums.lines_added}/-{sums.lines_removed} lines, files: {files}" if files else "nothing"
+
+
+async def differences_from_git(root: Path) -> str:
+    """How the files that git tracks differ from its last commit. Raises ToolError UNAVAILABLE."""
+    found = await anyio.to_thread.run_sync(run_git, ["diff", "--no-color", "HEAD", "--"], root, _GIT_SECONDS)
+    if found is None:
+        raise ToolError("UNAVAILABLE", "git says nothing of this folder: it is no repository, or it has no commit")
+    return _shown(found) if found.strip() else "Nothing differs from the last commit, of the files that git tracks."

@@ -1,0 +1,523 @@
+"""Taking changes back, and making them again: what later changes allow is merged, what they do not is said and left."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, assert_never
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.edits.apply import apply_proposal
+from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live, mode_of
+from north_lsp.agent.edits.totals import First, first_contents, missing
+from north_lsp.agent.ports.editor import Documents
+from north_lsp.errors import ToolError
+from north_lsp.storage.entries import new_entry_id
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.edit.draft_guards import guard_named
+from north_lsp.tools.support.texts import resolve_open, text_of
+from north_lsp.workspace.apply.empty_folders import some_of
+from north_lsp.workspace.apply.journal import digest
+from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, unified
+from north_lsp.workspace.edit.merge import merge
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
+from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
+
+Conflicts = Literal["skip", "overwrite", "merge"]
+"""What to do with a file whose later changes stand in the way: leave it, lose them, or write both between marks."""
+
+Outcome = Literal["restored", "merged", "unchanged", "conflict", "overwritten", "marked", "irrecoverable"]
+
+
+_NO_LOSS = ("restored", "merged", "unchanged")
+_GUARDED = ("IGNORED", "DENIED")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What becomes of one file, and why if it is not simply restored."""
+
+    relative: str
+    outcome: Outcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A prepared undo: the changes, and what becomes of every file. `checkpoints` are those that are taken back."""
+
+    changes: tuple[FileChange, ...]
+    files: tuple[FileOutcome, ...]
+    checkpoints: tuple[str, ...]
+
+
+@dataclass
+class _State:
+    """A file while changes are taken back on it; `first` is what stands there now, and `mode` what a file gets that is
+    made again. `stood` and `stands` say the same of a folder."""
+
+    relative: str
+    first: str | None
+    first_form: TextForm
+    text: str | None
+    form: TextForm
+    binary: bool = False
+    mode: int | None = None
+    first_mode: int | None = None
+    stood: bool = False
+    stands: bool = False
+    disk_tag: str | None = None
+    blocked: bool = False
+    outcome: FileOutcome | None = None
+    undoes: list[str] = field(default_factory=list)
+
+    def set(self, data: bytes | None, mode: int | None = None) -> None:
+        if data is None:
+            self.text = None
+        else:
+            self.text, self.form = decode(data)
+            self.binary = self.binary or is_binary(data)
+            self.mode = mode
+
+    def set_mode(self, file: FileRecord) -> None:
+        """Take back what a change did to the mode, unless the user has changed it since."""
+        if file.after_mode is not None and self.first_mode == file.after_mode:
+            self.mode = file.before_mode
+        elif self.first is not None:
+            self.mode = None
+
+    def is_at(self, wanted: str | None) -> bool:
+        if self.text is None or wanted is None:
+            return self.text is None and wanted is None
+        return digest(encode(self.text, self.form)) == wanted
+
+
+class Undoing:
+    """The undo of one conversation. Whoever calls it makes sure that no turn is running."""
+
+    def __init__(self, checkpoints: Checkpoints, workspace: Workspace, documents: Documents) -> None:
+        self._checkpoints = checkpoints
+        self._workspace = workspace
+        self._documents = documents
+
+    def all(self) -> list[Checkpoint]:
+        """Every checkpoint, the oldest first."""
+        return self._checkpoints.all()
+
+    def name_point(self, name: str) -> str:
+        """Mark this place by a name; returns the id by which `since` restores it. Raises ToolError INVALID_INPUT."""
+        return self._checkpoints.name_point(name)
+
+    # -- which -----------------------------------------------------------------------------------------------------
+
+    def last(self, steps: int, path: Path | None = None) -> list[Checkpoint]:
+        """The last changes that still hold, all or those of one file, the newest first."""
+        return self._holding(0, steps, path)
+
+    def last_undone(self, steps: int, path: Path | None = None) -> list[Checkpoint]:
+        """The last undos that still hold, the newest first: taking them back makes their changes again."""
+        return self._holding(1, steps, path)
+
+    def of_turn(self, turn: str) -> list[Checkpoint]:
+        """The changes of a turn, by the entry of its prompt, the newest first."""
+        return [one for one in self._holding(0, None, None) if one.turn == turn]
+
+    def since(self, checkpoint: str) -> list[Checkpoint]:
+        """A checkpoint and what was changed, undone or done again after it, the newest first: taking that back brings
+        back what stood there before. An undo of what came later as well needs no taking back. Raises ToolError
+        NOT_FOUND."""
+        first = self.find(checkpoint)
+        known = self._checkpoints.all()
+        later = known[[one.id for one in known].index(first.id) :]
+        ids, holds = {one.id for one in later}, live(known)
+        found = [
+            one
+            for one in reversed(later)
+            if any(not file.undoes or not ids.issuperset(file.undoes) for file in one.files)
+        ]
+        return found if any(holds[(one.id, file.path)] for one in found for file in one.files) else []
+
+    def find(self, checkpoint: str) -> Checkpoint:
+        """Raises ToolError NOT_FOUND."""
+        for one in self._checkpoints.all():
+            if one.id == checkpoint:
+                return one
+        raise ToolError("NOT_FOUND", f"there is no checkpoint {checkpoint[:64]!r} in this conversation")
+
+    async def file(self, spelled: str) -> Path:
+        """The path of a file in the workspace. Raises ToolError."""
+        return (await anyio.to_thread.run_sync(self._workspace.roots.resolve, spelled)).path
+
+    def _holding(self, level: int, steps: int | None, path: Path | None) -> list[Checkpoint]:
+        every = self._checkpoints.all()
+        known, holds = {one.id: one for one in every}, live(every)
+        found = [
+            one
+            for one in reversed(every)
+            if min(depth(one, known), 2 - depth(one, known) % 2) == level
+            and any(
+                holds[(one.id, file.path)] for file in one.files if path is None or path in (file.path, file.target)
+            )
+        ]
+        return found if steps is None else found[:steps]
+
+    # -- doing it --------------------------------------------------------------------------------------------------
+
+    async def prepare(
+        self, checkpoints: Sequence[Checkpoint], conflicts: Conflicts = "skip", paths: Iterable[Path] | None = None
+    ) -> Plan:
+        """What taking these back (the newest first) comes to; writes nothing. Raises ToolError."""
+        wanted = None if paths is None else set(paths)
+        every = self._checkpoints.all()
+        holds, done = live(every), set[tuple[str, Path]]()
+        states: dict[Path, _State] = {}
+        taken: list[str] = []
+        for one in checkpoints:
+            for file in one.files:
+                chosen = wanted is None or bool(wanted & {file.path, file.target})
+                if not chosen or not holds.get((one.id, file.path), False):
+                    continue
+                for path in dict.fromkeys((file.path, file.target)):
+                    if path not in states:
+                        shown = file.relative if path == file.path else file.new_relative
+                        states[path] = await self._state_or_conflict(path, shown or file.relative, folder=file.folder)
+                await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
+                taken.append(one.id)
+                if file.undoes and one.id in states[file.path].undoes:
+                    done.add((one.id, file.path))  # what it had taken back holds again
+                    holds = live(every, done)
+        await anyio.to_thread.run_sync(_keep_full_folders, states)
+        changes = await anyio.to_thread.run_sync(_changes, states)
+        outcomes = tuple(state.outcome for state in states.values() if state.outcome is not None)
+        return Plan(changes, outcomes, tuple(dict.fromkeys(taken)))
+
+    async def apply(self, plan: Plan, title: str) -> Plan:
+        """Write a plan, all of it or nothing. Raises ToolError."""
+        if not plan.changes:
+            for one in self._checkpoints.all():  # or they would be the last changes for ever
+                if one.id in plan.checkpoints and all(file.outcome in _NO_LOSS for file in plan.files):
+                    self._checkpoints.settle(one.entry_id, "undone")
+            return plan
+        proposal = EditProposal(new_entry_id(()), "", plan.changes, title)
+        applied = await apply_proposal(proposal, self._workspace, self._documents, self._checkpoints)
+        return replace(plan, changes=applied.files)
+
+    async def revert(self, spelled: str | None, steps: int) -> Sequence[FileChange]:
+        """The last changes, all or of one file, taken back as a proposal of the model's. Raises ToolError."""
+        path = None if spelled is None else await self.file(spelled)
+        found = self.last(steps, path)
+        if not found:
+            what = f"of {spelled} " if spelled else ""
+            raise ToolError("NOT_FOUND", f"no change {what}of this conversation is left to be undone")
+        plan = await self.prepare(found, paths=None if path is None else [path])
+        stuck = [one for one in plan.files if one.outcome in ("conflict", "irrecoverable")]
+        if stuck and not plan.changes:
+            raise ToolError(
+                "CONFLICT",
+                "; ".join(f"{one.relative}: {one.detail}" for one in stuck),
+                "change the place with an ordinary edit instead",
+            )
+        notices = [f"{one.relative} is left as it is: {one.detail}" for one in stuck]
+        first, *rest = plan.changes or (None,)
+        if first is None:
+            return ()
+        return [replace(first, notices=(*first.notices, *notices)), *(one for one in rest if one is not None)]
+
+    async def diffs(self, checkpoint: str, *, now: bool = False) -> list[tuple[FileRecord, str]]:
+        """What a checkpoint changed, or how its files differ from then until now, as unified diffs."""
+        one = self.find(checkpoint)
+        texts = [file.target for file in one.files if not file.folder]
+        states = {path: state for path in texts if (state := await self._shown(path))} if now else {}
+        return await anyio.to_thread.run_sync(self._diffs, one, states)
+
+    async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
+        """How the files that this conversation changed (or changed from a checkpoint on) differ from before it, as
+        unified diffs; files that are as they were are left out. Raises ToolError NOT_FOUND."""
+        every = self._checkpoints.all()
+        if since is not None:
+            first = self.find(since)
+            every = every[[one.id for one in every].index(first.id) :]
+        files = first_contents(every)
+        states = {file.path: state for file in files if (state := await self._shown(file.path))}
+        shown = [file for file in files if file.path in states]
+        rows = await anyio.to_thread.run_sync(self._differences, shown, states)
+        return [*rows, *((file, f"({file.relative} is closed now)\n") for file in files if file.path not in states)]
+
+    def _differences(self, files: list[First], states: dict[Path, _State]) -> list[tuple[First, str]]:
+        rows: list[tuple[First, str]] = []
+        for file in files:
+            before, now = self._checkpoints.content(file.before), states[file.path]
+            if file.before is not None and before is None:
+                rows.append((file, missing(file)))
+            elif not now.is_at(file.before):
+                binary = now.binary or is_binary(before or b"")
+                old = decode(before)[0] if before is not None else None
+                if binary:
+                    rows.append((file, f"Binary file {file.relative} differs\n"))
+                elif now.text is None:
+                    rows.append((file, unified(make_deletion(file.path, file.relative, old or "", TextForm()))))
+                else:
+                    rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextForm()))))
+        return rows
+
+    def _diffs(self, one: Checkpoint, states: dict[Path, _State]) -> list[tuple[FileRecord, str]]:
+        rows: list[tuple[FileRecord, str]] = []
+        for file in one.files:
+            if file.folder:
+                change = make_folder_change(file.path, file.relative, file.action)
+                moved = replace(change, new_path=file.new_path, new_relative=file.new_relative)
+                rows.append((file, unified(moved)))
+                continue
+            before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
+            if (file.before is not None and before is None) or (file.after is not None and after is None):
+                rows.append((file, f"(the contents of {file.relative} were not kept)\n"))
+                continue
+            old = decode(before)[0] if before is not None else None
+            new = decode(after)[0] if after is not None else None
+            if file.target in states:
+                new = states[file.target].text
+            if is_binary(before or b"") or is_binary(after or b""):
+                rows.append((file, f"Binary file {file.relative} differs\n"))
+            elif new is None:
+                made = make_deletion(file.path, file.relative, old or "", TextForm())
+                rows.append((file, unified(made) if old is not None else ""))
+            else:
+                rows.append((file, unified(make_change(file.target, file.relative, old, new, TextForm()))))
+        return rows
+
+    # -- one file --------------------------------------------------------------------------------------------------
+
+    async def _state(self, path: Path) -> _State:
+        """What stands at a path now. Raises ToolError for one that is no file, leads elsewhere, or is not to be
+        changed."""
+        resolved = await self._allowed(path)
+        try:
+            text, _ = await text_of(path, self._workspace)
+        except ToolError as error:
+            if error.code == "NOT_FOUND":
+                return _State(resolved.relative, None, TextForm(), None, TextForm())
+            if error.code != "BINARY_FILE":
+                raise
+            data = await anyio.to_thread.run_sync(_bytes_of, path)
+            content, form = decode(data)
+            return _State(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
+        forms = (text.form, text.text, text.form)
+        return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
+
+    async def _shown(self, path: Path) -> _State | None:
+        """As `_state`; None for what is not to be looked at. Raises ToolError."""
+        try:
+            return await self._state(path)
+        except ToolError as error:
+            if error.code in _GUARDED:
+                return None
+            raise
+
+    async def _allowed(self, path: Path) -> Resolved:
+        """The path, if it is one that an edit might change now. Raises ToolError."""
+        resolved = await resolve_open(str(path), self._workspace)
+        if resolved.path != path:
+            raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
+        await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
+        return resolved
+
+    async def _folder_state(self, path: Path) -> _State:
+        """As `_state`, for a folder. Raises ToolError."""
+        resolved = await self._allowed(path)
+        if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
+            raise ToolError("STALE", f"{resolved.relative} is no folder any more")
+        state = _State(resolved.relative, None, TextForm(), None, TextForm(), first_mode=mode_of(path))
+        state.stood = state.stands = resolved.exists
+        return state
+
+    async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> _State:
+        """As `_state`; what is no file (or `folder`) any more, or leads elsewhere, is left as it is and does not keep
+        others from being restored."""
+        try:
+            return await (self._folder_state(path) if folder else self._state(path))
+        except ToolError as error:
+            state = _State(relative, None, TextForm(), None, TextForm())
+            self._leave(state, "irrecoverable" if error.code in _GUARDED else "conflict", error.message)
+            return state
+
+    def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
+        here, there = states[file.path], states[file.target]
+        if here.blocked or there.blocked:
+            return
+        if file.folder:
+            self._take_back_folder(id, file, here, there)
+            return
+        if here.stands or there.stands:
+            self._leave(here, "conflict", "a folder stands there")
+            return
+        if file.irrecoverable or (file.before is not None and self._checkpoints.content(file.before) is None):
+            self._leave(here, "irrecoverable", "its contents before the change were not kept")
+            return
+        if file.new_path is not None:
+            self._take_back_rename(id, file, here, there, conflicts)
+        else:
+            self._take_back_text(id, file, here, conflicts)
+
+    def _take_back_rename(self, id: str, file: FileRecord, here: _State, there: _State, conflicts: Conflicts) -> None:
+        if there.text is None and here.is_at(file.before):
+            here.outcome = FileOutcome(here.relative, "unchanged", "it is so already")
+            return
+        if here.text is not None and conflicts != "overwrite":
+            self._leave(here, "conflict", f"another file stands at {here.relative} now")
+            return
+        if there.text is None and conflicts != "overwrite":
+            self._leave(there, "conflict", f"{there.relative} was deleted or moved since")
+            return
+        here.text, here.form, here.binary = there.text, there.form, there.binary
+        here.mode = there.first_mode if there.first_mode is not None else file.before_mode
+        self._take_back_text(id, file, here, conflicts)
+        if here.blocked:
+            here.text = here.first
+            there.blocked = True
+        else:
+            there.text = None
+            there.undoes.append(id)
+            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
+
+    def _take_back_folder(self, id: str, file: FileRecord, here: _State, there: _State) -> None:
+        """Whether one that is to go again is empty is seen when everything else is known."""
+        if here.text is not None or there.text is not None:
+            self._leave(here, "conflict", "a file stands there")
+            return
+        back = file.action != "create"
+        is_moved = file.new_path is not None
+        if here.stands == back and not (is_moved and there.stands):
+            here.undoes.append(id)
+            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "it is so already")
+            return
+        here.stands = back
+        here.mode = (there.first_mode if is_moved and there.stood else None) or file.before_mode
+        self._done(here, id, "restored")
+        if is_moved and there.stands:
+            there.stands = False
+            there.undoes.append(id)
+            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
+
+    def _take_back_text(self, id: str, file: FileRecord, state: _State, conflicts: Conflicts) -> None:
+        before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
+        if state.is_at(file.after):
+            state.set(before, file.before_mode if file.new_path is None else state.mode)
+            state.set_mode(file)
+            self._done(state, id, "restored")
+        elif state.is_at(file.before):
+            state.undoes.append(id)
+            if state.outcome is None:
+                state.outcome = FileOutcome(state.relative, "unchanged", "it is so already")
+        elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
+            what = "it was deleted since" if state.text is None else "it was changed since"
+            self._resolve(id, state, before, file.before_mode, None, what, conflicts)
+        else:
+            base, theirs = decode(after)[0], decode(before)[0]
+            merged = merge(base, state.text, theirs, ("now", "before the change"))
+            if not merged.conflicts:
+                state.text = merged.text
+                self._done(state, id, "merged", "later changes were kept")
+                return
+            first = merged.conflicts[0]
+            what = f"later changes stand in the way at line {first.start}"
+            self._resolve(id, state, before, file.before_mode, merged.marked, what, conflicts)
+
+    def _resolve(
+        self,
+        id: str,
+        state: _State,
+        before: bytes | None,
+        mode: int | None,
+        marked: str | None,
+        what: str,
+        conflicts: Conflicts,
+    ) -> None:
+        match conflicts:
+            case "skip":
+                self._leave(state, "conflict", f"{what}; restoring would destroy them")
+            case "overwrite":
+                state.set(before, mode)
+                self._done(state, id, "overwritten", what)
+            case "merge" if marked is not None:
+                state.text = marked
+                self._done(state, id, "marked", f"{what}; both stand there between marks")
+            case "merge":
+                self._leave(state, "conflict", f"{what}, and there is nothing to merge")
+            case _:
+                assert_never(conflicts)
+
+    def _done(self, state: _State, id: str, outcome: Outcome, detail: str = "") -> None:
+        state.undoes.append(id)
+        if state.outcome is None or state.outcome.outcome in ("restored", "unchanged"):
+            state.outcome = FileOutcome(state.relative, outcome, detail)
+
+    def _leave(self, state: _State, outcome: Outcome, detail: str) -> None:
+        state.blocked = True
+        state.outcome = FileOutcome(state.relative, outcome, detail)
+
+
+def told_of_undo(names: Sequence[str]) -> list[str]:
+    """What the model is told of an undo between two turns."""
+    return [f"[Between the turns the user undid or redid changes of these files: {', '.join(names)}]"] if names else []
+
+
+def _keep_full_folders(states: dict[Path, _State]) -> None:
+    """A folder that holds more than what the undo takes out of it stays; that is no loss, so nothing is said against
+    the rest."""
+    gone = {path for path, one in states.items() if one.text is None and not one.stands}
+    inner_first = sorted(states.items(), key=lambda row: -len(row[0].parts))
+    for path, state in inner_first:
+        if not state.stood or state.stands:
+            continue
+        try:
+            left = sorted(name for name in os.listdir(path) if path / name not in gone)
+        except OSError as error:
+            left = [error.strerror or str(error)]
+        if left:
+            gone.discard(path)
+            state.stands = True
+            state.outcome = FileOutcome(state.relative, "unchanged", f"it is not empty any more: {some_of(left)}")
+
+
+def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
+    changes: list[FileChange] = []
+    for path, state in states.items():
+        change: FileChange
+        if state.stood != state.stands:
+            action: Literal["create", "update", "delete"] = "create" if state.stands else "delete"
+            folder = make_folder_change(path, state.relative, action, state.mode if state.stands else None)
+            changes.append(replace(folder, undoes=tuple(dict.fromkeys(state.undoes))))
+            continue
+        if state.text is None:
+            if state.first is None:
+                continue
+            change = make_deletion(path, state.relative, state.first, state.first_form, binary=state.binary)
+        elif state.text == state.first and state.form == state.first_form and state.mode in (None, state.first_mode):
+            continue
+        elif state.binary:
+            action = "create" if state.first is None else "update"
+            change = FileChange(
+                path, state.relative, action, state.first, state.text, state.form, (), 0, 0, binary=True
+            )
+        else:
+            change = make_change(path, state.relative, state.first, state.text, state.form)
+        old_form = state.first_form if state.first is not None and state.first_form != change.form else None
+        mode = state.mode if state.mode != state.first_mode else None
+        undoes = tuple(dict.fromkeys(state.undoes))
+        changes.append(replace(change, old_form=old_form, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
+    return tuple(changes)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        with open(open_real(path), "rb") as file:
+            data = file.read(MAX_WHOLE_FILE + 1)
+    except OSError as error:
+        raise ToolError("IO_ERROR", f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > MAX_WHOLE_FILE:
+        raise ToolError("TOO_LARGE", f"{path} has more than {MAX_WHOLE_FILE} bytes")
+    return data

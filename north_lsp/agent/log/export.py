@@ -1,0 +1,76 @@
+"""A stored conversation as Markdown, for a model that wants to know what was said elsewhere."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from north_lsp.agent.log.transcript import Entry, blocks_of, text_of
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import Text, ToolCall
+from north_lsp.storage.entries import message_of, valid_conversation_id
+from north_lsp.storage.listing import list_conversations
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.log_state import read_state
+
+_LISTED = 50
+
+
+class OtherConversations:
+    """Those of one project. `id` is the conversation that asks."""
+
+    def __init__(self, store: Locations, repo_hash: str, id: str) -> None:
+        self._store = store
+        self._repo_hash = repo_hash
+        self._id = id
+
+    def __call__(self, id: str) -> str:
+        """A conversation, or the list of them without an id. Only reads. Raises ToolError NOT_FOUND, IO_ERROR."""
+        id = id.strip("/")
+        if not id:
+            return "\n".join(self._list()) + "\n"
+        if not valid_conversation_id(id):
+            raise self._missing(id)
+        try:
+            state = read_state((self._store.conversations / f"{id}.jsonl").read_bytes())
+        except FileNotFoundError:
+            raise self._missing(id) from None
+        except OSError as error:
+            raise ToolError("IO_ERROR", f"the conversation {id} cannot be read: {error.strerror}") from error
+        if state.header.get("repoHash") != self._repo_hash:
+            raise self._missing(id)
+        return as_markdown(one_line(str(state.title or id), 200), state.active_path())
+
+    def _list(self) -> list[str]:
+        found = [one for one in list_conversations(self._store, repo_hash=self._repo_hash) if one.id != self._id]
+        rows = [f"conversation://{one.id} {one.updated_at} {one_line(one.name, 100)}" for one in found[:_LISTED]]
+        return rows or ["no other conversations of this project"]
+
+    def _missing(self, id: str) -> ToolError:
+        return ToolError("NOT_FOUND", f"this project has no conversation {id[:40]!r}", "\n".join(self._list()[:10]))
+
+
+def as_markdown(title: str, path: Iterable[Entry]) -> str:
+    """Who said what, and what was called with which outcome; thinking is left out."""
+    parts = [f"# {title}"]
+    for entry in path:
+        parts += _message(message_of(entry))
+    return "\n\n".join(parts) + "\n"
+
+
+def _message(message: Mapping[str, Any]) -> list[str]:
+    match message.get("role"):
+        case "user" if message.get("attribution") != "north":
+            names = [str(part["path"]) for part in message.get("content") or () if part.get("type") == "file_mention"]
+            return ["## User", "\n\n".join([text_of(message), *(f"[{name}]" for name in names)]).strip()]
+        case "assistant":
+            blocks = blocks_of(message)
+            said = [block.text.strip() for block in blocks if isinstance(block, Text) and block.text.strip()]
+            called = [f"- called `{block.name}`" for block in blocks if isinstance(block, ToolCall)]
+            return ["## North", *said, *called] if said or called else []
+        case "toolResult":
+            details = message.get("details") or {}
+            mark = "" if details.get("ok", not message.get("isError")) else " (failed)"
+            return [f"- {one_line(str(details.get('title') or message.get('toolName')), 200)}{mark}"]
+        case "bashExecution":
+            return [f"## User\n\n    !{one_line(str(message.get('command')), 1000)}"]
+    return []

@@ -1,0 +1,126 @@
+"""What a user sends: words, and things attached to them."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from north_lsp.agent.log.remembering import noted_to_log
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.support.texts import attached_text
+from north_lsp.workspace.text import split_lines, to_newlines
+
+_LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
+_UNKNOWN = "not known"
+_MAX_PREVIEW_LINES = 500
+_MAX_PREVIEW_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileLink:
+    """A file that the user points at; `lines` is an inclusive range from 1. North reads it."""
+
+    path: str
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A text that the client sent along by itself."""
+
+    name: str
+    text: str
+
+
+Part = Words | FileLink | Attached
+
+
+def is_blank(parts: tuple[Part, ...]) -> bool:
+    return all(isinstance(part, Words) and not part.text.strip() for part in parts)
+
+
+def shown_parts(parts: tuple[Part, ...]) -> str:
+    """A prompt as people see it: the words, and the names of what is attached."""
+    shown = {Words: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]"}
+    return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
+
+
+async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[dict[str, object]]:
+    """The content of the user message as it is stored. A link that cannot be read says so in its place."""
+    content: list[dict[str, object]] = []
+    for part in parts:
+        match part:
+            case Words(text):
+                content.append({"type": "text", "text": text})
+            case Attached(name, text):
+                content.append(await _placed(name, text, workspace))
+            case FileLink(path, lines):
+                content.append(await _read_link(path, lines, workspace))
+    return content
+
+
+async def _placed(name: str, text: str, workspace: Workspace) -> dict[str, object]:
+    """A text that the client sent along: under the path of its file, with the lines that it is where it is a part."""
+    if not name.lower().startswith("file:"):
+        return _mention(name, text, None)
+    uri, range = split_uri(name)
+    named = f"{range[0]}-{range[1]}" if range is not None else None
+    try:
+        resolved, current, _ = await attached_text(uri, workspace)
+    except ToolError:
+        return _mention(unquote(urlsplit(uri).path) or name, text, named)
+    whole, part = to_newlines(current.text, "\n"), to_newlines(text, "\n").strip("\n")
+    if part == whole.strip("\n"):
+        workspace.seen.note(resolved.path, current.tag, [(1, min(len(split_lines(whole)), _MAX_PREVIEW_LINES))])
+        return _mention(resolved.relative, text, None) | {"seen": noted_to_log(workspace.seen.drain())}
+    at = whole.find(part)
+    if at < 0 or not part:
+        return _mention(resolved.relative, text, named or _UNKNOWN)
+    if whole.find(part, at + 1) >= 0:
+        return _mention(resolved.relative, text, named or f"{_UNKNOWN}, it stands there more than once")
+    first = whole.count("\n", 0, at) + 1
+    last = first + part.count("\n")
+    mention = _mention(resolved.relative, text, f"{first}-{last}")
+    if whole[at - 1 : at] in ("", "\n") and whole[at + len(part) :][:1] in ("", "\n"):  # whole lines
+        workspace.seen.note(resolved.path, current.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
+        mention["seen"] = noted_to_log(workspace.seen.drain())
+    return mention
+
+
+def split_uri(uri: str) -> tuple[str, tuple[int, int] | None]:
+    """A file's URI without its query and fragment, and the lines that the fragment names: editors spell them `#L5`,
+    `#L5-L6`, `#L5:6`."""
+    place, _, fragment = uri.partition("#")
+    found = _LINES.fullmatch(fragment)
+    place = place.partition("?")[0]
+    if found is None or int(found[1]) < 1:
+        return place, None
+    return place, (int(found[1]), max(int(found[1]), int(found[2] or found[1])))
+
+
+async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> dict[str, object]:
+    try:
+        resolved, text, _ = await attached_text(path, workspace)
+    except ToolError as error:
+        return _mention(path, f"(not attached: {error.message})", None)
+    whole = split_lines(text.text)
+    first, last = lines if lines is not None else (1, len(whole))
+    workspace.seen.note(resolved.path, text.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
+    seen = {"seen": noted_to_log(workspace.seen.drain())}
+    if lines is None:
+        return _mention(resolved.relative, text.text, None) | seen
+    chosen = whole[lines[0] - 1 : lines[1]]
+    return _mention(resolved.relative, "".join(chosen), f"{lines[0]}-{lines[1]}") | seen
+
+
+def _mention(path: str, text: str, lines: str | None) -> dict[str, object]:
+    shown = "".join(split_lines(text)[:_MAX_PREVIEW_LINES])[:_MAX_PREVIEW_CHARACTERS]
+    if len(shown) < len(text):
+        shown += f"\n… shortened: {len(text)} characters in all …"
+    mention: dict[str, object] = {"type": "file_mention", "path": path, "preview": shown}
+    return mention | ({"range": lines} if lines else {})

@@ -1,0 +1,1 @@
+"""Which model a session asks, and which one answers when that model cannot."""

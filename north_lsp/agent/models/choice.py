@@ -1,0 +1,145 @@
+"""Which model a session asks: the user's choice, what stands in its way, and who answers instead."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import anyio.to_thread
+
+from north_lsp.agent.models.notices import clamped, obstacles
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import ModelChanged, Notice
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.turn.history import History
+from north_lsp.providers.base import Failed, Provider
+from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, larger_models
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import Model
+from north_lsp.providers.thinking import Level, as_level
+from north_lsp.storage.conversation import Conversation
+
+
+class ModelChoice:
+    """Of one session. `model` is the user's choice of now, `allowed` what the settings let him choose from."""
+
+    def __init__(
+        self,
+        model: Model,
+        history: History,
+        conversation: Conversation,
+        editor: Editor,
+        environment: Environment,
+        notices: Sequence[str] = (),
+        allowed: Allowed = EVERYTHING,
+    ) -> None:
+        """`notices` are what the user should be told of how `model` came to be chosen."""
+        self.model = model
+        self.allowed = allowed
+        self._history = history
+        self._conversation = conversation
+        self._editor = editor
+        self._environment = environment
+        self._notices = list(notices)
+
+    @property
+    def offered(self) -> Sequence[Model]:
+        """What the user can choose from."""
+        return [model for model in self._environment.catalog.available() if self.allowed.allows(model)]
+
+    # -- the user chooses --------------------------------------------------------------------------------------------
+
+    async def find(self, selector: str) -> Model:
+        """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
+        await self._environment.upkeep.refresh()
+        model = self._environment.catalog.find(selector)
+        if (reason := self.allowed.reason_against(model)) is not None:
+            raise ValueError(f"{model.selector} may not be used here: {reason}")
+        return model
+
+    async def choose(self, model: Model) -> None:
+        """For the next request on, and for new conversations. A level of the model's own is taken over."""
+        level = model.level or self.model.level
+        changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
+        if changed:
+            self._conversation.append("model_change", model=model.selector, reason="user")
+            await self._tell(await self._settled(model))
+        if level != self.model.level:
+            await self.set_thinking_level(level)
+        elif changed:
+            await self._editor.show(ModelChanged(model.selector))
+
+    async def _settled(self, model: Model) -> list[str]:
+        """Makes the choice the default; says what stands in the way of using the model here."""
+        usage = self._history.usage(model.window)
+        told = obstacles(model, self._environment.catalog, usage, self._environment.settings.models.service_tier)
+        try:
+            await anyio.to_thread.run_sync(self._environment.save_model, model.selector)
+        except OSError as error:
+            told.append(f"the choice of the model could not be saved: {error.strerror or error}")
+        if usage is not None:
+            await self._editor.show(usage)
+        return told
+
+    async def set_thinking_level(self, level: Level | None) -> None:
+        """For the next request on; a level that the model does not have is kept for one that has it."""
+        if level != self.model.level and level is not None:
+            self._conversation.append("thinking_level_change", thinkingLevel=level)
+            self.model = self.model.with_level(level)
+            await self._editor.show(ModelChanged(self.model.selector))
+        await self._tell(clamped(self.model))
+
+    def last_thinking(self) -> Level | None:
+        """The level at which the model thought before thinking was switched off."""
+        entries = reversed(self._conversation.active_path())
+        levels = (as_level(str(one["thinkingLevel"])) for one in entries if one["type"] == "thinking_level_change")
+        return next((level for level in levels if level != "off"), None)
+
+    # -- what has changed meanwhile ----------------------------------------------------------------------------------
+
+    def take_notices(self) -> list[str]:
+        """What the user should be told of models and keys, once."""
+        told, self._notices = [*self._notices, *self._environment.upkeep.news()], []
+        return told
+
+    async def look_after(self) -> None:
+        """Take in what was edited meanwhile."""
+        await self._environment.upkeep.refresh()
+        before, self.model = self.model, self._environment.catalog.current(self.model)
+        if self.model.selector != before.selector:  # what was asked for is there now
+            self._conversation.append("model_change", model=self.model.selector, reason="restore")
+            await self._editor.show(ModelChanged(self.model.selector))
+        await self._tell(self.take_notices())
+
+    async def _tell(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            await self._editor.show(Notice("warning", text))
+
+    # -- who answers -------------------------------------------------------------------------------------------------
+
+    async def answering(self) -> tuple[Model, Provider]:
+        """Who is asked first: the choice, unless it has failed lately and there is another. Raises
+        MissingCredential."""
+        other = await self._environment.fallbacks.instead_of(self.model, self.allowed)
+        if other is not None:
+            return other[0].with_level(self.model.level), other[1]
+        return self.model, await self.provider_of(self.model)
+
+    async def provider_of(self, model: Model) -> Provider:
+        """Raises MissingCredential."""
+        return await self._environment.providers.get(model)
+
+    async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
+        """Who goes on when a model has failed for good."""
+        found = await self._environment.fallbacks.after(model, failure, self.allowed)
+        return None if found is None else (found[0].with_level(model.level), found[1])
+
+    async def larger(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:
+        """Who goes on when the conversation is too long for a model, except those of the selectors in `without`."""
+        if not self._environment.settings.turns.context_promotion:
+            return None
+        for larger in larger_models(self._environment.catalog, model):
+            if larger.selector in without or not self.allowed.allows(larger):
+                continue
+            try:
+                return larger.with_level(model.level), await self.provider_of(larger)
+            except MissingCredential:
+                continue
+        return None

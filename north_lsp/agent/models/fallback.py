@@ -1,0 +1,82 @@
+"""Which model answers when another one cannot, as the user's settings say; shared by all sessions of a process."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from north_lsp.providers.base import ErrorKind, Failed, Provider
+from north_lsp.providers.catalog.catalog import Catalog, UnknownModel
+from north_lsp.providers.catalog.model_selection import Allowed
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import Model
+from north_lsp.providers.pool import ProviderPool
+from north_lsp.storage.settings import RevertPolicy
+
+_COOL_DOWN_SECONDS = 300.0
+_KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded", "quota_exhausted"})
+
+
+class Fallbacks:
+    """`chains` maps a model's selector or alias to the selectors to try instead, in order. A model that failed is left
+    alone until its vendor's hint, or for five minutes, or for good if `revert` says so."""
+
+    def __init__(
+        self,
+        chains: Mapping[str, Sequence[str]],
+        catalog: Catalog,
+        providers: ProviderPool,
+        now: Callable[[], float] = time.monotonic,
+        revert: RevertPolicy = "cooldown-expiry",
+    ) -> None:
+        self._providers = providers
+        self._now = now
+        self._revert = revert
+        self._cooling: dict[str, float] = {}
+        self._chains: dict[str, list[Model]] = {}
+        self.problems: list[str] = []
+        for key, selectors in chains.items():
+            model = self._known(key, catalog)
+            chain = [self._known(selector, catalog) for selector in selectors]
+            if model is not None:
+                self._chains[model.selector] = [one for one in chain if one is not None]
+
+    async def instead_of(self, model: Model, allowed: Allowed) -> tuple[Model, Provider] | None:
+        """Another model, if this one has failed lately and there is one that can and may be used."""
+        return await self._next(model, allowed) if self._is_cooling(model) else None
+
+    async def after(self, model: Model, failure: Failed, allowed: Allowed) -> tuple[Model, Provider] | None:
+        """The model to go on with after a failure that lasts."""
+        if failure.kind not in _KINDS:
+            return None
+        wait = (failure.retry_after_ms or 0) / 1000 or _COOL_DOWN_SECONDS
+        self._cooling[model.selector] = self._now() + wait if self._revert != "never" else math.inf
+        return await self._next(model, allowed)
+
+    async def _next(self, model: Model, allowed: Allowed) -> tuple[Model, Provider] | None:
+        for other in self._chain(model):
+            if self._is_cooling(other) or not allowed.allows(other):
+                continue
+            try:
+                return other, await self._providers.get(other)
+            except MissingCredential:
+                continue
+        return None
+
+    def _known(self, selector: str, catalog: Catalog) -> Model | None:
+        """One that is unknown is passed over, and said to be."""
+        try:
+            return catalog.find(selector)
+        except UnknownModel as error:
+            self.problems.append(f"retry.fallbackChains: {error}")
+            return None
+
+    def _chain(self, model: Model) -> list[Model]:
+        """The chain of a model, or the one that it stands in."""
+        own = self._chains.get(model.selector)
+        if own is not None:
+            return own
+        chains = self._chains.values()
+        return next((chain for chain in chains if model.selector in (one.selector for one in chain)), [])
+
+    def _is_cooling(self, model: Model) -> bool:
+        return self._cooling.get(model.selector, 0.0) > self._now()

@@ -1,0 +1,34 @@
+"""What a user should know of the model that he has just chosen. Pure."""
+
+from north_lsp.agent.ports.events import UsageChanged
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.compat import serves_tiers
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.keys.credential_lookup import require_credential
+from north_lsp.providers.model import Model
+
+
+def obstacles(model: Model, known: Catalog, usage: UsageChanged | None, tier: str | None = None) -> list[str]:
+    """What stands in the way of the next request: a key that is missing, a conversation that is too long, a tier of
+    service that the provider does not have."""
+    told = []
+    try:
+        require_credential(model, known.environ, known.keys)
+    except MissingCredential as error:
+        told.append(str(error))
+    if usage is not None and usage.used > model.window:
+        told.append(
+            f"this conversation has {usage.used:,} tokens, more than {model.title} can take ({model.window:,}): "
+            "start a new one, or choose a model with a larger window"
+        )
+    if tier is not None and not serves_tiers(model.provider.address_in(known.environ), model.api):
+        told.append(f"{model.provider.title} has no service tiers; serviceTier ({tier}) is ignored for {model.title}")
+    return told
+
+
+def clamped(model: Model) -> list[str]:
+    """The level that is used instead of one that the model does not have."""
+    if model.level is None or model.thinking is None:
+        return []
+    used = model.thinking.clamp(model.level)
+    return [f"{model.title} does not think at the level {model.level}; {used} is used"] if used != model.level else []

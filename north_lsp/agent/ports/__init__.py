@@ -1,0 +1,1 @@
+"""What the core asks of its surroundings, and the events that an editor can be shown."""

@@ -1,0 +1,56 @@
+"""What a tool call comes to, and the one envelope in which it reaches the model (text-first tools aside)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from north_lsp.agent.ports.events import CallEnded
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import Image
+
+
+class StopTurn(Exception):
+    """The user ended the turn from a review, perhaps with a word to the model."""
+
+    def __init__(self, comment: str | None = None) -> None:
+        super().__init__()
+        self.comment = comment
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An output that was too long to be held. `number` is the artifact with the whole, None if it could not be written;
+    `lines` and `bytes` are those of the whole."""
+
+    number: int | None
+    lines: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call came to: the text for the model, the event for people, and `details` for the log. `images` refer to
+    blobs."""
+
+    text: str
+    is_error: bool
+    ended: CallEnded
+    details: Mapping[str, object] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def ok(data: object) -> str:
+    return _json({"ok": True, "data": data})
+
+
+def failed(error: ToolError) -> str:
+    described: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.hint:
+        described["hint"] = error.hint
+    if error.details:
+        described["details"] = error.details
+    return _json({"ok": False, "error": described})

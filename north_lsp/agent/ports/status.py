@@ -1,0 +1,125 @@
+"""What a conversation is doing, in one word; every change of it is an event. The editor is watched for questions."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import (
+    Choice,
+    CommandDecision,
+    CommandReview,
+    EditDecision,
+    Editor,
+    EditReview,
+    Terminal,
+)
+from north_lsp.agent.ports.events import Activity, Event, ReviewResolved, ReviewShown, StateChanged
+from north_lsp.workspace.proposal import FileChange
+
+
+class Status:
+    """One for a session."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self.current: Activity = "idle"
+
+    async def set(self, state: Activity) -> None:
+        if state != self.current:
+            self.current = state
+            await self._editor.show(StateChanged(state))
+
+    @asynccontextmanager
+    async def during(self, state: Activity) -> AsyncIterator[None]:
+        """A state that gives way to the one before it."""
+        before = self.current
+        await self.set(state)
+        try:
+            yield
+        finally:
+            if self.current == state:
+                with anyio.CancelScope(shield=True):
+                    await self.set(before)
+
+
+class GuardedEditor:
+    """An editor where an event that cannot be shown ends nothing: it goes to the log, and the user hears of it."""
+
+    def __init__(self, editor: Editor, diagnostics: Diagnostics) -> None:
+        self._editor = editor
+        self._diagnostics = diagnostics
+
+    async def show(self, event: Event) -> None:
+        with self._diagnostics.guarded(f"showing {type(event).__name__}"):
+            await self._editor.show(event)
+
+    async def review_edit(self, review: EditReview) -> EditDecision:
+        return await self._editor.review_edit(review)
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        return await self._editor.review_command(review)
+
+    async def choose(self, choice: Choice) -> str | None:
+        return await self._editor.choose(choice)
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
+        return await self._editor.open_terminal(argv, cwd, environ)
+
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._editor.unsaved_texts()
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        return await self._editor.read_unsaved(path)
+
+    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.claims(changes)
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.apply(changes)
+
+
+class WatchedEditor(GuardedEditor):
+    """The session's editor, of which it is known when the user is asked. `keep` is called before anything is shown: it
+    writes what has arrived."""
+
+    def __init__(self, editor: Editor, diagnostics: Diagnostics, status: Status, keep: Callable[[], None]) -> None:
+        super().__init__(editor, diagnostics)
+        self._status = status
+        self._keep = keep
+
+    async def show(self, event: Event) -> None:
+        with self._diagnostics.guarded("storing an answer that arrives"):
+            self._keep()
+        await super().show(event)
+
+    async def review_edit(self, review: EditReview) -> EditDecision:
+        async with self._asked(review.proposal.id, review.proposal.tool_call_id, "write") as outcome:
+            decision = await super().review_edit(review)
+            outcome.append(decision.kind)
+        return decision
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        async with self._asked(review.call_id, review.call_id, "shell") as outcome:
+            decision = await super().review_command(review)
+            outcome.append(decision.kind)
+        return decision
+
+    async def choose(self, choice: Choice) -> str | None:
+        async with self._asked(choice.id, choice.id, "choice") as outcome:
+            chosen = await super().choose(choice)
+            outcome.append(chosen or "unanswered")
+        return chosen
+
+    @asynccontextmanager
+    async def _asked(self, id: str, call_id: str, kind: str) -> AsyncIterator[list[str]]:
+        outcome: list[str] = []
+        async with self._status.during("awaiting_review"):
+            await self.show(ReviewShown(id, call_id, kind))
+            try:
+                yield outcome
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self.show(ReviewResolved(id, call_id, outcome[0] if outcome else "cancelled"))

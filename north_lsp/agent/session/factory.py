@@ -1,0 +1,194 @@
+"""Making sessions: new ones, and ones from a stored conversation. An adapter says only which editor each one gets."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp import __version__
+from north_lsp.agent.calls.tool_search import LateFinder
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.log.export import OtherConversations
+from north_lsp.agent.log.modes import DEFAULT_MODE
+from north_lsp.agent.log.remembering import sightings_of
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.session import Session
+from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, Choice
+from north_lsp.providers.model import Model
+from north_lsp.providers.thinking import as_level
+from north_lsp.storage.approvals import Approvals
+from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.blobs import Blobs
+from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.files import inode_of
+from north_lsp.storage.locks import LockHeld
+from north_lsp.tools.base import Mode, Seen, Workspace
+from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots, extra_roots
+from north_lsp.workspace.roots import project_hash
+
+
+class OtherProject(ValueError):
+    """A conversation about another project than the one that is open; `root` is that project's."""
+
+    def __init__(self, id: str, root: str) -> None:
+        super().__init__(f"the conversation {id} is about {root}: open that folder")
+        self.root = root
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a new session starts with; `client` names the editor, and `choose` gives the model for a folder and what is
+    to be said of it. `allowed` says which models may be used in a folder."""
+
+    model: Model
+    mode: Mode
+    client: dict[str, str | None] | None = None
+    choose: Callable[[Path], Choice] | None = None
+    allowed: Callable[[Path], Allowed] = lambda _: EVERYTHING
+
+
+class SessionFactory:
+    """`editor_for` gives the editor of a session, by the session's id."""
+
+    def __init__(
+        self, environment: Environment, defaults: Defaults, log: DiagnosticsLog, editor_for: Callable[[str], Editor]
+    ) -> None:
+        self._environment = environment
+        self._defaults = defaults
+        self._log = log
+        self._editor_for = editor_for
+
+    def new(self, roots: Roots, mode: Mode | None = None) -> Session:
+        """A session of its own; nothing is written until its first prompt, or until it is kept."""
+        choice = self._choice(roots.main)
+        conversation = Conversation.create(
+            self._environment.locations,
+            repo_root=roots.main,
+            repo_hash=project_hash(roots.main),
+            cwd=roots.main,
+            model=choice.model.selector,
+            client=self._defaults.client,
+            north_version=__version__,
+        )
+        first = mode or self._defaults.mode
+        if first != DEFAULT_MODE:
+            conversation.append("mode_change", mode=first)
+        if choice.model.level is not None:
+            conversation.append("thinking_level_change", thinkingLevel=choice.model.level)
+        tier = self._environment.settings.models.service_tier
+        if tier is not None:
+            conversation.append("service_tier_change", serviceTier=tier)
+        return self._bind(conversation, roots, choice.notices, choice.model)
+
+    def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
+        """The model of a stored conversation, or another one and what is to be said of that."""
+        known = self._environment.catalog
+        model = known.recover(selector)
+        if model is not None and known.is_available(model):
+            return model, ()
+        choice = self._choice(roots.main)
+        if choice.model.problem:  # it says so itself
+            return choice.model, choice.notices
+        reason = "is not there any more" if model is None else "cannot be used: its key is missing"
+        told = f"the conversation's model {selector} {reason}; {choice.model.title} answers instead"
+        return choice.model, (told, *choice.notices)
+
+    def _choice(self, folder: Path) -> Choice:
+        return self._defaults.choose(folder) if self._defaults.choose is not None else Choice(self._defaults.model)
+
+    async def open(self, id: str, roots: Roots) -> Session:
+        """A stored conversation. Raises UnknownConversation, OtherProject."""
+        if not valid_conversation_id(id):
+            raise UnknownConversation(id)
+        conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+        held, moved = await anyio.to_thread.run_sync(self._settle, conversation, roots)
+        return self._bind(conversation, roots, held=held, moved_from=moved)
+
+    def _settle(self, conversation: Conversation, roots: Roots) -> tuple[LockHeld | None, str | None]:
+        """Who has a stored conversation open, which then decides what is pending in it; and the folder that it was
+        about, if that is gone and this one has taken its place. Raises OtherProject."""
+        root, hash = conversation.header.get("repoRoot"), project_hash(roots.main)
+        moved = conversation.header.get("repoHash") not in (None, hash)
+        if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
+            raise OtherProject(conversation.id, str(root))
+        held = conversation.holder()
+        with contextlib.suppress(ConversationBusy):
+            if moved and held is None:
+                place = {"repoRoot": str(roots.main), "repoHash": hash, "cwd": str(roots.main)}
+                conversation.annotate("session_moved", **place, rootInode=inode_of(roots.main))
+            if held is None:
+                conversation.resolve_pending()
+        if held is None:
+            conversation.close()
+        return held, str(root) if moved else None
+
+    def _bind(
+        self,
+        conversation: Conversation,
+        roots: Roots,
+        notices: tuple[str, ...] = (),
+        model: Model | None = None,
+        held: LockHeld | None = None,
+        moved_from: str | None = None,
+    ) -> Session:
+        """Mode and model of a stored conversation win over the defaults; `model` is that of a new one."""
+        environment = self._environment
+        mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
+        level = environment.settings.models.thinking_level
+        for entry in conversation.active_path():
+            if entry["type"] == "mode_change":
+                mode = "ask" if entry.get("mode") == "ask" else "agent"
+            elif entry["type"] == "model_change" and not (entry.get("temporary") or entry.get("reason") == "retry"):
+                selector = str(entry.get("model"))
+            elif entry["type"] == "thinking_level_change":
+                level = as_level(str(entry.get("thinkingLevel")))
+        if model is None:
+            model, told = self._stored_model(selector, roots)
+            notices = (*notices, *told)
+        if moved_from is not None:
+            notices = (f"this conversation was about {moved_from}, and goes on in {roots.main}", *notices)
+        editor = self._editor_for(conversation.id)
+        private = (environment.locations.config, environment.locations.data, environment.locations.state)
+        reading = environment.settings.reading
+        roots = replace(roots, extra=extra_roots(reading.extra_roots))
+        rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
+        kept = reading.limits.artifacts_mb * 1024 * 1024
+        artifacts = Artifacts(environment.locations.conversations / conversation.id, kept)
+        read, texts, seen = (
+            editor.read_unsaved,
+            editor.unsaved_texts,
+            Seen(earlier=sightings_of(conversation.active_path())),
+        )
+        edits = environment.settings.edits
+        workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
+        others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
+        seconds = float(environment.settings.shell.timeout_s)
+        workspace = replace(workspace, conversations=others, finder=LateFinder(), command_seconds=seconds)
+        journals = environment.locations.journals(project_hash(roots.main))
+        checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
+        workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)
+        approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
+        diagnostics = Diagnostics(self._log, conversation.id)
+        return Session(
+            conversation,
+            workspace,
+            editor,
+            environment,
+            approvals,
+            checkpoints,
+            diagnostics,
+            model.with_level(level),
+            mode,
+            artifacts,
+            notices,
+            self._defaults.allowed(roots.main),
+            queue=conversation.queue if held is None else [],
+        )

@@ -1,0 +1,694 @@
+"""A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from north_lsp.agent.approvals.session_approvals import SessionApprovals
+from north_lsp.agent.calls.tool_search import offered
+from north_lsp.agent.costs.limits import Spending
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.edits.gate import TurnGate
+from north_lsp.agent.edits.recovery import interrupted_edits, recover_project, settle_interrupted
+from north_lsp.agent.edits.undo import Plan, Undoing, told_of_undo
+from north_lsp.agent.edits.unsaved import unsaved_files
+from north_lsp.agent.log.prompt import Part, is_blank, to_log
+from north_lsp.agent.log.transcript import text_of
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import (
+    CommandInfo,
+    Event,
+    ModeChanged,
+    Notice,
+    QueuedText,
+    TitleChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageChanged,
+    UserSaid,
+)
+from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.replay import events_of, shown_text
+from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
+from north_lsp.agent.shell.setup import make_runner
+from north_lsp.agent.shell.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
+from north_lsp.agent.turn.context import system_text
+from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.queue import PromptQueue, Queued, Row, Stopped
+from north_lsp.agent.turn.request import ModelFailed
+from north_lsp.agent.turn.retry import RetryControl
+from north_lsp.agent.turn.turn import Turn
+from north_lsp.agent.turn_state import ProjectApprovals, TurnState
+from north_lsp.display import one_line, visible
+from north_lsp.providers.catalog.catalog import secret_names
+from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
+from north_lsp.providers.model import Model
+from north_lsp.shell.jobs import Jobs
+from north_lsp.shell.watch import Taken
+from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.conversation import Conversation, ConversationBusy
+from north_lsp.storage.janitor import clear_project
+from north_lsp.storage.settings import QueueKind, needs_restart
+from north_lsp.tools.base import Mode, Workspace
+from north_lsp.workspace.roots import project_hash
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+_TITLE_LENGTH = 60
+_LONGEST_END = 5.0
+_GOES_ON = "It goes on in memory, and saving it is tried again with every step."
+
+
+class Session:
+    """One conversation, live; made by `sessions.py`. Prompts are answered one after the other."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        workspace: Workspace,
+        editor: Editor,
+        environment: Environment,
+        approvals: ProjectApprovals,
+        checkpoints: Checkpoints,
+        diagnostics: Diagnostics,
+        model: Model,
+        mode: Mode,
+        artifacts: Artifacts | None = None,
+        notices: tuple[str, ...] = (),
+        allowed: Allowed = EVERYTHING,
+        queue: Sequence[Row] = (),
+    ) -> None:
+        """`notices` are what the user should be told of how it was opened, `queue` is what an earlier process left."""
+        self.mode: Mode = mode
+        self._conversation = conversation
+        self._history = History(conversation)
+        self._workspace = workspace
+        guarded = GuardedEditor(editor, diagnostics)
+        self.status = Status(guarded)
+        self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        self._environment = environment
+        self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
+        self._approvals = approvals
+        self.approvals = SessionApprovals(approvals, self._editor)
+        self._checkpoints = checkpoints
+        self._diagnostics = diagnostics
+        self._artifacts = artifacts
+        self._recovering = anyio.Lock()
+        self._recovered = False
+        self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
+        self._gate = TurnGate()
+        self._scopes: list[anyio.CancelScope] = []
+        self.questions: list[anyio.CancelScope] = []
+        self._arriving = anyio.Lock()
+        self._one_ended = anyio.Event()
+        self.replaying = anyio.Lock()
+        self._closed = False
+        self._unsaved = False
+        self.retry_control = RetryControl()
+        self.queue = PromptQueue(guarded.show, self._keep_queue, queue)
+        self._settings = environment.settings
+        self._take_turn_settings()
+        self.retry = environment.retry
+        turns, today = self._settings.turns, environment.costs.today
+        self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
+        host = SessionHost(self, conversation, self._editor, environment)
+        self._slash = SlashCommands(conversation, self._editor, host)
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
+        self._joined: list[Queued] = []  # prompts that became part of the turn that runs
+        secrets = secret_names(environment.catalog)
+        variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
+        self._runner = make_runner(
+            environment.settings,
+            environment.environ,
+            secrets,
+            self.roots,
+            variables,
+            environment.background,
+            environment.shells,
+            environment.locations.kept_jobs(project_hash(self.roots[0])),
+            workspace,
+            environment.locations.quarantine(project_hash(self.roots[0])),
+        )
+        if self._runner.containment is not None:
+            self._runner.containment.on_taken = self._tell_of_taken
+        self._own = OwnCommands(
+            conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
+        )
+
+    def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
+        names = ", ".join(one_line(str(one.path), 200) for one in taken)
+        text = (
+            f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
+        )
+        self._environment.background.start_soon(self._editor.show, Notice("warning", visible(text)))
+
+    @property
+    def id(self) -> str:
+        return self._conversation.id
+
+    @property
+    def title(self) -> str | None:
+        return self._conversation.title
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        return self._workspace.roots.roots
+
+    @property
+    def is_running(self) -> bool:
+        """Something runs that a cancel would end."""
+        return bool(self._scopes)
+
+    @property
+    def file(self) -> Path:
+        """Where the conversation is stored."""
+        return self._conversation.folder.with_suffix(".jsonl")
+
+    @property
+    def message_count(self) -> int:
+        return sum(entry["type"] == "message" for entry in self._conversation.active_path())
+
+    def usage(self) -> UsageChanged | None:
+        """What the conversation has used; None before the first answer."""
+        return self._history.usage(self.choice.model.window)
+
+    @property
+    def commands(self) -> tuple[CommandInfo, ...]:
+        """The slash commands of a prompt."""
+        return self._slash.infos
+
+    async def quiet(self) -> None:
+        """Wait until no turn runs."""
+        await self._gate.quiet()
+
+    async def edit_queued(
+        self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
+    ) -> None:
+        """Change what waits. Raises ValueError for words that would be nothing to send."""
+        if parts is not None:
+            _check(parts)
+        rest = parts
+        if parts is not None and own_command(parts) is None:
+            rest = await self._slash.take(parts)
+            if rest is None:
+                await self.queue.withdraw(word)
+                return
+        await self.queue.edit(word, rest, kind, place)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    @property
+    def read_only_reason(self) -> str | None:
+        return self._conversation.read_only_reason
+
+    @property
+    def load_warnings(self) -> list[str]:
+        """What was wrong with the stored conversation, for the user to know."""
+        reason, holder = self.read_only_reason, self._conversation.holder()
+        told = [f"read only: {reason}"] if reason is not None else []
+        if holder is not None:
+            told.append(
+                f"this conversation is open in another editor or chat ({holder}): it can be read here; to go on with "
+                "it, close it there first, or begin a new one here"
+            )
+        return [*self._conversation.warnings, *told]
+
+    # -- a prompt --------------------------------------------------------------------------------------------------
+
+    async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope, kind: QueueKind | None = None) -> Stopped:
+        """Run a turn for what the user sent. A prompt during a turn waits for its end (`followUp`) or becomes part of
+        it (`steer`), as `kind` or the settings say. Cancelling `scope` gives up this prompt alone.
+
+        Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
+        """
+        _check(parts)
+        if self._closed:
+            raise ValueError("this conversation has been closed")
+        if self.read_only_reason is not None:
+            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+        mode = self.mode
+        is_open = self._conversation.is_writer and not self._arriving.locked()
+        if not is_open and not await self._arrived():
+            return "cancelled"
+        own = own_command(parts)
+        if own is None:
+            rest = await self._slash.take(parts)
+            if rest is None:
+                return "end_turn"
+            parts = rest
+        self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
+        stopped: Stopped = "cancelled"
+        if own is not None:
+            try:
+                with scope:
+                    stopped = await self._run_own(own)
+            finally:
+                self._ended(scope)
+            return "cancelled" if scope.cancelled_caught else stopped
+        wanted = kind or self._environment.settings.turns.queue_default
+        steers = wanted == "steer" and self.queue.takes(mode)
+        word = self.queue.put("steer" if steers else "followUp", parts, mode, scope)
+        try:
+            with scope:
+                if self._gate.is_taken:
+                    await self.queue.changed()
+                async with self._gate.turns():
+                    stopped = await self._run_queue(word)
+        finally:
+            self.queue.drop(word)
+            self._ended(scope)
+        return "cancelled" if scope.cancelled_caught else stopped
+
+    async def _arrived(self) -> bool:
+        """Make this conversation ours to write, one prompt after the other, so that none overtakes another; False if
+        the prompts are given up meanwhile. Raises ConversationBusy."""
+        scope = anyio.CancelScope()
+        self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
+        try:
+            with scope:
+                async with self._arriving:
+                    await self._take_over()
+        finally:
+            self._ended(scope)
+        return not scope.cancel_called
+
+    async def keep(self) -> None:
+        """Store a new conversation, in which nothing was said yet."""
+        await anyio.to_thread.run_sync(self._conversation.keep)
+
+    async def _take_over(self) -> None:
+        """Become the one who writes, and show what another process has written since this one read it. Raises
+        ConversationBusy while that goes on."""
+        conversation = self._conversation
+        if conversation.is_writer:
+            return
+        before = [entry["id"] for entry in conversation.active_path()]
+        if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
+            raise ConversationBusy(held)
+        path = conversation.active_path()
+        if [entry["id"] for entry in path[: len(before)]] != before:
+            await self._editor.show(
+                Notice("warning", "this conversation was changed elsewhere: load it again to see how")
+            )
+        new = path[len(before) :]
+        tools = await self._tools()
+        for event in await anyio.to_thread.run_sync(lambda: list(events_of(new, tools))):
+            if isinstance(event, ModeChanged):
+                self.mode = event.mode
+            await self._editor.show(event)
+
+    def _ended(self, scope: anyio.CancelScope) -> None:
+        self._scopes.remove(scope)
+        self._one_ended.set()
+
+    async def _run_queue(self, own: Queued) -> Stopped:
+        """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
+        stopped: Stopped = own.stopped or "end_turn"
+        while batch := await self.queue.take_follow_ups(own):
+            good = False
+            self._gate.begin()
+            try:
+                stopped = await self._run_batch(batch)
+                good = stopped == "end_turn"
+            except ModelFailed:
+                if own.stopped is not None:
+                    raise
+            finally:
+                if not good:
+                    self._give_back()
+        return stopped
+
+    async def _run_batch(self, batch: list[Queued]) -> Stopped:
+        """One turn for prompts that are taken together; the user's own commands run one by one."""
+        stopped: Stopped = "cancelled"
+        try:
+            own = own_command(batch[0].parts) if len(batch) == 1 else None
+            if own is not None:
+                self.queue.done([word.id for word in batch])  # it will not run twice
+                stopped = await self._run_own(own, locked=True)
+            else:
+                stopped = await self._run_turn(batch)
+        except ModelFailed:
+            stopped = "end_turn"
+            raise
+        finally:
+            for word in (*batch, *self._joined):
+                word.stopped = stopped
+            self._joined.clear()
+        return stopped
+
+    def _give_back(self) -> None:
+        """What was queued goes back to the user, since the turn that it was queued behind did not end well."""
+        self._given_back += [QueuedText(word.id, word.text) for word in self.queue.give_back()]
+
+    def take_given_back(self) -> list[QueuedText]:
+        """The texts that were queued and will not be sent, once: they belong into the editor's input again. Those of an
+        earlier process are among them. They are stored until they are `returned`."""
+        back, self._given_back = self._given_back, []
+        return back
+
+    def returned(self, words: Sequence[QueuedText]) -> None:
+        """The user has them back."""
+        with suppress(ConversationBusy):  # another process has it open by now, and offers them as well
+            self.queue.done([word.id for word in words])
+
+    def _keep_queue(self, rows: list[Row]) -> None:
+        if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
+            self._conversation.annotate("queue_changed", words=rows)
+
+    async def steer(self, parts: tuple[Part, ...]) -> Queued:
+        """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
+        them. Raises ValueError while no turn runs, or for nothing to send."""
+        _check(parts)
+        rest = await self._without_commands(parts)
+        if rest is None:
+            return Queued("", "steer", parts, self.mode, delivered=True)
+        return await self.queue.steer(rest, self.mode)
+
+    async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
+        """A prompt for the end of the turn that runs; one of which nothing is left but commands does not wait. Raises
+        ValueError while none runs, or for nothing to send."""
+        _check(parts)
+        rest = parts if own_command(parts) is not None else await self._without_commands(parts)
+        if rest is None:
+            return Queued("", "followUp", parts, self.mode, delivered=True)
+        return await self.queue.follow_up(rest, self.mode)
+
+    async def _without_commands(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+        """What is left of words for a turn when the commands in them have run. Raises ValueError while no turn runs."""
+        if not self.queue.is_open:
+            raise ValueError("no turn is running: send a prompt instead")
+        if (own := own_command(parts)) is not None:
+            await self._run_own(own)
+            return None
+        return await self._slash.take(parts)
+
+    def give_up_questions(self) -> None:
+        """Those that commands of a prompt ask."""
+        for scope in self.questions:
+            scope.cancel()
+
+    def cancel(self) -> None:
+        """Stop the running turn and give up the prompts that wait, and what commands ask; does nothing when idle."""
+        self._give_back()
+        self.give_up_questions()
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def _run_turn(self, batch: list[Queued]) -> Stopped:
+        parts = tuple(part for word in batch for part in word.parts)
+        await self.status.set("preparing")
+        message_id, reason = "", "error"
+        try:
+            await self._follow_settings()
+            with self._diagnostics.guarded("recovering what was interrupted"):
+                await self.recover()
+            with self._diagnostics.guarded("looking for models"):
+                await self.choice.look_after()
+            message_id = await self._store_prompt(parts, batch)
+            await self._editor.show(TurnStarted(message_id))
+            stopped = await self._model_turn(len(parts), batch[-1].mode)
+            reason = stopped
+        except anyio.get_cancelled_exc_class():
+            reason = "cancelled"
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.queue.changed()
+                if (trouble := self._diagnostics.take_trouble()) is not None:
+                    await self._editor.show(Notice("error", trouble))
+                self._gate.end()
+                if message_id:
+                    await self._editor.show(TurnEnded(message_id, reason))
+                else:  # it has not come to what was taken from the queue
+                    self._given_back += [QueuedText(word.id, word.text) for word in batch if not word.is_owned]
+                await self.status.set("idle")
+        return stopped
+
+    def _take_turn_settings(self) -> None:
+        turns = self._settings.turns
+        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
+        self.queue.interrupt_mode = turns.interrupt_mode
+
+    async def _follow_settings(self) -> None:
+        """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
+        before, now = self._settings, self._environment.settings
+        if before is not now:
+            self._settings = now
+            self._take_turn_settings()
+            self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
+            if (now.edits, now.reading, now.shell.timeout_s) != (
+                before.edits,
+                before.reading,
+                before.shell.timeout_s,
+            ):
+                seconds = float(now.shell.timeout_s)
+                self._workspace = replace(
+                    self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
+                )
+            if later := needs_restart(before, now):
+                text = f"the settings {', '.join(later)} have changed: they take effect when North is started again"
+                await self._editor.show(Notice("info", text))
+        for problem in self._environment.settings_file.take_problems():
+            await self._editor.show(Notice("warning", problem))
+
+    async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
+        model, provider = await self.choice.answering()
+        started = anyio.current_time()
+        self._diagnostics.event("user_prompt", parts=parts, mode=mode)
+        state = TurnState(
+            self._conversation,
+            self._history,
+            model,
+            provider,
+            self._system(),
+            mode,
+            await self._tools(),
+            self._workspace,
+            self._editor,
+            self._approvals,
+            self._runner,
+            self._checkpoints,
+            self._diagnostics,
+            self._sync,
+            self.retry,
+            self.retry_control,
+            self.queue,
+            self.status,
+            self._say,
+            self._environment.costs,
+            self._spending,
+            self.choice.after,
+            self.choice.larger,
+            self._environment.detached,
+            lambda: self.choice.model,
+            self.choice.provider_of,
+            self._artifacts,
+            self._environment.settings,
+        )
+        with self._diagnostics.guarded("reading the costs"):
+            await self._environment.costs.look()
+        turn = Turn(state)
+        self.queue.open(mode)
+        self._spending.begin_turn()
+        try:
+            return await turn.run()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self.status.set("cancelling")
+            raise
+        finally:
+            self.queue.close()
+            with anyio.CancelScope(shield=True):
+                await turn.wind_up()
+                await self._sync()
+                with self._diagnostics.guarded("counting costs"):
+                    await self._environment.costs.settle()
+                    if (problem := self._environment.costs.take_problem()) is not None:
+                        await self._editor.show(Notice("warning", problem))
+            duration = round((anyio.current_time() - started) * 1000)
+            self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _say(self, word: Queued) -> None:
+        """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
+        content = await to_log(word.parts, self._workspace)
+        now = round(datetime.now(UTC).timestamp() * 1000)
+        message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
+        entry = self._append_prompt(message, [word])
+        if word.is_owned:
+            self._joined.append(word)
+        else:
+            await self._editor.show(UserSaid(entry["id"], shown_text(message)))
+
+    async def _run_own(self, own: OwnCommand, *, locked: bool = False) -> Stopped:
+        await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
+        await self._own.run(own, locked=locked)
+        return "end_turn"
+
+    async def _unsaved_files(self) -> tuple[str, ...]:
+        return await unsaved_files(self._workspace)
+
+    def take_over_shell(self, other: "Session") -> None:
+        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs. While
+        something runs there, it stays there."""
+        if other.roots == self.roots and not other.is_running and not other.is_closed:
+            self._runner.take_over(other._runner)
+
+    def _append_prompt(self, message: dict[str, object], words: list[Queued]) -> dict[str, Any]:
+        """One entry brings it into the conversation and takes it out of what waits."""
+        waited = self.queue.stored(words)
+        more: dict[str, Any] = {"fromQueue": waited} if waited else {}
+        entry = self._conversation.append("message", message=message, **more)
+        self.queue.delivered(words)
+        return entry
+
+    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[Queued]) -> str:
+        self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
+        news = [{"type": "context", "text": text} for text in dict.fromkeys(self._news)]
+        content = news + await to_log(parts, self._workspace)
+        self._news.clear()
+        first = self._conversation.title is None
+        now = round(datetime.now(UTC).timestamp() * 1000)
+        message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
+        entry = self._append_prompt(message, batch)
+        await self._sync()
+        if not all(word.is_owned for word in batch):
+            await self._editor.show(UserSaid(entry["id"], shown_text(message)))
+        if first:
+            await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
+        return str(entry["id"])
+
+    async def _store_title(self, title: str) -> None:
+        if self._conversation.title is None:
+            self._conversation.annotate("title_changed", title=title, titleSource="auto")
+            updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            await self._editor.show(TitleChanged(title, updated))
+
+    async def _tools(self) -> "Registry":
+        tools = await anyio.to_thread.run_sync(self._environment.load_tools)
+        if self.choice.model.wants_patches:
+            tools = tools.offering("edit_patch")
+        return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._conversation)
+
+    def _system(self) -> str:
+        try:
+            started = datetime.fromisoformat(str(self._conversation.header.get("timestamp"))).date()
+        except ValueError:
+            started = date.today()
+        return system_text(self.roots, started)
+
+    async def _sync(self) -> None:
+        """Bring the conversation to the disk. That it cannot be saved is told once, and so is that it can again."""
+        await anyio.to_thread.run_sync(self._conversation.sync)
+        error = self._conversation.write_error
+        if self._closed or (error is not None) == self._unsaved:
+            return
+        self._unsaved = error is not None
+        if error is not None:
+            why = error.strerror or str(error)
+            await self._editor.show(
+                Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
+            )
+        else:
+            await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
+
+    # -- everything else -------------------------------------------------------------------------------------------
+
+    async def set_mode(self, mode: Mode) -> None:
+        """For the next prompt on."""
+        if mode != self.mode:
+            self._conversation.append("mode_change", mode=mode)
+            self.mode = mode
+            await self._editor.show(ModeChanged(mode))
+
+    @property
+    def jobs(self) -> Jobs:
+        """What runs in the background."""
+        return self._runner.jobs
+
+    async def recover(self) -> None:
+        """Once: take back what a killed process left half written in this project, and say so."""
+        async with self._recovering:
+            if self._recovered:
+                return
+            told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
+            self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            await settle_interrupted(self._checkpoints, self._workspace)
+            told += await self._runner.find_kept()
+            await anyio.to_thread.run_sync(clear_project, self.roots[0])
+            self._recovered = True
+        for text in told:
+            await self._editor.show(Notice("warning", text))
+
+    @property
+    def artifacts(self) -> Artifacts | None:
+        """The full outputs of the conversation's calls."""
+        return self._artifacts
+
+    @property
+    def undoing(self) -> Undoing:
+        """What can be taken back; `take_back` does it."""
+        return Undoing(self._checkpoints, self._workspace, self._editor)
+
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
+        """Write a plan of `undoing`, made (with a title) when its turn has come: one that was asked for just before is
+        done by then. Raises ToolError; ValueError while a turn is running, or a prompt waits for one."""
+        if self.queue.waiting:
+            raise ValueError("a prompt waits for its turn: wait for its end or cancel it")
+        async with self._gate.between():
+            done = await self.undoing.apply(*await prepare())
+            await self._sync()
+        if done.changes:
+            self._news += told_of_undo([change.shown for change in done.changes])
+        return done
+
+    async def replay(self) -> list[Event]:
+        """The whole conversation as it was shown."""
+        path = self._conversation.active_path()
+        tools = await self._tools()
+        events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
+        if self.title is not None:
+            events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
+        usage = self.usage()
+        if usage is None:
+            return events
+        await self._environment.costs.look()
+        return [*events, replace(usage, all_time_usd=self._environment.costs.all_time())]
+
+    async def close(self, reason: str) -> None:
+        """Cancel what runs, end what commands left behind, and close the log."""
+        if self._closed:
+            return
+        self._closed = True
+        self.cancel()
+        with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(_LONGEST_END):
+                while self._scopes:
+                    self._one_ended = anyio.Event()
+                    await self._one_ended.wait()
+            async with self._gate.turns():
+                await self._runner.end_all(grace=0.3)
+                self._conversation.end(reason)
+                await self._sync()
+                self._conversation.retire()
+
+
+def _check(parts: tuple[Part, ...]) -> None:
+    """Raises ValueError for what is nothing to send."""
+    if is_blank(parts):
+        raise ValueError("nothing to send: the message is empty")
+    if (problem := nothing_to_run(parts)) is not None:
+        raise ValueError(problem)

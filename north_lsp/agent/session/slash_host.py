@@ -1,0 +1,245 @@
+"""Slash commands in a live session: found in a prompt, run at once, and kept in the conversation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from north_lsp.agent.approvals.listing import described, what_it_allows
+from north_lsp.agent.costs.usage import spent_by_model
+from north_lsp.agent.log.modes import MODES, find_mode
+from north_lsp.agent.log.prompt import Part, Words
+from north_lsp.agent.log.transcript import broke_off
+from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.events import AnswerDelta, CommandInfo, UserSaid
+from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_providers import ProvidersHost
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.providers.catalog.catalog import UnknownModel
+from north_lsp.providers.thinking import LEVELS, as_level
+from north_lsp.slash.base import CommandError, Costs, Host, Spent
+from north_lsp.slash.parsing import Invocation, find_command
+from north_lsp.slash.registry import Commands
+from north_lsp.storage.approvals import Permission, Switch
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.trust import described as trust_in_words
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.environment import Environment
+    from north_lsp.agent.session.session import Session
+
+
+class SlashCommands:
+    """Those of one session."""
+
+    def __init__(
+        self, conversation: Conversation, editor: Editor, host: Host, commands: Commands | None = None
+    ) -> None:
+        self._conversation = conversation
+        self._editor = editor
+        self._host = host
+        self._commands = commands or Commands()
+
+    @property
+    def infos(self) -> tuple[CommandInfo, ...]:
+        return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
+
+    async def take(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+        """Run the command that a prompt is; what there is for the model, or None if nothing is. What is attached to a
+        command goes along with what it has to say to the model."""
+        words = [part for part in parts if isinstance(part, Words)]
+        if not words or "/" not in words[0].text:
+            return parts
+        found = find_command(words[0].text, self._commands)
+        if found.unknown:
+            told = self._commands.unknown(found.unknown)
+            await self._keep(f"/{found.unknown}", Invocation(found.unknown, (), ""), told, ok=False)
+            return None
+        if found.command is None:
+            return tuple(replace(part, text=found.text) if part is words[0] else part for part in parts)
+        typed = " ".join(part.text.strip() for part in words)
+        command = find_command(typed, self._commands).command or found.command
+        try:
+            reply = await self._commands.run(command, self._host)
+        except CommandError as error:
+            await self._keep(command.typed, command, str(error), ok=False)
+            return None
+        if reply.text or not reply.prompt:
+            await self._keep(command.typed, command, reply.text, ok=True)
+        attached = tuple(part for part in parts if not isinstance(part, Words))
+        return (*attached, Words(reply.prompt)) if reply.prompt else None
+
+    async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
+        args = list(invocation.args)
+        if self._commands.hides(invocation):
+            bare, args = f"/{invocation.name}", []
+            typed = bare if typed == bare else f"{bare} …"
+        entry = self._conversation.append(
+            "command_executed", input=typed, name=invocation.name, args=args, ok=ok, output=output
+        )
+        await self._editor.show(AnswerDelta(entry["id"], f"{output}\n\n"))
+
+
+def slash_events(entry: Mapping[str, Any]) -> list[UserSaid | AnswerDelta]:
+    """A stored command as it was shown."""
+    id = str(entry["id"])
+    return [UserSaid(id, str(entry.get("input", ""))), AnswerDelta(id, f"{entry.get('output', '')}\n\n")]
+
+
+class SessionHost(ChangesHost, ProvidersHost):
+    """A session as commands see it."""
+
+    def __init__(
+        self, session: "Session", conversation: Conversation, editor: Editor, environment: "Environment"
+    ) -> None:
+        ChangesHost.__init__(self, session)
+        ProvidersHost.__init__(self, environment)
+        self._conversation = conversation
+        self._editor = editor
+        self._listed: list[Permission] | None = None
+
+    @property
+    def mode(self) -> str:
+        return self._session.mode
+
+    @property
+    def modes(self) -> Sequence[tuple[str, str]]:
+        return [(mode.id, mode.description) for mode in MODES]
+
+    async def set_mode(self, id: str) -> None:
+        try:
+            mode = find_mode(id)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        await self._session.set_mode(mode)
+
+    @property
+    def model(self) -> str:
+        return self._session.choice.model.selector
+
+    @property
+    def models(self) -> Sequence[tuple[str, str]]:
+        return [(model.selector, model.title) for model in self._session.choice.offered]
+
+    async def set_model(self, selector: str) -> str:
+        try:
+            model = await self._session.choice.find(selector)
+        except (UnknownModel, ValueError) as error:
+            raise CommandError(str(error)) from None
+        await self._session.choice.choose(model)
+        return model.title
+
+    @property
+    def thinking(self) -> tuple[str, Sequence[str]]:
+        model = self._session.choice.model
+        if model.thinking is None:
+            return model.level or "", ()
+        return model.thinking.clamp(model.level or model.thinking.default), model.thinking.levels
+
+    async def set_thinking(self, level: str) -> None:
+        known = as_level(level)
+        if level == "on":
+            thinking = self._session.choice.model.thinking
+            known = self._session.choice.last_thinking() or (thinking.default if thinking is not None else "medium")
+        if known is None:
+            raise CommandError(f"there is no level {one_line(level)!r}: /thinking takes on, {', '.join(LEVELS)}")
+        await self._session.choice.set_thinking_level(known)
+
+    async def costs(self) -> Costs:
+        totals = await self._environment.costs.totals()
+        rows: list[Spent] = []
+        for name, row in totals["byModel"].items():
+            models = self._environment.catalog.models  # older North wrote the id alone
+            known = next((model for model in models if name in (model.selector, model.id)), None)
+            priced = known is None or known.prices.known
+            selector = known.selector if known is not None else name
+            counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
+            output = int(row.get("outputTokens") or 0)
+            rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
+        return Costs(spent_by_model(self._conversation.active_path()), rows, sorted(totals["byDay"].items()))
+
+    async def reset_costs(self) -> None:
+        try:
+            await self._environment.costs.reset()
+        except OSError as error:
+            raise CommandError(f"the costs could not be reset: {error.strerror or error}") from None
+
+    def queued(self) -> Sequence[tuple[str, str]]:
+        return [(word.kind, word.text) for word in self._session.queue.waiting]
+
+    @property
+    def is_unfinished(self) -> bool:
+        return broke_off(self._conversation.active_path())
+
+    def cancel(self) -> bool:
+        running = self._session.is_running
+        self._session.cancel()
+        return running
+
+    async def permissions(self) -> str:
+        self._listed = await self._session.approvals.listed()
+        more = "\n\n`/permissions revoke <n>` takes one back." if self._listed else ""
+        trusted = self._session.approvals.trusted
+        none = f"{trust_in_words(trusted)} Nothing of this holds.\n\n" if trusted and not trusted[0] else ""
+        return none + described(self._listed) + more
+
+    async def revoke(self, number: int) -> str:
+        listed = self._listed if self._listed is not None else await self._session.approvals.listed()
+        if not 1 <= number <= len(listed):
+            raise CommandError(f"there is no permission {number}: `/permissions` lists those that there are")
+        chosen = listed[number - 1]
+        if not await self._session.approvals.revoke(chosen.id):
+            raise CommandError(f"{what_it_allows(chosen)} was taken back already")
+        return f"Taken back: {what_it_allows(chosen)}."
+
+    @property
+    def auto(self) -> Mapping[str, bool]:
+        approvals = self._session.approvals
+        return {"edits": approvals.edits_auto_accepted, "shell": approvals.commands_auto_approved}
+
+    async def set_auto(self, kind: str, *, on: bool) -> None:
+        approvals = self._session.approvals
+        change = approvals.set_edits_auto_accepted if kind == "edits" else approvals.set_commands_auto_approved
+        await change(on)
+
+    async def accept_for_conversation(self, kind: str) -> None:
+        await self._session.approvals.accept_for_conversation(_switch(kind))
+
+    def only_for_conversation(self, kind: str) -> bool:
+        return self._session.approvals.only_for_conversation(_switch(kind))
+
+    def trust(self) -> str:
+        return trust_in_words(self._session.approvals.trusted)
+
+    async def set_trust(self, *, on: bool) -> None:
+        await self._session.approvals.set_trusted(on, "user")
+
+    def jobs(self) -> str:
+        rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]
+        return "\n".join(rows) or "Nothing was started in the background."
+
+    async def end_job(self, id: str) -> str:
+        try:
+            job = self._session.jobs.find(id)
+        except ToolError as error:
+            raise CommandError(f"{error}; {error.hint}") from None
+        await self._session.jobs.kill(job)
+        return f"Job {job.id} {job.state()}."
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
+        """None also for a question that the user gives up."""
+        choice = Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail)
+        with anyio.CancelScope() as scope:
+            self._session.questions.append(scope)
+            try:
+                return await self._editor.choose(choice)
+            finally:
+                self._session.questions.remove(scope)
+        return None
+
+
+def _switch(kind: str) -> Switch:
+    return "editsAutoAccept" if kind == "edits" else "shellAutoApprove"

@@ -1,0 +1,85 @@
+"""What the commands about providers and keys ask of a session."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio.to_thread
+
+from north_lsp.display import fenced
+from north_lsp.providers.catalog.add_provider import ModelsText
+from north_lsp.providers.catalog.presets import PresetError, find_preset, presets
+from north_lsp.slash.base import CommandError, PlannedProvider
+from north_lsp.storage.credentials import CredentialStore, StoredKey
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.environment import Environment
+
+_T = TypeVar("_T")
+_COMMAND_LINE = (
+    "A key typed into the conversation would stay there. Run `north-lsp login{}` in a terminal, which asks for it "
+    "without showing it; or use the editor's own way to sign in, if it offers one."
+)
+
+
+class ProvidersHost:
+    """The part of a `commands.base.Host` that is about providers and keys. Every method may raise CommandError."""
+
+    def __init__(self, environment: "Environment") -> None:
+        self._environment = environment
+
+    @property
+    def presets(self) -> Sequence[str]:
+        return [preset.name for preset in presets()]
+
+    async def provider_names(self, preset: str) -> tuple[str, str]:
+        def names() -> tuple[str, str]:
+            id, text = find_preset(preset).id, ModelsText(self._environment.locations.config)
+            return id, text.free_name(id) if text.has(id) else id
+
+        return await _done(names)
+
+    async def plan_provider(self, preset: str, name: str, address: str | None, *, replace: bool) -> PlannedProvider:
+        found = await _done(partial(find_preset, preset))
+        if found.wants_address and address is None:
+            raise CommandError(f"`/provider add {preset} <address>`: for example http://127.0.0.1:8000/v1")
+        text = await _done(partial(ModelsText, self._environment.locations.config))
+        addition = await _done(partial(text.adding, preset, name, address, replace=replace))
+
+        async def write() -> None:
+            await _done(addition.write)
+            await self._environment.upkeep.refresh()
+
+        shown = fenced(addition.difference, "diff")
+        return PlannedProvider(str(addition.path), shown, f"`/login {name}` goes on.", write)
+
+    async def how_to_log_in(self, provider: str | None) -> str:
+        await self._environment.upkeep.refresh()
+        offered = [info for info in self._environment.catalog.providers if info.credentials]
+        if provider is None:
+            stored = {key.provider for key in self._environment.catalog.keys.stored}
+            rows = [f"- `{info.id}`: {info.title}{', stored' if info.id in stored else ''}" for info in offered]
+            return "\n".join([_COMMAND_LINE.format(" <provider>"), "", *rows])
+        info = next((info for info in offered if info.id == provider), None)
+        if info is None:
+            ids = ", ".join(info.id for info in offered)
+            raise CommandError(f"this is not a provider that needs a key; there are {ids}")  # it may have been a key
+        variables = " or ".join(info.credentials)
+        return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
+
+    async def stored_keys(self) -> Sequence[StoredKey]:
+        return await _done(CredentialStore(self._environment.locations).all_keys)
+
+    async def forget_key(self, id: int) -> None:
+        await _done(partial(CredentialStore(self._environment.locations).remove, id))
+        await anyio.to_thread.run_sync(self._environment.catalog.keys.refresh)
+        await self._environment.upkeep.changed()
+
+
+async def _done(work: Callable[[], _T]) -> _T:
+    try:
+        return await anyio.to_thread.run_sync(work)
+    except PresetError as error:
+        raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(f"this could not be done: {error.strerror or error}") from None

@@ -1,0 +1,1 @@
+"""Shell commands: approved, run in the sandbox or a terminal, in the foreground or as jobs."""

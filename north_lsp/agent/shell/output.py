@@ -1,0 +1,150 @@
+"""What the model is told of a command that ran: its output within bounds, and notes. The whole of it is kept."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from north_lsp.agent.log.digests import shortened_text
+from north_lsp.agent.ports.results import Kept
+from north_lsp.agent.shell.strip_head_tail import cut
+from north_lsp.display import one_line
+from north_lsp.shell.minimise import minimise
+from north_lsp.shell.runner import Ran
+from north_lsp.storage.artifacts import Artifacts
+from north_lsp.tools.base import Command
+from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
+
+_DENIED = re.compile(
+    r"permission denied|read-only file system|operation not permitted|network is unreachable|could not resolve host"
+    r"|name resolution|connection refused|EACCES|EROFS|EPERM|ENETUNREACH|EAI_AGAIN|failed to lookup address"
+    r"|device or resource busy|EBUSY|invalid cross-device link|EXDEV|ENOTFOUND|cannot assign requested address"
+    r"|but --offline was specified|may be offline|offline mode|dial tcp|no route to host|could not connect to server"
+    r"|from versions: none|unknown ?host|dns error|tcp connect error"
+    r"|ENOENT: no such file or directory, mkdir",  # what node makes of a read-only file system when it makes a path
+    re.IGNORECASE,
+)
+_UNREADABLE = re.compile(r"permission denied|EACCES", re.IGNORECASE)
+_MAX_DENIALS = 100
+_REASON_CHARACTERS = 200
+_ASKED_FOR_LINES = 200
+_ASKED_FOR_CHARACTERS = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`number` is that of the artifact with the whole output, if there is one; `truncation` says what is missing."""
+
+    text: str
+    number: int | None
+    shortened: bool
+    truncation: Mapping[str, object] | None = None
+
+
+def told(
+    ran: Ran,
+    command: Command,
+    artifacts: Artifacts | None,
+    *,
+    minimises: bool,
+    notes: list[str],
+    most: int | None = None,
+) -> Told:
+    """The text for the model, with `most` lines instead of the few of a digest. Writes an artifact where lines are left
+    out: call it on a thread."""
+    output = ran.output
+    text, shortened, is_selected = output.text, output.truncated, False
+    part = cut(text, command.head, command.tail)
+    if part.left_out:
+        text, shortened, is_selected = part.text, True, True
+        lines = " and ".join(
+            f"the {where} {count}" for where, count in (("first", command.head), ("last", command.tail)) if count
+        )
+        notes.append(f"({lines} of {output.total_lines} lines)")
+    elif minimises and ran.exit_code == 0 and (small := minimise(command.command, text)) is not None:
+        text, shortened, is_selected = small.text, True, True
+        notes.append(
+            f"(the filter {small.name!r} left out {small.left_out} lines that only say that all went well; "
+            f"{output.total_lines} lines, {output.total_bytes} bytes in all)"
+        )
+    text = text.rstrip("\n") or "(no output)"
+    if artifacts is None:
+        return Told("\n".join([text, *notes]), None, shortened)
+    number = output.number
+    if shortened and not output.truncated:
+        number = artifacts.add("shell_run", output.text)
+    kept = Kept(number, output.total_lines, output.total_bytes) if shortened else None
+    if is_selected and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS:
+        notes.append(f"Complete output: artifact://{number}")
+        return Told("\n".join([text, *notes]), number, True)
+    short = shortened_text(text, "shell_run", artifacts, kept, most, notes)
+    if number is None and short.truncation is not None and "artifactId" in short.truncation:
+        number = int(str(short.truncation["artifactId"]))
+    return Told(short.text, number, short.truncation is not None, short.truncation)
+
+
+def denied_by_sandbox(ran: Ran) -> str | None:
+    """The line that shows that the sandbox may be what made a command fail."""
+    if ran.sandbox is None or ran.exit_code == 0 or ran.timed_out:
+        return None
+    line = next((line for line in _denials(ran) if not _is_about_closed(line, ran)), None)
+    return None if line is None else one_line(line.strip(), _REASON_CHARACTERS)
+
+
+def _denials(ran: Ran) -> Iterator[str]:
+    text = ran.output.text
+    for found in islice(_DENIED.finditer(text), _MAX_DENIALS):
+        yield text[text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+
+
+def _is_about_closed(line: str, ran: Ran) -> bool:
+    """Whether a line says that something could not be read which the user closes, and nothing else."""
+    if not ran.closed or not _UNREADABLE.search(line):
+        return False
+    names = {name for path in ran.closed for name in (path, os.path.relpath(path, ran.cwd))}
+    return re.search(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(map(re.escape, names))})(?![\w.-])", line) is not None
+
+
+def _met_closed(ran: Ran) -> bool:
+    """Whether a command did not get at something in the sandbox, and all of that is closed."""
+    denials = [*_denials(ran)] if ran.sandbox is not None and ran.exit_code != 0 else []
+    return bool(denials) and all(_is_about_closed(line, ran) for line in denials)
+
+
+def notes_of(ran: Ran, command: Command, *, offered: bool) -> list[str]:
+    """What is worth knowing beside the output. `offered`: the user was asked whether it may run outside the sandbox."""
+    notes = []
+    if ran.timed_out:
+        notes.append(
+            f"stopped after {command.timeout:g} s (time limit); what runs for long belongs into the background: "
+            "call again with background: true, or with a longer timeout"
+        )
+    elif ran.enough:
+        notes.append("stopped: the lines that were asked for were there, and the command went on")
+    elif ran.exit_code is None:
+        notes.append("missing exit status")
+    elif ran.exit_code:
+        notes.append(f"exit code {ran.exit_code}")
+    if ran.output.truncated:
+        notes.append(f"(the output is shortened: {ran.output.total_lines} lines, {ran.output.total_bytes} bytes)")
+    if ran.lost:
+        notes.append(f"{ran.lost}: variables and functions of earlier commands are gone")
+    if ran.alone:
+        notes.append(f"this ran in a bash of its own, of which nothing stays: {ran.alone}")
+    if ran.moved:
+        notes.append(f"the shell is now in {ran.cwd}")
+    if ran.shell_ended:
+        notes.append(f"the shell ended; the next command starts a new one in {ran.cwd}")
+    if ran.left_running:
+        notes.append(f"background processes still running: {', '.join(map(str, ran.left_running))}")
+    if _met_closed(ran):
+        notes.append(f"What it could not read is closed by `{OWN_IGNORE_FILE}`; what else it says holds.")
+    if not offered and denied_by_sandbox(ran) is not None:
+        notes.append(
+            "This ran in a sandbox, which may be what denied it: only the workspace and the temporary folder "
+            "($TMPDIR) can be written, git's and other protected files and the home folder are closed, and "
+            "there is no network. If it is needed, call again with `outside_sandbox: true`: the user is asked."
+        )
+    notes += command.notices
+    return notes

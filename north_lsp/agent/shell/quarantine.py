@@ -1,0 +1,132 @@
+"""What a command in the sandbox made and was taken away: shown as an edit that the user accepts or not."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.agent.edits.review import review_edit
+from north_lsp.agent.turn_state import TurnState
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.shell.watch import Taken
+from north_lsp.workspace.edit.diff import make_change, make_folder_change
+from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import decode, is_binary
+
+_MAX_FILES = 100
+_MAX_BYTES = 1_000_000
+_EXECUTABLE = 0o100
+
+
+async def review_taken(state: TurnState, call: ToolCall, taken: Sequence[Taken]) -> list[str]:
+    """Ask about all that was taken away, in one question, and put back what is accepted. Says in words what became of
+    each. Raises StopTurn."""
+    notes: list[str] = []
+    offered: list[tuple[Taken, list[FileChange]]] = []
+    for one in taken:
+        try:
+            offered.append((one, await anyio.to_thread.run_sync(partial(_listed_changes, state, one))))
+        except ToolError as error:
+            notes.append(_said(state, one, f"lies in {one.kept} ({error.message})"))
+    if not offered:
+        return notes
+    problem = ""
+    try:
+        await _reviewed(state, call, [change for _, changes in offered for change in changes])
+    except ToolError as error:
+        problem = error.message
+    for one, changes in offered:
+        stands = await anyio.to_thread.run_sync(_all_there, changes)
+        if stands:
+            await anyio.to_thread.run_sync(_forget, one)
+        refused = f"it lies in {one.kept} ({problem})" if problem else "the user did not accept it"
+        words = "the user accepted it, and it stands there now" if stands else refused
+        notes.append(_said(state, one, f"shown; {words}"))
+    return notes
+
+
+def _said(state: TurnState, taken: Taken, what: str) -> str:
+    name = _relative(state, taken.path)
+    return f"{name} is a protected name: what the command made there was taken away and {what}"
+
+
+async def review_late(state: TurnState, call: ToolCall) -> list[str]:
+    """The same for what was taken away while nobody waited for a command."""
+    box = state.runner.containment
+    return await review_taken(state, call, box.take_late()) if box is not None else []
+
+
+async def _reviewed(state: TurnState, call: ToolCall, changes: list[FileChange]) -> None:
+    why = "it was made by a command in the sandbox, which may not make such names"
+    names = ", ".join(dict.fromkeys(change.relative for change in changes))
+    without_words = replace(call, arguments={})
+    await review_edit(state, without_words, one_line(f"Taken away: {names}", 200), changes, lambda result: None, (why,))
+
+
+def _all_there(changes: Sequence[FileChange]) -> bool:
+    return all(change.path.exists() for change in changes)
+
+
+def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
+    """Raises ToolError for what cannot be offered."""
+    kept = taken.kept
+    if kept is None:
+        raise ToolError("NOT_FOUND", "it is gone")
+    root = next(root for root in state.workspace.roots.roots if taken.path.is_relative_to(root))
+    paths = sorted(_files(kept))
+    if len(paths) > _MAX_FILES:
+        raise ToolError("TOO_LARGE", f"{len(paths)} files are too many to be shown")
+    total = 0
+    for path in paths or [kept]:
+        target = taken.path if path == kept else taken.path / path.relative_to(kept)
+        status = path.lstat()
+        relative = target.relative_to(root).as_posix()
+        if stat.S_ISDIR(status.st_mode):
+            yield make_folder_change(target, relative, "create")
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError("INVALID_INPUT", "links and special files are not put back")
+        total += status.st_size
+        if total > _MAX_BYTES:
+            raise ToolError("TOO_LARGE", f"it has more than {_MAX_BYTES} bytes")
+        data = path.read_bytes()
+        text, form = decode(data)
+        change = make_change(target, relative, None, text, form)
+        executable = bool(status.st_mode & _EXECUTABLE)
+        yield replace(change, binary=is_binary(data), make_executable=executable)
+
+
+def _listed_changes(state: TurnState, taken: Taken) -> list[FileChange]:
+    """Raises ToolError for what cannot be offered."""
+    changes = list(_changes(state, taken))
+    if (why := refusal(changes, state.workspace.roots, state.workspace.private)) is not None:
+        raise ToolError("OUTSIDE_WORKSPACE", why)
+    return changes
+
+
+def _files(kept: Path) -> Iterator[Path]:
+    if kept.is_symlink() or not kept.is_dir():
+        yield kept
+        return
+    for folder, folders, names in os.walk(kept):
+        here = Path(folder)
+        yield from (here / name for name in names)
+        yield from (here / name for name in folders if (here / name).is_symlink())
+
+
+def _forget(taken: Taken) -> None:
+    if taken.kept is not None:
+        shutil.rmtree(taken.kept.parent, ignore_errors=True)
+
+
+def _relative(state: TurnState, path: Path) -> str:
+    root = next(root for root in state.workspace.roots.roots if path.is_relative_to(root))
+    return path.relative_to(root).as_posix()

@@ -1,0 +1,133 @@
+"""How a session's shells are made, from the user's settings and the editor's environment."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from north_lsp.background import Background
+from north_lsp.shell.environment import command_environment
+from north_lsp.shell.options import ShellOptions
+from north_lsp.shell.pool import Keeper
+from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.sandbox import Sandbox
+from north_lsp.storage.settings import Settings
+from north_lsp.tools.base import Workspace
+from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, OWN_IGNORE_FILE, IgnoreRules
+from north_lsp.workspace.files.wildmatch import any_matches
+from north_lsp.workspace.git import common_folder, git_folder, top_level
+from north_lsp.workspace.guards.held import Watched
+from north_lsp.workspace.guards.protected import write_rule
+from north_lsp.workspace.guards.repositories import Named, named_by_git
+from north_lsp.workspace.paths import extra_roots
+
+_PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
+
+
+def make_runner(
+    settings: Settings,
+    environ: Mapping[str, str],
+    secret_names: frozenset[str],
+    roots: tuple[Path, ...],
+    own: Mapping[str, str],
+    background: Background,
+    keeper: Keeper | None = None,
+    kept: Path | None = None,
+    workspace: Workspace | None = None,
+    quarantine: Path | None = None,
+) -> CommandRunner:
+    """`own` are variables that North adds for this session; `kept` is for the records of what outlives North,
+    `quarantine` for what must not appear in the workspace."""
+    shell = settings.shell
+    passed = (*settings.shell_pass_variables, *(secret_names if shell.pass_keys else ()))
+    given = command_environment(environ, secret_names, passed, {**own, **shell.env})
+    withheld = frozenset(environ.keys() - given.keys())
+    prefix = shell.prefix or next((environ[name].strip() for name in _PREFIXES if environ.get(name)), "")
+    options = ShellOptions(shell.path, shell.virtual_terminal, shell.persistent, prefix, shell.snapshot)
+    sandbox = sandbox_of(settings, roots, given, workspace, quarantine)
+    return CommandRunner(given, background, roots[0], sandbox, withheld, options, keeper, kept)
+
+
+def sandbox_of(
+    settings: Settings,
+    roots: tuple[Path, ...],
+    environ: Mapping[str, str],
+    workspace: Workspace | None = None,
+    quarantine: Path | None = None,
+) -> Sandbox:
+    """The sandbox of a workspace, in which whatever runs without a question runs; what is asked about as well if the
+    settings say so. Whether the machine has one shows when it is used."""
+    rules = {root: IgnoreRules.of(root) for root in roots} if workspace is None else workspace.ignore
+    private = () if workspace is None else workspace.private
+
+    def closed() -> Collection[str]:
+        return () if workspace is None else workspace.trees.left_out()
+
+    def named() -> Collection[str]:
+        return [str(path) for root in roots for path in _named_by_git(root)]
+
+    own = [pattern.casefold() for pattern in settings.edits.protected]
+
+    def protected(relative: str) -> bool:
+        return _is_protected(relative) or (bool(own) and any_matches(own, relative.casefold()) is not None)
+
+    held = Watched({root: rules[root] for root in roots}, protected, closed, private, named)
+    readable = (*extra_roots(settings.reading.extra_roots), *_git_folders(roots))
+    # Whatever is not plainly "off" asks for the sandbox.
+    return Sandbox(roots, environ, held.look, readable, settings.sandbox != "off", quarantine)
+
+
+def _git_folders(roots: tuple[Path, ...]) -> list[Path]:
+    """Where git keeps what belongs to a linked work tree, or to a root inside a larger one."""
+    named = [git_folder(top) for root in roots if (top := top_level(root)) is not None]
+    own = [folder.resolve() for folder in named if folder is not None]
+    both = {*own, *(common_folder(folder).resolve() for folder in own)}
+    # A file `.git` that somebody wrote may name any folder.
+    return sorted(path for path in both if (path / "HEAD").is_file() and not path.joinpath("HEAD").is_symlink())
+
+
+def _named_by_git(root: Path) -> Iterator[Path]:
+    """What git runs or reads, wherever it lies. Asked of git again only when its configuration or its hooks changed."""
+    top = top_level(root)
+    if top is not None:
+        folder = git_folder(top) or top / ".git"
+        places = (folder, common_folder(folder), common_folder(folder) / "hooks", common_folder(folder) / "config")
+        named = _named(top, tuple(_changed(place) for place in places))
+        yield from named.below(root) if named is not None else ()
+
+
+@lru_cache(maxsize=64)
+def _named(top: Path, state: tuple[int, ...]) -> Named | None:
+    return named_by_git(top)
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_ctime_ns
+    except OSError:
+        return 0
+
+
+# What builds and tools make, and do away with again.
+_OUTPUTS = ALWAYS_SKIPPED - {".git", ".hg", ".svn", ".idea"} | {
+    ".hypothesis", ".ruff_cache", ".tox", ".nox", ".turbo", ".nuxt", ".svelte-kit", ".parcel-cache", "htmlcov",
+}  # fmt: skip
+_OF_OUTPUTS = re.compile(r"package\.json|\..*ignore", re.IGNORECASE)
+
+
+def _is_protected(relative: str) -> bool:
+    """Quickly: a name alone is known from before, and only what lies in a hidden folder needs its whole path."""
+    folder, _, name = relative.rpartition("/")
+    if "." in folder and any(part.startswith(".") for part in folder.split("/")):
+        found = write_rule(relative, relative) != "free"
+    else:
+        found = is_protected_name(name)
+    if found and _OF_OUTPUTS.fullmatch(name) and name != OWN_IGNORE_FILE:
+        return _OUTPUTS.isdisjoint(folder.split("/"))
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def is_protected_name(name: str) -> bool:
+    """Whether a file of this name is protected wherever it lies."""
+    return write_rule(name, name) != "free"

@@ -1,0 +1,35 @@
+"""Commands in a terminal of the editor's own."""
+
+from pathlib import Path
+
+import anyio
+
+from north_lsp.agent.ports.editor import Terminal
+from north_lsp.shell.output import OutputSink
+from north_lsp.shell.runner import Ran
+
+_TERMINAL_SECONDS = 1.0
+
+
+async def in_terminal(terminal: Terminal, seconds: float, cwd: Path) -> Ran:
+    """Wait for a command in the editor's terminal; it is killed at the time limit and on cancellation."""
+    started = anyio.current_time()
+    code: int | None = None
+    timed_out = False
+    try:
+        with anyio.move_on_after(seconds) as limit:
+            code = await terminal.wait()
+        timed_out = limit.cancelled_caught
+        if timed_out:
+            await terminal.kill()
+        sink = OutputSink()
+        sink.feed((await terminal.output()).encode("utf-8", "replace"))
+        captured = sink.finish()
+    except anyio.get_cancelled_exc_class():
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_TERMINAL_SECONDS):
+            await terminal.kill()
+        raise
+    finally:
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_TERMINAL_SECONDS):
+            await terminal.release()
+    return Ran(code, captured, timed_out, round((anyio.current_time() - started) * 1000), (), cwd)

@@ -1,0 +1,56 @@
+"""Which walls stand around a command: whether there is a sandbox that holds, and what is said where there is none."""
+
+import anyio.to_thread
+
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.turn_state import TurnState
+from north_lsp.shell.sandbox import InForce, probe
+from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
+
+
+async def missing_wall(state: TurnState) -> str | None:
+    """Why there is no sandbox that holds, for the question and for people; None if there is one. Takes a while the
+    first time."""
+    held = await anyio.to_thread.run_sync(probe)
+    if isinstance(held, str):
+        return f"there is no sandbox here ({held})"
+    if not held.namespaces:
+        return f"the sandbox of this machine cannot hold protected and closed names ({held.why})"
+    box = state.runner.containment
+    if box is None:
+        return "there is no sandbox here"
+    problem = await box.problem()
+    return f"the sandbox cannot hold: {problem}" if problem else None
+
+
+async def say_what_is_missing(state: TurnState, missing: str | None) -> None:
+    """Once in a session: what it costs that there is no sandbox."""
+    if missing is None or state.runner.told_of_missing_sandbox:
+        return
+    state.runner.told_of_missing_sandbox = True
+    await state.editor.show(Notice("warning", f"{missing[0].upper()}{missing[1:]}. {COST}"))
+
+
+COST = (
+    "What you allow once and for all asks all the same, except for plain commands that only read. "
+    "`north-lsp doctor` says more."
+)
+
+
+def has_closed_names(state: TurnState) -> bool:
+    """Whether a command that just reads could show what the user keeps closed. Looks at the disk."""
+    trees = state.workspace.trees
+    return any(
+        (root / OWN_IGNORE_FILE).exists()
+        or any(path.rpartition("/")[2] == OWN_IGNORE_FILE for path in trees.tree(root).listing().files)
+        for root in state.workspace.roots.roots
+    )
+
+
+def held_words(held: InForce | str | None) -> str | None:
+    """What holds a command that the user is asked about."""
+    if not isinstance(held, InForce):
+        return None
+    network = "no network" if held.namespaces else "no sockets at all"
+    gaps = "".join(f" Not held back here: {gap}." for gap in held.gaps())
+    return f"In the sandbox: it writes to the workspace and to its own temporary folder only, {network}.{gaps}"

@@ -1,0 +1,1 @@
+"""One turn, from the prompt to the model's last answer. Begin with `turn.py`."""

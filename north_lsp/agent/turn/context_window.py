@@ -1,0 +1,36 @@
+"""How much of a model's window a request leaves for the answer."""
+
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import Any
+
+from north_lsp.agent.costs.estimates import input_tokens, message_tokens
+from north_lsp.agent.costs.usage import all_tokens
+from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest
+from north_lsp.providers.model import Model
+
+LEAST_ANSWER = 1_024
+
+
+def room_for_answer(model: Model, read: int) -> int | None:
+    """Tokens that what is read leaves; None for a model whose window nobody has told."""
+    return model.window - read if model.window_known and model.provider.api != "offline" else None
+
+
+def read_tokens(last: Mapping[str, Any], request: ModelRequest) -> int:
+    """What a model reads of a request: by what was counted for the last answer (`last`, as it is stored), and an
+    estimate of what is new since."""
+    if total := all_tokens(last):
+        newest = takewhile(lambda message: not isinstance(message, AssistantMessage), reversed(request.messages))
+        return total + message_tokens(newest)
+    return input_tokens(request)
+
+
+def too_long(model: Model, room: int) -> Failed:
+    """The failure that stands for a request which leaves too little, and is not sent."""
+    used = max(model.window - room, 0)
+    message = (
+        f"the conversation fills the window of {model.title}: about {used:,} of {model.window:,} tokens. Start a new "
+        "one, or choose a model with a larger window"
+    )
+    return Failed("context_overflow", message, AssistantMessage(()))

@@ -1,0 +1,324 @@
+"""Files that a model writes in the text of its answer: kept as they arrive, continued when they break off, reviewed."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.leaks import leak_in, may_leak
+from north_lsp.agent.calls.previews import GrowingFile, Previews
+from north_lsp.agent.edits.review import review_edit
+from north_lsp.agent.log.transcript import FILE_BLOCK
+from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady, CallRunning
+from north_lsp.agent.ports.results import Result, failed
+from north_lsp.agent.prompts import render
+from north_lsp.agent.turn.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Prose
+from north_lsp.agent.turn_state import TurnState
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.storage.files import private_directory
+from north_lsp.tools.edit.drafting import Draft
+from north_lsp.tools.support.texts import resolve_open, text_of
+from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import to_newlines
+
+_STAGING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_WINDOW = 30
+_MAX_CONTINUATIONS = 3
+_MAX_BLOCKS = 50
+_MAX_BYTES = 5 * 1024 * 1024
+
+
+@dataclass
+class _Block:
+    """One file. `resolved` is None and `refusal` set for one that is not written."""
+
+    id: str
+    path: str
+    resolved: Resolved | None = None
+    refusal: ToolError | None = None
+    text: str = ""
+    more: list[str] = field(default_factory=list)  # of the message that is arriving
+    lines: int = 0
+    size: int = 0  # in bytes, of what has arrived
+    growing: GrowingFile | None = None
+    continuations: int = 0
+    appends: bool = False
+    staging: Path | None = None
+    file: BinaryIO | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        return ToolCall(self.id, FILE_BLOCK, {"path": self.path})
+
+    @property
+    def title(self) -> str:
+        return block_title(self.path)
+
+
+def block_title(path: str) -> str:
+    return one_line(f"Writing {Path(path).name or path}")
+
+
+def block_id(entry_id: str, number: int) -> str:
+    """The call id under which a file of an answer is shown and stored; `number` counts from 1."""
+    return f"file-{entry_id}-{number}"
+
+
+class FileBlocks:
+    """The files of one turn's answers."""
+
+    def __init__(self, state: TurnState, calls: Calls) -> None:
+        self._state = state
+        self._calls = calls
+        self._parser = BlockParser()
+        self._entry_id = ""
+        self._count = 0
+        self._current: _Block | None = None
+        self._open: _Block | None = None  # broke off, and may be continued
+        self._finished: list[_Block] = []
+        self._previews: Previews | None = None
+
+    @property
+    def in_block(self) -> bool:
+        """The text that arrives belongs to a file."""
+        return self._current is not None and self._current.refusal is None
+
+    @property
+    def has_unsettled(self) -> bool:
+        """Files have arrived that are not reviewed yet."""
+        return bool(self._finished) or self._open is not None or self._current is not None
+
+    def begin(self, entry_id: str, previews: Previews) -> None:
+        """A new answer begins, or the same one again."""
+        self._previews = previews
+        self._parser = BlockParser()
+        self._entry_id = entry_id
+        self._count = 0
+        self._current = None
+
+    async def take(self, text: str) -> str:
+        """Text of the answer; what of it is to be shown as such."""
+        return "".join([await self._piece(piece) for piece in self._parser.feed(text)])
+
+    async def finish(self) -> str:
+        """No more text comes; what is left to show."""
+        return "".join([await self._piece(piece) for piece in self._parser.finish()])
+
+    async def _piece(self, piece: Prose | BlockStart | BlockText | BlockEnd) -> str:
+        block = self._current
+        match piece:
+            case Prose(text):
+                return text
+            case BlockStart():
+                return await self._start(piece)
+            case BlockText(text) if block is not None:
+                if block.refusal is not None:
+                    return text
+                await self._text(block, text)
+            case BlockEnd(complete) if block is not None:
+                self._current = None
+                if self._previews is not None:
+                    await self._previews.stop()
+                if block.refusal is not None:
+                    self._finished.append(block)
+                    return "</NORTH_FILE>\n" if complete else ""
+                await anyio.to_thread.run_sync(_join, block)
+                if complete:
+                    self._finished.append(block)
+                    self._open = None
+                else:
+                    self._open = block
+        return ""
+
+    async def _start(self, start: BlockStart) -> str:
+        waiting = self._open
+        if waiting is not None and start.mode == "append" and start.path in ("", waiting.path):
+            self._current = waiting
+            return ""
+        self._count += 1
+        block = _Block(block_id(self._entry_id, self._count), start.path, appends=start.mode == "append")
+        self._current = block
+        try:
+            block.resolved = await self._resolve(start)
+        except ToolError as error:
+            block.refusal = error
+            return f"{start.tag}\n"
+        await anyio.to_thread.run_sync(self._stage, block)
+        show = self._state.editor.show
+        await show(CallNamed(block.id, FILE_BLOCK, "edit", block.title))
+        await show(CallReady(block.id, block.title, {"path": block.path}))
+        await show(CallRunning(block.id))
+        block.growing = self._growing(block, block.resolved)
+        return ""
+
+    def _growing(self, block: _Block, resolved: Resolved) -> GrowingFile:
+        async def read_old() -> str | None:
+            try:
+                return (await text_of(resolved.path, self._state.workspace))[0].text
+            except ToolError:
+                return None
+
+        def so_far() -> str:
+            return block.text + "".join(list(block.more))
+
+        return GrowingFile(block.id, resolved.path, so_far, read_old, appends=block.appends)
+
+    async def _resolve(self, start: BlockStart) -> Resolved:
+        """Raises ToolError for a file that cannot be written."""
+        if self._state.mode != "agent":
+            raise ToolError("MODE_FORBIDDEN", "files are written in agent mode only")
+        if self._count > _MAX_BLOCKS:
+            raise ToolError("TOO_LARGE", f"at most {_MAX_BLOCKS} files are written in one answer")
+        if not start.path:
+            raise ToolError("INVALID_INPUT", "the tag names no path", 'write <NORTH_FILE path="…">')
+        resolved = await resolve_open(start.path, self._state.workspace)
+        if await anyio.to_thread.run_sync(os.path.isdir, resolved.path):
+            raise ToolError("CONFLICT", f"{resolved.relative} is a folder")
+        if start.mode == "append" and not resolved.exists:
+            raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist, so nothing can be appended to it")
+        await Draft(self._state.workspace).check(start.path)
+        return resolved
+
+    def _stage(self, block: _Block) -> None:
+        """Where the content is kept as it arrives, so that it survives whatever happens."""
+        conversation = self._state.conversation
+        folder = private_directory(conversation.folder / "staging")
+        name = Path(block.path).name[:80] or "file"
+        block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
+        block.file = os.fdopen(os.open(block.staging, _STAGING, 0o600), "wb")
+
+    async def _text(self, block: _Block, text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        block.size += len(data)
+        if block.size > _MAX_BYTES:
+            return  # too long: what has been kept so far is told as such at the end
+        block.more.append(text)
+        block.lines += text.count("\n")
+        if block.file is not None and not block.continuations:
+            block.file.write(data)
+            block.file.flush()
+        if self._previews is not None and block.growing is not None:
+            self._previews.note(block.growing)
+
+    # -- after the answer --------------------------------------------------------------------------------------------
+
+    async def settle(self) -> bool:
+        """Review what is complete. True when the model has to be asked again: to go on with a file that broke off, or
+        because something did not become what it proposed. Raises StopTurn."""
+        finished, self._finished = self._finished, []
+        outcomes = [await self._decide(block, complete=True) for block in finished]
+        block = self._open
+        if block is None:
+            return not all(outcomes)
+        if block.continuations >= _MAX_CONTINUATIONS or block.size > _MAX_BYTES:
+            self._open = None
+            return not await self._decide(block, complete=False)
+        block.continuations += 1
+        window = "\n".join(block.text.split("\n")[-_WINDOW - 1 :])
+        text = render("continue_file", path=block.path, lines=str(block.text.count("\n")), window=window)
+        self._state.conversation.append(
+            "message",
+            message={
+                "role": "user",
+                "content": [{"type": "text", "text": text}],
+                "attribution": "north",
+                "timestamp": self._state.milliseconds(),
+            },
+        )
+        return True
+
+    async def give_up(self) -> None:
+        """The model does not go on: what there is of an open file is reviewed as it stands. Raises StopTurn."""
+        block, self._open = self._open, None
+        if block is not None:
+            await self._decide(block, complete=False)
+
+    async def wind_up(self) -> None:
+        """After a cancel: what had arrived is kept aside, and the user is told where."""
+        left = [*self._finished, *([self._open] if self._open is not None else [])]
+        if self._current is not None and self._current not in left:
+            left.append(self._current)
+        self._finished, self._open, self._current = [], None, None
+        for block in left:
+            _join(block)
+            if block.refusal is None:
+                text = f"Not written. The {block.lines} lines that had arrived are kept in {block.staging}"
+                error = ToolError("CANCELLED", "cancelled by the user before it was reviewed")
+                await self._end(block, Result(failed(error), True, CallEnded(block.id, block.title, False, text)))
+
+    async def _decide(self, block: _Block, *, complete: bool) -> bool:
+        """Whether the file stands as it was proposed."""
+        if block.refusal is not None:
+            await self._end(block, Result(failed(block.refusal), True, CallEnded(block.id, block.title, False, "")))
+            return False
+        title = block.title if complete else f"{block.title} (incomplete)"
+        try:
+            changes, asks = await self._changes(block, is_whole=complete)
+            keep = partial(self._calls.keep, block.id)
+            result = await review_edit(self._state, block.call, title, changes, keep, asks)
+        except ToolError as error:
+            text = f"{error.message}\nThe content is kept in {block.staging}"
+            result = Result(failed(error), True, CallEnded(block.id, title, False, text))
+        await self._end(block, result)
+        return complete and result.ended.ok
+
+    async def _changes(self, block: _Block, *, is_whole: bool) -> tuple[Sequence[FileChange], Sequence[str]]:
+        """The change, by the rules of the edit tools, and why the user is asked in any case. Raises ToolError."""
+        resolved, workspace = block.resolved, self._state.workspace
+        assert resolved is not None
+        leak = leak_in(block.text) if may_leak(self._state.model.id) else None
+        if leak is not None:
+            raise ToolError(
+                "INVALID_INPUT",
+                f"the content holds text that belongs to another channel ({one_line(block.text[leak:], 60)})",
+                "write the file again without it",
+            )
+        if block.size > _MAX_BYTES:
+            raise ToolError("TOO_LARGE", f"a file block may have {_MAX_BYTES >> 20} MB")
+        content = block.text
+        if block.appends:
+            text, _ = await text_of(resolved.path, workspace)
+            content = text.text + (to_newlines(content, "\r\n") if text.newline == "crlf" else content)
+        draft = Draft(workspace)
+        asks = await draft.put(block.path, content, is_whole=is_whole)
+        return await draft.changes(), asks
+
+    async def _end(self, block: _Block, result: Result) -> None:
+        if block.file is not None:
+            block.file.close()
+        details: Mapping[str, object] = {"refused": True} if block.refusal is not None else {}
+        told = replace(result, text=f"{block.path or '(no path)'}: {result.text}")
+        await self._calls.settle(block.call, told, details)
+
+
+def _join(block: _Block) -> None:
+    """Add what has arrived; a continuation that repeats the last lines repeats them only once."""
+    more = "".join(block.more)
+    block.more = []
+    if block.continuations and block.text:
+        more = more[overlap(block.text, more) :]
+        if block.file is not None:
+            block.file.write(more.encode("utf-8", "replace"))
+    block.text += more
+    block.lines = block.text.count("\n")
+    if block.file is not None:
+        block.file.flush()
+
+
+def overlap(before: str, after: str) -> int:
+    """How many characters at the beginning of `after` repeat the last lines (at most 30) of `before`."""
+    window = before.split("\n")[-_WINDOW - 1 :]
+    for size in range(len(window), 0, -1):
+        tail = "\n".join(window[-size:])
+        if tail.strip() and after.startswith(tail):
+            return len(tail)
+    return 0

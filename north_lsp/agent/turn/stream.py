@@ -1,0 +1,213 @@
+"""One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy,
+written before anything of it is shown, that a killed process leaves behind."""
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.calls.call_ids import UniqueIds
+from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
+from north_lsp.agent.calls.previews import GrowingCall, Previews
+from north_lsp.agent.costs.estimates import at_least
+from north_lsp.agent.log.transcript import block_to_log
+from north_lsp.agent.ports.events import CallNamed, CallReady, CallTitled
+from north_lsp.agent.turn.deltas import DeltaMerger
+from north_lsp.agent.turn.file_blocks import FileBlocks
+from north_lsp.agent.turn_state import TurnState
+from north_lsp.display import one_line
+from north_lsp.providers.adapters.accumulator import grow
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    CallDelta,
+    CallStart,
+    Counted,
+    Done,
+    Failed,
+    ModelRequest,
+    Provider,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    Usage,
+)
+from north_lsp.providers.model import Model
+from north_lsp.storage.partial import NOT_COMPLETE
+from north_lsp.tools.base import WriteTool
+
+if TYPE_CHECKING:
+    from north_lsp.agent.turn.store import AnswerLog
+
+
+@dataclass
+class Streamed:
+    """What has arrived; `began` when its stream did, `delivered` when the user has seen some of it."""
+
+    entry_id: str
+    started: float = field(default_factory=time.monotonic)
+    blocks: dict[int, Block] = field(default_factory=dict)
+    began: bool = False
+    delivered: bool = False
+    broke_in_file: bool = False
+    calls: dict[int, StreamingCall] = field(default_factory=dict)
+    growing: dict[int, GrowingCall] = field(default_factory=dict)
+    cut_short: bool = False  # by North: a call that cannot succeed was still coming
+    usage: Usage = field(default_factory=Usage)
+
+    def message(self) -> AssistantMessage:
+        """With what the vendor has counted till now; it tells what it wrote at the end."""
+        message = AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
+        return replace(message, usage=at_least(self.usage, message))
+
+    @property
+    def duration_ms(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+
+class AnswerStream:
+    """The stream of one request. `streamed` is what there is of it, also when it is cancelled."""
+
+    def __init__(self, state: TurnState, calls: Calls, files: FileBlocks, log: "AnswerLog", model: Model) -> None:
+        self._state = state
+        self._calls = calls
+        self._files = files
+        self._log = log
+        self._model = model
+        self._previews = Previews(state.editor.show, state.on_failure)
+        self.streamed = Streamed(state.conversation.reserve_id())
+        self._merger = DeltaMerger(self.streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
+
+    async def run(self, provider: Provider, request: ModelRequest) -> Done | Failed:
+        """Until it ends. What a provider does wrong is a failure; cancelling leaves everything that arrived shown."""
+        state, streamed, merger = self._state, self.streamed, self._merger
+        self._files.begin(streamed.entry_id, self._previews)
+        form = self._log.form(streamed.message(), self._model, "aborted", streamed)
+        state.conversation.begin_partial(form, streamed.entry_id)
+        end: Done | Failed | None = None
+        ids = UniqueIds(state.history.call_ids())
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(merger.run)
+                tasks.start_soon(self._previews.run)
+                async with aclosing(provider.stream(request)) as events:
+                    async for event in events:
+                        renamed = ids.rename(event)
+                        if isinstance(renamed, Done | Failed):
+                            end = renamed
+                            break
+                        if isinstance(renamed, Counted):
+                            streamed.began, streamed.usage = True, renamed.usage
+                            continue
+                        await self._take(renamed)
+                        if streamed.cut_short:
+                            end = Done("toolUse", replace(streamed.message(), stop_reason="toolUse"))
+                            break
+                streamed.broke_in_file = self._files.in_block and not isinstance(end, Done)
+                if rest := await self._files.finish():
+                    await merger.add(rest, thinking=False)
+                await merger.flush()
+                tasks.cancel_scope.cancel()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await merger.flush()
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
+            state.on_failure("model stream", error)
+            end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
+        return end or Failed("network", "the model's stream ended early", streamed.message(), retryable=True)
+
+    async def _take(self, event: StreamEvent) -> None:
+        streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
+        streamed.began = True
+        self._keep(event)
+        streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
+        grow(blocks, event)
+        match event:
+            case TextDelta(_, text):
+                if shown := await self._prose(text):
+                    await merger.add(shown, thinking=False)
+            case ThinkingDelta(_, text):
+                await merger.add(text, thinking=True)
+            case CallStart(index, id, name):
+                await merger.flush()
+                call = ToolCall(id, name, {}, NOT_COMPLETE)
+                tool = self._state.tools.find(name)
+                kind = tool.kind if tool is not None else "other"
+                title = self._calls.title(call)
+                await self._state.editor.show(CallNamed(id, one_line(name), kind, title))
+                blocks[index] = call
+                streamed.calls[index] = StreamingCall(id, tool, title=title)
+                if isinstance(tool, WriteTool) and self._state.mode == "agent":
+                    streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._state.workspace)
+            case BlockEnd(_, ToolCall() as block):
+                await self._previews.stop()
+                await merger.flush()
+                title = self._calls.title(block)
+                places = self._calls.places(block)
+                await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
+            case CallDelta(index, json):
+                arriving = streamed.calls.get(index)
+                with self._state.diagnostics.guarded("looking into a call that arrives"):
+                    if arriving is not None and arriving.take(json):
+                        await self._look_ahead(arriving, index)
+                with self._state.diagnostics.guarded("previewing an edit"):
+                    if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
+                        self._previews.note(growing)
+            case _:
+                pass
+
+    def _keep(self, event: StreamEvent) -> None:
+        """For the case that this process does not live to see the answer's end; it is written when something is
+        shown."""
+        grow = self._state.conversation.grow_partial
+        match event:
+            case TextDelta(index, text):
+                grow("text", index, text)
+            case ThinkingDelta(index, text):
+                grow("thinking", index, text)
+            case CallStart(index, id, name):
+                grow("call", index, {"id": id, "name": name})
+            case CallDelta(index, json):
+                grow("arguments", index, json)
+            case BlockEnd(index, block) if block != self.streamed.blocks.get(index):
+                grow("block", index, block_to_log(block))
+            case _:
+                pass
+
+    async def _look_ahead(self, call: StreamingCall, index: int) -> None:
+        """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
+        state, streamed, merger = self._state, self.streamed, self._merger
+        block = streamed.blocks[index]
+        if not isinstance(block, ToolCall):
+            return
+        known = replace(block, arguments=call.partial.settled)
+        title = self._calls.title(known)
+        if title != call.title:
+            call.title = title
+            await merger.flush()
+            await state.editor.show(CallTitled(call.id, title))
+        if not state.settings.turns.stream_guard or state.mode != "agent":
+            return
+        earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
+        if self._files.has_unsettled or (error := await cannot_apply(call, earlier, state.workspace)) is None:
+            return
+        state.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
+        self._calls.foresee(call.id, error)
+        streamed.blocks[index] = replace(known, problem=None)
+        streamed.cut_short = True
+        await self._previews.stop()
+        await merger.flush()
+        await state.editor.show(CallReady(call.id, title, dict(known.arguments)))
+
+    async def _prose(self, text: str) -> str:
+        """What of the answer's text is shown as such: not the files that are written in it."""
+        if not self._files.in_block and "<" in text:
+            await self._merger.flush()  # a file may begin here, and what was said before it comes before it
+        return await self._files.take(text)

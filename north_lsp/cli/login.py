@@ -1,0 +1,121 @@
+"""`north-lsp login`, `logout` and `setup provider`: what a user types once. Keys are asked for without being shown, and
+nothing prints them."""
+
+import os
+from collections.abc import Callable
+
+from north_lsp.providers.catalog.add_provider import ModelsText
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.presets import PresetError, find_preset
+from north_lsp.providers.keys.check import key_problem
+from north_lsp.providers.model import ProviderInfo
+from north_lsp.server.options import Options, UsageError
+from north_lsp.storage.credentials import CredentialStore
+from north_lsp.storage.locations import Locations
+
+Ask = Callable[[str], str]
+Say = Callable[[str], object]
+
+
+def login(options: Options, provider: str | None, ask: Ask, ask_secret: Ask, say: Say) -> int:
+    """Ask for a provider's key, try it out, and store it. Returns the exit code. Raises UsageError."""
+    import anyio
+
+    info = _provider(options.load_catalog(), provider, ask, say)
+    secret = ask_secret(f"{info.title} API key (not shown): ").strip()
+    if not secret:
+        say("Nothing was entered, nothing was stored.")
+        return 1
+    problem = anyio.run(key_problem, info, secret, options.environ)
+    if problem is not None:
+        say(f"{problem}.")
+        if not _yes(ask("Store it all the same? [y/N] ")):
+            return 1
+    store = CredentialStore(Locations.from_environment(options.environ))
+    try:
+        stored = store.add(info.id, secret, info.title)
+    except OSError as error:
+        raise UsageError(str(error)) from None
+    say(f"Stored the key {stored.ending} for {info.title} in {store.path}, readable by you alone.")
+    return 0
+
+
+def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
+    """Forget a provider's keys, or show all of them and ask which. Returns the exit code. Raises UsageError."""
+    store = CredentialStore(Locations.from_environment(options.environ))
+    try:
+        keys = [key for key in store.all_keys() if provider in (None, key.provider)]
+        if not keys:
+            say("No key is stored." if provider is None else f"No key is stored for {provider}.")
+            return 0 if provider is None else 1
+        if provider is not None:
+            say(f"Forgot {store.remove(provider=provider)} key(s) of {provider}.")
+            return 0
+        for number, key in enumerate(keys, 1):
+            say(f"{number}  {key.provider}  {key.label}  {key.ending}")
+        choice = ask("Which is to be forgotten? (number, or all) ").strip()
+        if choice == "all":
+            say(f"Forgot {store.remove()} key(s).")
+            return 0
+        if not choice.isdecimal() or not 1 <= int(choice) <= len(keys):
+            say("Nothing was forgotten.")
+            return 1
+        store.remove(keys[int(choice) - 1].id)
+        say("Forgotten.")
+        return 0
+    except OSError as error:
+        raise UsageError(str(error)) from None
+
+
+def setup_provider(
+    options: Options, preset_name: str, id: str | None, address: str | None, unattended: bool, ask: Ask, say: Say
+) -> int:
+    """Add a ready-made provider to models.yml, after its lines were shown. Returns the exit code. Raises UsageError."""
+    try:
+        text = ModelsText(Locations.from_environment(options.environ).config)
+        preset = find_preset(preset_name)
+        name, replace = id or preset.id, False
+        if text.has(name):
+            if unattended:
+                raise UsageError(f"{text.path} has a provider {name} already: choose another name with --id")
+            choice = ask(f"{text.path} has a provider {name} already: [k]eep it, [r]eplace it, or a new name? ").strip()
+            if choice.lower() in ("", "k", "keep"):
+                return 0
+            replace = choice.lower() in ("r", "replace")
+            name = name if replace else choice
+        if preset.wants_address and address is None and not unattended:
+            address = ask("Its address, for example http://127.0.0.1:8000/v1: ").strip()
+        addition = text.adding(preset_name, name, address, replace=replace)
+    except PresetError as error:
+        raise UsageError(str(error)) from None
+    say(addition.difference)
+    if not unattended and not _yes(ask("Write this? [y/N] ")):
+        return 1
+    try:
+        addition.write()
+    except OSError as error:
+        raise UsageError(f"{addition.path} cannot be written: {error.strerror or error}") from None
+    say(f"Written. `north-lsp models {name}` shows what is there.")
+    return 0
+
+
+def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInfo:
+    offered = [info for info in known.providers if info.credentials]
+    if id is None:
+        for number, info in enumerate(offered, 1):
+            say(f"{number:>3}  {info.title} ({info.id})")
+        id = ask("Which provider? (number or id) ").strip()
+        if id.isdecimal() and 1 <= int(id) <= len(offered):
+            return offered[int(id) - 1]
+    found = next((info for info in offered if info.id == id), None)
+    if found is None:
+        raise UsageError(f"there is no provider {id!r}; there are {', '.join(info.id for info in offered)}")
+    return found
+
+
+def _yes(answer: str) -> bool:
+    return answer.strip().lower() in ("y", "yes")
+
+
+def is_terminal() -> bool:
+    return os.isatty(0)

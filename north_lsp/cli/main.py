@@ -1,0 +1,217 @@
+"""The command line. It imports nothing heavy: what a command needs is imported when it runs."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from north_lsp import __version__
+from north_lsp.server.options import Options, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from north_lsp.server.opening import Protocol
+
+USAGE = 2
+_INTERRUPTED = 130
+_NOBODY_READS = 141
+_MODES = ("ask", "agent")
+_NEED_A_MODEL = ("demo", "doctor")
+_LEVELS = ("debug", "info", "warn", "error")
+
+
+def _parser() -> "argparse.ArgumentParser":
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            self.exit(USAGE, f"north-lsp: {message}; see north-lsp --help\n")
+
+    parser = Parser(prog="north-lsp", description="A coding agent that lives inside the editor.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"north-lsp {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+
+    def add(name: str, help: str, *aliases: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=help, description=help, aliases=aliases, allow_abbrev=False)
+        command.add_argument("--path", metavar="DIR", help="the project's folder (default: where you are)")
+        command.add_argument(
+            "--model", metavar="SELECTOR", help="which model answers, for example sonnet-4-5 or offline"
+        )
+        command.add_argument("--mode", choices=_MODES, help="ask only reads; agent proposes edits and commands")
+        command.add_argument("--log-level", choices=_LEVELS, help="what goes to North's log file")
+        return command
+
+    acp = add("acp", "Serve the Agent Client Protocol on standard input and output.")
+    acp.add_argument("--login", action="store_true", help="store a provider's key instead, in this terminal")
+    lsp = add("lsp", "Serve the Language Server Protocol on standard input and output.")
+    lsp.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
+    lsp.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead; a token is demanded")
+    demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
+    demo.add_argument("--yes", action="store_true", help="answer every question by itself")
+    demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
+    add("conversations", "List the stored conversations of this project.", "list")
+    models = add("models", "List the models that North knows, and what stands in the way of using them.")
+    models.add_argument("pattern", nargs="?", default="", help="a part of a model's name")
+    models.add_argument("--available", action="store_true", help="only those that can be used")
+    models.add_argument("--json", action="store_true", help="as JSON")
+    login = add("login", "Store a provider's API key, readable by you alone.")
+    login.add_argument("provider", nargs="?", help="for example anthropic (default: asks)")
+    logout = add("logout", "Forget stored API keys.")
+    logout.add_argument("provider", nargs="?", help="whose keys (default: shows them and asks)")
+    setup = add("setup", "Add a ready-made provider to models.yml.")
+    setup.add_argument("what", choices=("provider",), help="what to set up")
+    setup.add_argument("--preset", metavar="NAME", required=True, help="minimax, minimax-cn, glm, openrouter or local")
+    setup.add_argument("--id", metavar="ID", help="the provider's name in models.yml")
+    setup.add_argument("--address", metavar="URL", help="where a local server is")
+    setup.add_argument("--yes", action="store_true", help="write without asking")
+    add("doctor", "Check this installation and say what to do about what is wrong.")
+    return parser
+
+
+def _options(arguments: "argparse.Namespace") -> Options:
+    path = None
+    if arguments.path is not None:
+        path = Path(arguments.path).expanduser().absolute()
+        if not path.is_dir():
+            raise UsageError(f"--path: there is no folder {arguments.path}")
+    environ = _environ()
+    for name in ("NORTH_CONFIG_DIR", "NORTH_DATA_DIR", "NORTH_STATE_DIR"):
+        value = environ.get(name)
+        if value and not os.path.isabs(os.path.expanduser(value)):
+            raise UsageError(f"{name} has to be an absolute path, not {value!r}")
+    model = arguments.model if arguments.model is not None else environ.get("NORTH_MODEL", "").strip() or None
+    options = Options(environ, path, model, arguments.mode, arguments.log_level)
+    if arguments.command in _NEED_A_MODEL:
+        options.check_model()
+    return options
+
+
+def _environ() -> dict[str, str]:
+    """The environment, with what `~/.env` adds to it."""
+    path = Path(os.environ.get("HOME") or "/", ".env")
+    if not path.is_file():
+        return dict(os.environ)
+    from north_lsp.providers.catalog.catalog import secret_names
+    from north_lsp.providers.keys.env_file import with_env_file
+
+    return with_env_file(os.environ, path, secret_names())
+
+
+def _serve(protocol: "Protocol", options: Options) -> int:
+    """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
+    from north_lsp.rpc.opening import ConnectionEnded
+    from north_lsp.server.opening import claim_stdio, open_connection
+
+    opening = open_connection(protocol)
+    read_fd, write_fd = claim_stdio()
+    try:
+        opening.run_blocking(read_fd, write_fd)
+    except ConnectionEnded as ended:
+        return ended.exit_code
+    from north_lsp.server.connection import run_stdio
+
+    code = run_stdio(protocol, opening, read_fd, write_fd, options)
+    # Everything is written and closed. A thread may still be importing a vendor's SDK, and the client should not wait.
+    os._exit(code)
+
+
+def _lsp(arguments: "argparse.Namespace", options: Options) -> int:
+    if arguments.tcp is None:
+        return _serve("lsp", options)
+    from north_lsp.server.tcp import read_address, run_tcp
+
+    return run_tcp(read_address(arguments.tcp), options)
+
+
+def _demo(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.demo.run import run_demo
+
+    return run_demo(options, prompt=arguments.prompt, unattended=arguments.yes)
+
+
+def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.reports import conversations
+
+    print(conversations(options))
+    return 0
+
+
+def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.doctor import examine, report
+
+    findings = examine(options)
+    print(report(findings))
+    return 1 if any(finding.level == "error" for finding in findings) else 0
+
+
+def _acp(arguments: "argparse.Namespace", options: Options) -> int:
+    return _login(arguments, options) if arguments.login else _serve("acp", options)
+
+
+def _models(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.reports import models
+
+    print(models(options, arguments.pattern, available=arguments.available, as_json=arguments.json))
+    return 0
+
+
+def _login(arguments: "argparse.Namespace", options: Options) -> int:
+    from getpass import getpass
+
+    from north_lsp.cli.login import is_terminal, login
+
+    ask_secret = getpass if is_terminal() else lambda _: sys.stdin.readline()
+    return login(options, getattr(arguments, "provider", None), _ask, ask_secret, print)
+
+
+def _logout(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.login import logout
+
+    return logout(options, arguments.provider, _ask, print)
+
+
+def _setup(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.login import setup_provider
+
+    return setup_provider(options, arguments.preset, arguments.id, arguments.address, arguments.yes, _ask, print)
+
+
+def _ask(question: str) -> str:
+    """An answer; nothing at the end of the input."""
+    try:
+        return input(question)
+    except EOFError:
+        return ""
+
+
+_COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
+    "acp": _acp,
+    "lsp": _lsp,
+    "demo": _demo,
+    "conversations": _conversations,
+    "list": _conversations,
+    "doctor": _doctor,
+    "models": _models,
+    "login": _login,
+    "logout": _logout,
+    "setup": _setup,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return the exit code: 2 for a mistake in it, with one line that says what to do."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code = _COMMANDS[arguments.command](arguments, _options(arguments))
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        print(f"north-lsp: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # nobody reads any more, `| head` for example
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _NOBODY_READS

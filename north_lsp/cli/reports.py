@@ -1,0 +1,59 @@
+"""Texts for the terminal about what is stored, and which models there are."""
+
+import json
+import time
+
+from north_lsp.display import one_line
+from north_lsp.server.options import Options
+from north_lsp.storage.listing import list_conversations
+from north_lsp.storage.locations import Locations
+from north_lsp.workspace.roots import find_root, project_hash
+
+
+def models(options: Options, pattern: str, *, available: bool, as_json: bool) -> str:
+    """The models, one a line, or as JSON: what they take and cost, and what stands in the way of using them."""
+    from pathlib import Path
+
+    import anyio
+
+    from north_lsp.providers.catalog.discovery import Discoverer
+    from north_lsp.providers.catalog.listing import rows, table
+    from north_lsp.providers.catalog.model_selection import Allowed, prepared
+    from north_lsp.providers.catalog.models_cache import ModelsCache
+    from north_lsp.storage.settings import load_settings
+
+    locations = Locations.from_environment(options.environ)
+    everything = load_settings(locations)
+    settings = everything.models
+    known = prepared(options.load_catalog(settings), settings)
+    cache = ModelsCache(locations.data / "models-cache.db")
+    discoverer = Discoverer(known, options.environ, cache=cache, asks_local=settings.discover_local)
+    discoverer.recall()
+    anyio.run(discoverer.refresh)
+    allowed = Allowed.by(settings, (options.path or Path.cwd()).resolve())
+    found = rows(known, pattern, allowed=allowed, available=available, now=time.time())
+    if as_json:
+        return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False)
+    if not found:
+        return f"No model has {pattern!r} in its name." if pattern else "No model can be used."
+    lines = [table(found), *known.problems, *([known.keys.problem] if known.keys.problem else []), *everything.problems]
+    return "\n".join(lines)
+
+
+def conversations(options: Options) -> str:
+    """The stored conversations of a project, newest first, one a line: id, time, number of messages, title."""
+    from pathlib import Path
+
+    start = options.path or Path.cwd()
+    locations = Locations.from_environment(options.environ)
+    roots = {project_hash(start.resolve()), project_hash(find_root(start))}
+    found = [row for hash in roots for row in list_conversations(locations, repo_hash=hash)]
+    found.sort(key=lambda row: row.updated_at, reverse=True)
+    if not found:
+        return f"No conversations about {start} yet."
+    width = max(len(row.id) for row in found)
+    lines = []
+    for row in found:
+        when = row.updated_at[:16].replace("T", " ")
+        lines.append(f"{row.id:<{width}}  {when}  {row.message_count:>4} messages  {one_line(row.name)}")
+    return "\n".join(lines)

@@ -1,0 +1,358 @@
+"""The allowlist's rules, decided on a parsed command line: every simple command has to be known and to be covered, and
+the line must mean the same when it runs as it does now."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from north_lsp.command_policy.grammar import Part, Reading, read
+from north_lsp.command_policy.parsing import NotSimple, Simple, Word, parse
+from north_lsp.command_policy.places import Place as Place  # noqa: PLC0414
+from north_lsp.command_policy.places import (
+    is_inside,
+    leads_out,
+    real_place,
+    strange_program,
+    value_is_inside,
+    why_closed,
+    why_protected,
+)
+from north_lsp.command_policy.tables import changes_shell, takes_commands
+from north_lsp.workspace.paths import Roots
+
+Args = Literal["any", "paths", "none"]
+
+NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
+_MAX_RULES = 1000
+_PIPES = ("|", "|&")
+_NUMBER = re.compile(r"-[0-9]{1,9}")
+_UNICODE = re.compile(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`words` come first, literally; `flags` are patterns for further words with a dash; `args` is for all others."""
+
+    words: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    args: Args = "any"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"words": list(self.words), "flags": list(self.flags), "args": self.args}
+
+    @classmethod
+    def from_json(cls, value: object) -> "Rule | None":
+        """None for what is no rule; such an entry allows nothing."""
+        if not isinstance(value, dict) or not value.keys() <= {"words", "flags", "args"}:
+            return None
+        words, flags, args = value.get("words"), value.get("flags", []), value.get("args", "any")
+        if not _texts(words) or not words or not _texts(flags) or args not in get_args(Args):
+            return None
+        return cls(tuple(words), tuple(flags), args)
+
+    def described(self) -> str:
+        """For people."""
+        flags = f", flags {' '.join(self.flags)}" if self.flags else ", no flags"
+        rest = {"any": "any words", "paths": "paths in the workspace", "none": "no other words"}[self.args]
+        return f"`{' '.join(self.words)}`{flags}, {rest}"
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and one for one in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """Why a command has to be asked about, and which part of it; `part` is empty for the whole."""
+
+    reason: str
+    part: str = ""
+
+    def described(self) -> str:
+        return f"`{self.part}`: {self.reason}" if self.part else self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One command of a line: where it may run, and what it is known to be; None for an exact entry of a program that
+    nothing is known of."""
+
+    simple: Simple
+    places: tuple[Path, ...]
+    is_piped: bool
+    exact: bool
+    reading: Reading | None
+
+    @property
+    def changes(self) -> bool:
+        return self.reading is None or self.reading.kind != "reads"
+
+    @property
+    def is_filter(self) -> bool:
+        return self.reading is not None and self.reading.is_filter
+
+    @property
+    def goes_along(self) -> bool:
+        """Whether it may go along with a command that is allowed: it says where that one runs, passes on or cuts what
+        that one prints, or says something of its own. It looks at no file."""
+        return self.simple.program == "cd" or (self.is_filter and (self.is_piped or self.simple.program in _TELLING))
+
+
+def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place) -> Asks | None:
+    """None if each simple command is covered by a rule or an exact entry, and none can change what another one means;
+    else the first reason to ask.
+
+    Parses, looks at the disk and may run git: call it on a thread.
+    """
+    try:
+        commands = parse(command)
+    except NotSimple as problem:
+        return Asks(f"rules do not decide on it: {problem.reason}", problem.part)
+    if not command.isascii() and (name := _strange_locale(place)) is not None:
+        return Asks(f"{name} names an encoding in which bash may read it in another way")
+    steps: list[_Step] = []
+    for step in _steps(commands, exact, place):
+        if isinstance(step, Asks):
+            return step
+        steps.append(step)
+    if (asks := _depends(steps)) is not None:
+        return asks
+    along = _along(steps)
+    for step in steps:
+        if step.simple.program == "cd":
+            if step not in along and not step.exact and not any(_names(rule, step.simple) for rule in rules):
+                return Asks("no rule covers it", step.simple.source)
+            continue
+        for cwd in step.places:
+            if (asks := _covered_one(step, rules, place, cwd, needs_rule=step not in along)) is not None:
+                return asks
+    return None
+
+
+def _along(steps: Sequence[_Step]) -> Sequence[_Step]:
+    """The commands of a line that need no rule beside that of another one."""
+    along = [step for step in steps if step.goes_along]
+    return along if len(along) < len(steps) else ()
+
+
+def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Place) -> Iterator[_Step | Asks]:
+    here: tuple[Path, ...] = (place.cwd,)
+    before = ""
+    for at, simple in enumerate(commands):
+        is_exact = exact(simple.source) and place.cwd == place.roots.main and here == (place.cwd,)
+        if simple.program == "cd":
+            there = _after_cd(simple, place) if at == 0 else None
+            if at or simple.negated or simple.link in (*_PIPES, "&", "||") or there is None:
+                why = "it leads out of the workspace" if at == 0 and there is None else "only a first `cd` is followed"
+                yield Asks(why, simple.source)
+                return
+            yield _Step(simple, here, False, is_exact, None)
+            # Behind `&&` the change has succeeded for as long as nothing else is mixed in.
+            only_if = all(one.link in ("&&", "", *_PIPES) for one in commands)
+            here = (there,) if only_if else tuple(dict.fromkeys((place.cwd, there)))
+            before = simple.link
+            continue
+        is_piped = before in _PIPES
+        reading = read(simple, piped=is_piped)
+        if isinstance(reading, str) and not is_exact:
+            yield Asks(f"no rule covers it: {reading}", simple.source)
+            return
+        if is_exact and isinstance(reading, str):
+            if changes_shell(simple.program) and len(commands) > 1:
+                yield Asks("it changes the shell for what stands behind it", simple.source)
+                return
+            if is_piped and takes_commands(simple.program):
+                yield Asks("what it reads may be a program", simple.source)
+                return
+        yield _Step(simple, here, is_piped, is_exact, None if isinstance(reading, str) else reading)
+        before = simple.link
+
+
+def _depends(steps: Sequence[_Step]) -> Asks | None:
+    """A line is judged before any of it runs: what one command changes must not be what another one was judged by."""
+    changing = [at for at, step in enumerate(steps) if step.changes and step.simple.program != "cd"]
+    if not changing:
+        return None
+    first = changing[0]
+    if len(changing) > 1:
+        return Asks("more than one command of the line changes something", steps[changing[1]].simple.source)
+    for at, step in enumerate(steps):
+        if at == first or step.simple.program == "cd" or step.is_filter:
+            continue
+        if at > first:
+            return Asks("a command before it may change what it reads", step.simple.source)
+        links = {one.simple.link for one in steps[at:first]}
+        if links <= set(_PIPES) or any(one.simple.link == "&" for one in steps[at:first]):
+            return Asks("it runs at the same time as a command that changes something", step.simple.source)
+    return None
+
+
+def _covered_one(step: _Step, rules: Sequence[Rule], place: Place, cwd: Path, *, needs_rule: bool) -> Asks | None:
+    simple, reading = step.simple, step.reading
+    if reading is None:
+        return None if place.contained else Asks(NO_SANDBOX, simple.source)
+    matching = [rule for rule in rules if _matches(rule, reading, place.roots, cwd)]
+    if not step.exact and needs_rule:
+        if not matching:
+            return Asks("no rule covers it", simple.source)
+        if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
+            return Asks(f"{reading.name} writes to what its words name; only rules for paths cover it", simple.source)
+        follows = reading.follows_links and all(rule.args == "paths" for rule in matching)
+        if follows and (why := leads_out(reading, place.roots, cwd)) is not None:
+            return Asks(why, simple.source)
+    for why in _objections(simple, reading, place, cwd):
+        return Asks(why, simple.source)
+    return None
+
+
+def _objections(simple: Simple, reading: Reading, place: Place, cwd: Path) -> Iterator[str]:
+    """Why a command asks whatever rule covers it."""
+    if not place.contained and (reading.kind != "reads" or any(_is_open(word) for word in simple.words)):
+        yield NO_SANDBOX
+    if reading.kind != "reads" and (why := why_protected(simple, reading, place.roots, cwd)) is not None:
+        yield why
+    if (why := strange_program(simple, reading, place, cwd)) is not None:
+        yield why
+    if not place.contained and not _stays_inside(reading, place.roots, cwd):
+        yield f"it may read outside the workspace; {NO_SANDBOX}"
+    if (why := why_closed(reading, place, cwd)) is not None:
+        yield why
+    if reading.is_git and not place.contained and (runs := place.git_check(cwd, False)) is not None:
+        yield f"git would run what the repository names: {runs}"
+
+
+def _is_open(word: Word) -> bool:
+    return word.starts_open or (word.is_glob and word.raw != "[")
+
+
+def _stays_inside(reading: Reading, roots: Roots, cwd: Path) -> bool:
+    return all(part.path is None or is_inside(part.path, roots, cwd) for part in reading.parts)
+
+
+def _names(rule: Rule, simple: Simple) -> bool:
+    return rule.words == ("cd",) and rule.args != "none" and len(simple.words) == 2
+
+
+def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
+    """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
+    if simple.program == "cd":
+        return _names(rule, simple)
+    reading = read(simple)
+    return not isinstance(reading, str) and _matches(rule, reading, roots, cwd)
+
+
+def _matches(rule: Rule, reading: Reading, roots: Roots, cwd: Path) -> bool:
+    words, size = reading.parts, len(rule.words)
+    if len(words) < size or any(
+        part.word.text != wanted or (part.word.is_glob and part.word.raw != "[")
+        for part, wanted in zip(words[:size], rule.words, strict=True)
+    ):
+        return False
+    # The rule has to say which program it is about where one runs another.
+    if any(part.role == "program" for part in words[size:]):
+        return False
+    reads = reading.kind == "reads"
+    inner = roots if reads else replace(roots, extra=())
+    return all(_part_fits(rule, part, inner, cwd, globs=reads) for part in words[size:])
+
+
+def _part_fits(rule: Rule, part: Part, roots: Roots, cwd: Path, *, globs: bool) -> bool:
+    match part.role:
+        case "end":
+            return True
+        case "flag":
+            if not any(_flag_matches(pattern, part.word.text) for pattern in rule.flags):
+                return False
+            if rule.args != "paths" or part.path is None:
+                return True
+            return (value_is_inside(part.path.text, roots, cwd)) if part.is_loose else is_inside(part.path, roots, cwd)
+        case "value":
+            return rule.args != "paths" or part.path is None or is_inside(part.path, roots, cwd, globs=globs)
+        case "command" | "program":
+            return rule.args == "any"
+        case "text" | "script":
+            return rule.args != "none"
+        case "path":
+            if rule.args == "paths":
+                return part.path is None or is_inside(part.path, roots, cwd, globs=globs)
+            return rule.args == "any"
+        case "word":
+            return rule.args == "any" or (rule.args == "paths" and is_inside(part.word, roots, cwd))
+
+
+def _flag_matches(pattern: str, flag: str) -> bool:
+    """`*` stands for anything inside the one word, and a number (`-5`) for any number; nothing else is special."""
+    if "*" not in pattern:
+        return pattern == flag or bool(_NUMBER.fullmatch(pattern) and _NUMBER.fullmatch(flag))
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), flag, re.DOTALL) is not None
+
+
+def _after_cd(simple: Simple, place: Place) -> Path | None:
+    """Where the commands behind a `cd` run; None if it leads out of the workspace or is not spelled out."""
+    if len(simple.words) != 2:
+        return None
+    word = simple.words[1]
+    if word.text.startswith("-") or not word.text or word.is_glob or word.starts_open:
+        return None
+    if place.environ.get("CDPATH") and not word.text.startswith(("/", "./", "../")):
+        return None
+    return real_place(word.text, place.cwd, replace(place.roots, extra=()))
+
+
+def _strange_locale(place: Place) -> str | None:
+    """The variable that names an encoding in which a byte of a letter can be a backslash."""
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        if value := place.environ.get(name):
+            return None if _UNICODE.search(value) else name
+    return None
+
+
+def only_plain_reading(command: str, place: Place) -> Asks | None:
+    """Why a line is more than plain reading, which is what may run without a sandbox; None if it is no more."""
+    try:
+        programs = {simple.program for simple in parse(command)}
+    except NotSimple:
+        return Asks(NO_SANDBOX)
+    return covered(command, [Rule((program,), ("*",)) for program in programs], lambda text: False, place)
+
+
+def propose(command: str, place: Place) -> Rule | None:
+    """The narrowest rule that covers a line in which one command needs one, or None where only its exact text can be
+    remembered."""
+    try:
+        steps = [*_steps(parse(command), lambda _: False, place)]
+    except NotSimple:
+        return None
+    found = [step for step in steps if isinstance(step, _Step)]
+    along = _along(found)
+    needing = [step for step in found if step not in along]
+    if len(found) < len(steps) or len(needing) != 1 or any(step.simple.link == "&" for step in found):
+        return None
+    reading = needing[0].reading
+    if reading is None or needing[0].simple.program in _TELLING:
+        return None
+    parts = reading.parts
+    size = len(parts) if reading.names_words else reading.commands
+    rest = parts[size:]
+    flags = tuple(dict.fromkeys(_flag_pattern(part, reading) for part in rest if part.role == "flag"))
+    others = any(part.role in ("path", "word", "text", "script") for part in rest)
+    words = tuple(part.word.text for part in parts[:size])
+    rule = Rule(words, flags, "paths" if others else "none")
+    return rule if covered(command, [rule], lambda _: False, place) is None else None
+
+
+def _flag_pattern(part: Part, reading: Reading) -> str:
+    """The flag; with any value where that is only looked at, as it would be if it stood by itself."""
+    name, is_joined, _ = part.word.text.partition("=")
+    return f"{name}=*" if is_joined and part.path is None and reading.kind == "reads" else part.word.text
+
+
+# What these say is no secret, and nothing is gained by a rule for them.
+_TELLING = ("echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep", "command", "env")
+
+
+def bounded(rules: Sequence[Rule]) -> Sequence[Rule]:
+    """No file makes the question slow."""
+    return rules[:_MAX_RULES]

@@ -1,0 +1,259 @@
+"""Asking about an edit in a client without the chat: a message, a document beside it, lenses, actions and commands.
+
+They all decide the same pending review; the first that decides it closes the others.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.ports.editor import Documents, EditDecision, EditReview
+from north_lsp.lsp.initialize import LspClient, path_of_uri
+from north_lsp.lsp.review_document import ReviewProblem, Unit
+from north_lsp.lsp.reviews import Kind, PendingReview
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
+from north_lsp.rpc.peer import Peer
+from north_lsp.workspace.edit.diff import unified
+from north_lsp.workspace.proposal import FileChange
+
+NAME = "north-review.diff"
+_MAX_DOCUMENT = 50_000_000
+_SUMMED_UP = 8
+_WORDS = {"create": "new:", "update": "changed:", "delete": "deleted:", "rename": "moved:"}
+_SHOW_SECONDS = 2.0
+_REFRESH_SECONDS = 0.1
+_LATER = "Decide in the document"
+# What refuses comes first: some editors take the first action when the question is just confirmed.
+_ACTIONS = {"Reject": "reject", _LATER: "later", "Accept": "accept", "Always accept in this project": "always"}
+
+Ask = Callable[[str, dict[str, str], bool], Awaitable[str | None]]
+
+
+class EditReviews:
+    """The edit that waits, if one does. `ask` puts a question and gives the kind of the action chosen, "unable" where
+    the client knows no questions, None for a closed one."""
+
+    def __init__(self, peer: Peer, documents: Documents, client: LspClient, ask: Ask) -> None:
+        self._peer = peer
+        self._documents = documents
+        self._client = client
+        self._ask = ask
+        self._pending: PendingReview | None = None
+
+    async def decide(self, review: EditReview) -> EditDecision:
+        """Ask until it is decided; a closed question refuses."""
+        async with self._document(review) as pending:
+            self._pending = pending
+            try:
+                shown = await show(self._peer, self._client, pending.path)
+                await self._refresh()
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._question, pending, shown)
+                    await pending.done.wait()
+                    tasks.cancel_scope.cancel()
+            finally:
+                self._pending = None
+                with anyio.CancelScope(shield=True):
+                    await self._refresh()
+        return pending.decision or EditDecision("reject")
+
+    async def _question(self, pending: PendingReview, shown: bool) -> None:
+        review = pending.review
+        parts = [review.title, *review.warnings, *review.proposal.notices]
+        if shown:
+            parts.append(
+                f"The diff is open beside this in {pending.path.name}. Before you accept, you can change its + lines, "
+                "take hunks out, and write a word to the model at its top."
+            )
+            parts.append(_summary(pending))  # some editors cannot show a message that is longer than the screen
+        else:
+            parts.append(await anyio.to_thread.run_sync(_diff, pending))
+        is_decided_elsewhere = self._client.decides_in_documents and (shown or await self._any_open(pending))
+        actions = {title: kind for title, kind in _ACTIONS.items() if is_decided_elsewhere or kind != "later"}
+        problem: list[str] = []
+        while not pending.done.is_set():
+            match await self._ask("\n\n".join([*problem, *parts]), actions, review.may_remember):
+                case "accept" | "always" as kind:
+                    try:
+                        await self._finish(pending, kind)
+                    except ReviewProblem as error:
+                        problem = [f"It cannot be accepted as it is: {error}"]
+                case "later":
+                    return
+                case "unable" if is_decided_elsewhere:
+                    return
+                case _:
+                    await self._finish(pending, "reject")
+
+    async def _any_open(self, pending: PendingReview) -> bool:
+        return any([await self._documents.read_unsaved(change.path) is not None for change in pending.files])
+
+    async def _finish(self, pending: PendingReview, kind: Kind) -> None:
+        """Raises ReviewProblem."""
+        text = await self._text(pending)
+        await anyio.to_thread.run_sync(pending.decide, kind, text)
+        pending.announce()
+
+    async def _text(self, pending: PendingReview) -> str | None:
+        """The document as the user has it: in the editor, else as it was saved. An editor may tell a change later than
+        it saves it."""
+        text = await self._documents.read_unsaved(pending.path)
+        if text is not None and text != await anyio.to_thread.run_sync(pending.text):
+            return text
+        saved = await anyio.to_thread.run_sync(_saved, pending.path)
+        return saved if saved is not None else text
+
+    # -- from the editor -----------------------------------------------------------------------------------------------
+
+    def pending(self, given: dict[str, Any]) -> PendingReview:
+        """The review that a command is about. Raises RpcError."""
+        pending, id = self._pending, given.get("reviewId")
+        if pending is None or pending.done.is_set() or (id is not None and id != pending.id):
+            raise RpcError(RESOURCE_NOT_FOUND, "no such edit waits for a decision any more")
+        return pending
+
+    async def command(self, given: dict[str, Any], *, accepts: bool) -> dict[str, Any]:
+        """`{reviewId?, path?, hunk?, comment?, always?, scope?, stop?}` → `{decided}`. Raises RpcError."""
+        pending = self.pending(given)
+        comment = given.get("comment", given.get("value"))
+        if comment is not None and not isinstance(comment, str):
+            raise invalid_params("arguments[0].comment", "has to be a text")
+        noted = list(pending.comments)
+        try:
+            if not given.keys() & {"path", "uri", "hunk"}:
+                kind = _kind(given, pending, accepts=accepts)
+                pending.note(comment)
+                await self._finish(pending, kind)
+            else:
+                chosen = _named(given, pending)
+                pending.note(comment)
+                text = await self._text(pending)
+                await anyio.to_thread.run_sync(pending.decide_units, chosen, accepts, text)
+                pending.announce()
+        except ReviewProblem as error:
+            pending.comments[:] = noted  # said again with the next try
+            raise RpcError(INVALID_REQUEST, str(error)) from None
+        if not pending.done.is_set():
+            await self._refresh()
+        return {"decided": pending.done.is_set()}
+
+    async def lenses(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """For `textDocument/codeLens`."""
+        found = await self._opened(params)
+        if found is None:
+            return []
+        pending, path, text = found
+        return await anyio.to_thread.run_sync(pending.lenses, path, text)
+
+    async def actions(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """For `textDocument/codeAction`."""
+        found, range = await self._opened(params), params.get("range") or {}
+        context = params.get("context")
+        only = context.get("only") if isinstance(context, dict) else None
+        if found is None or (isinstance(only, list) and "quickfix" not in only):
+            return []
+        try:
+            first, last = int(range["start"]["line"]), int(range["end"]["line"])
+        except (KeyError, TypeError, ValueError):
+            raise invalid_params("range", "has to be a range") from None
+        pending, path, text = found
+        return await anyio.to_thread.run_sync(pending.actions, path, text, first, last)
+
+    async def _opened(self, params: dict[str, Any]) -> tuple[PendingReview, Path, str] | None:
+        pending, document = self._pending, params.get("textDocument")
+        named = path_of_uri(document.get("uri")) if isinstance(document, dict) else None
+        if pending is None or pending.done.is_set() or named is None:
+            return None
+        path = Path(os.path.realpath(named))
+        if path != pending.path and all(change.path != path for change in pending.files):
+            return None
+        text = await self._text(pending) if path == pending.path else await self._documents.read_unsaved(path)
+        return (pending, path, text) if text is not None else None
+
+    async def _refresh(self) -> None:
+        """Have the client ask for the lenses again."""
+        if self._client.refreshes_lenses:
+            with contextlib.suppress(RpcError), anyio.move_on_after(_REFRESH_SECONDS):
+                await self._peer.request("workspace/codeLens/refresh", None, cancellable=True)
+
+    @asynccontextmanager
+    async def _document(self, review: EditReview) -> AsyncIterator[PendingReview]:
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="north-review-"))
+        pending = PendingReview(review, Path(folder) / NAME)
+        try:
+            await anyio.to_thread.run_sync(_write, pending)
+            yield pending
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+
+
+async def show(peer: Peer, client: LspClient, path: Path) -> bool:
+    """Whether the client shows a document beside a question, without taking the keyboard."""
+    if not client.shows_documents:
+        return False
+    params = {"uri": path.as_uri(), "external": False, "takeFocus": False}
+    with contextlib.suppress(RpcError), anyio.move_on_after(_SHOW_SECONDS):
+        answer = await peer.request("window/showDocument", params, cancellable=True)
+        return isinstance(answer, dict) and answer.get("success") is True
+    return False
+
+
+def _diff(pending: PendingReview) -> str:
+    return "\n".join(map(unified, pending.files))
+
+
+def _summary(pending: PendingReview) -> str:
+    """One line for each of the first files."""
+    lines = [f"{_WORDS[change.action]} {change.shown}" + _lines(change) for change in pending.files[:_SUMMED_UP]]
+    more = len(pending.files) - len(lines)
+    return "\n".join([*lines, *([f"… and {more} more files"] if more else [])])
+
+
+def _lines(change: FileChange) -> str:
+    return f" (+{change.lines_added}/-{change.lines_removed})" if change.hunks else ""
+
+
+def _named(given: dict[str, Any], pending: PendingReview) -> list[Unit]:
+    """What a command names of an edit. Raises RpcError."""
+    path, hunk = given.get("path"), given.get("hunk")
+    named = path_of_uri(given.get("uri")) if path is None else Path(path) if isinstance(path, str) else None
+    found: list[Unit] = []
+    if named is not None and (hunk is None or isinstance(hunk, str)):
+        found = pending.find(Path(os.path.realpath(named)), hunk)
+    if not found:
+        raise invalid_params("arguments[0]", "has to name a file, or a file and a hunk, of this edit")
+    return found
+
+
+def _kind(given: dict[str, Any], pending: PendingReview, *, accepts: bool) -> Kind:
+    """Raises RpcError."""
+    if not accepts:
+        return "stop" if given.get("stop") is True else "reject"
+    always, session = given.get("always") is True, given.get("scope") == "session"
+    if (always or session) and not pending.review.may_remember:
+        raise RpcError(INVALID_REQUEST, "this edit asks every time: accept it alone")
+    return "always" if always else "session" if session else "accept"
+
+
+def _write(pending: PendingReview) -> None:
+    descriptor = os.open(pending.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        file.write(pending.text())
+
+
+def _saved(path: Path) -> str | None:
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            return file.read(_MAX_DOCUMENT)
+    except OSError:
+        return None

@@ -1,0 +1,429 @@
+"""Anthropic's Messages API through the official SDK. Imported only when it is used: the SDK is heavy.
+
+The SDK makes the request; its events are read here as plain JSON, so that a server's unknown event, field or broken
+line does no harm. Repeating a request is the turn's business, so the SDK's own retries are off.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any, Literal
+
+import httpx2
+
+from north_lsp.providers.adapters import json_text, wire
+from north_lsp.providers.adapters.anthropic_sdk import anthropic
+from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.kept_texts import KeptTexts, dumps, encode
+from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    CallDelta,
+    CallStart,
+    Done,
+    Image,
+    Message,
+    ModelRequest,
+    StopReason,
+    StreamEvent,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    Timeouts,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from north_lsp.providers.credentials import BEARER_BETA, is_bearer_token
+from north_lsp.providers.json_values import as_count, as_object, as_text
+
+_STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "toolUse",
+    "refusal": "refusal",
+}
+_EPHEMERAL = {"type": "ephemeral"}
+# The vendor looks for a cached prefix at no more than 20 blocks before a breakpoint.
+_LOOKBACK_BLOCKS = 18
+_LEAST_BUDGET = 1024
+_MAX_PAUSES = 5
+_MOST_BLOCKS = 10_000
+_ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_ID = 64
+_THINKING = ("thinking", "redacted_thinking")
+
+
+class AnthropicProvider:
+    """One client for a model in use; `secret` is an API key, or a bearer token, or None for a server that wants none.
+    `wire_id` is the id sent in place of the catalogue's; with `long_cache` the vendor keeps prompts for an hour."""
+
+    def __init__(
+        self,
+        secret: str | None,
+        base_url: str | None,
+        *,
+        is_token: bool = False,
+        long_cache: bool = False,
+        endpoint: Endpoint | None = None,
+        wire_id: str | None = None,
+        http: httpx2.AsyncClient | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        self._timeouts = timeouts or Timeouts()
+        address = base_url or "https://api.anthropic.com"
+        self._endpoint = endpoint or Endpoint("Anthropic", address, "ANTHROPIC_API_KEY")
+        self._wire_id = wire_id
+        self._extra = dict(extra_body or {})
+        self._kept: KeptTexts[_Fold] = KeptTexts()
+        self._mark = _EPHEMERAL | ({"ttl": "1h"} if long_cache else {})
+        headers: dict[str, Any] = {}
+        if is_token and is_bearer_token(secret or ""):
+            headers["anthropic-beta"] = BEARER_BETA
+        if secret is None:
+            headers |= {"Authorization": anthropic.Omit(), "X-Api-Key": anthropic.Omit()}
+        self._client = anthropic.AsyncAnthropic(
+            # A client that is given no key would look for one in the environment, and send it to this address.
+            api_key=None if is_token else secret or "none",
+            auth_token=secret if is_token else None,
+            base_url=address,
+            max_retries=0,
+            default_headers=headers,
+            timeout=httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect),
+            http_client=http,
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        answer = _Answer()
+        key = (request.conversation_id, request.model)
+        kept = self._kept.take(key, request.messages, partial(_Fold, request.model))
+        asked = _body(request, kept.fold.sent, self._mark) | {"model": self._wire_id or request.model} | self._extra
+        texts = kept.texts(_lookback(kept.fold.sent, self._mark))
+        content = encode(asked, "messages", texts)
+        endpoint, model = self._endpoint, request.model
+        for _ in range(_MAX_PAUSES):
+            try:
+                post = partial(self._post, content)
+                async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts)) as events:
+                    async for event in events:
+                        if isinstance(event, Done) and answer.is_paused:
+                            break
+                        yield event
+                    else:
+                        return
+            except Refused as error:
+                yield wire.refusal(error, endpoint, model, answer.partial("error"))
+                return
+            # The model has paused by itself: it goes on when it is given back what it has said.
+            content = _go_on(asked, texts, answer.blocks)
+            answer.go_on()
+        yield Done("stop", answer.message("stop"))
+
+    async def _post(self, content: bytes) -> httpx2.Response:
+        try:
+            response = await self._client.post(
+                "/v1/messages",
+                cast_to=httpx2.Response,
+                content=content,
+                options={"headers": {"X-Stainless-Raw-Response": "stream"}},
+            )
+        except anthropic.APIStatusError as error:
+            raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
+        except anthropic.APIConnectionError as error:
+            raise Unreachable from error
+        return response
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+
+# -- the request ------------------------------------------------------------------------------------------------------
+
+
+def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) -> dict[str, Any]:
+    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them. `mark` stands
+    where what the vendor is to keep ends."""
+    fold = _Fold(request.model)
+    for message in request.messages:
+        fold.add(message)
+    marked = _lookback(fold.sent, mark)
+    messages = [marked.get(index, message) for index, message in enumerate(fold.sent)]
+    return _body(request, messages, mark) | {"messages": messages}
+
+
+def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Mapping[str, str]) -> dict[str, Any]:
+    """All of a request but its messages."""
+    budget = request.reasoning.budget
+    may_think = _LEAST_BUDGET <= budget < request.max_output and _tool_loop_can_think(messages)
+    body: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_output,
+        "stream": True,
+        # The vendor sets a breakpoint at the end of the request, so that requests stay prefixes of the next.
+        "cache_control": mark,
+        "thinking": {"type": "enabled", "budget_tokens": budget} if may_think else None,
+        "tools": [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+            for tool in request.tools
+        ],
+        # Tools come before the system text in the vendor's order, so this one breakpoint keeps both.
+        "system": [{"type": "text", "text": request.system, "cache_control": mark}] if request.system else None,
+    }
+    return {key: value for key, value in body.items() if value not in (None, [])}
+
+
+def _go_on(body: Mapping[str, Any], texts: Sequence[str], blocks: Sequence[Block]) -> bytes:
+    """The request that goes on with what the model has said so far. Such an end may be no thinking and no white space,
+    and begins with thinking or is asked for without."""
+    said = [part for block in blocks if (part := _block(block, is_own=True)) is not None]
+    while said and said[-1]["type"] in _THINKING:
+        said.pop()
+    if said and said[-1]["type"] == "text":
+        said[-1] = {"type": "text", "text": said[-1]["text"].rstrip()}
+    more = [dumps({"role": "assistant", "content": said})] if said else []
+    left_out = {"thinking"} if said and said[0]["type"] not in _THINKING else set()
+    return encode({key: value for key, value in body.items() if key not in left_out}, "messages", [*texts, *more])
+
+
+class _Fold:
+    """Messages in the vendor's form, for one model."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self.sent: list[dict[str, Any]] = []
+
+    def add(self, message: Message) -> None:
+        sent = self.sent
+        match message:
+            case UserMessage(text):
+                sent.append({"role": "user", "content": [{"type": "text", "text": text}]})
+            case AssistantMessage(blocks):
+                is_own = message.model in ("", self._model)
+                content = [part for block in blocks if (part := _block(block, is_own)) is not None]
+                if content:
+                    sent.append({"role": "assistant", "content": content})
+            case ToolResult(call_id, _, text, is_error, images):
+                # The vendor takes no pictures in a result that is an error.
+                shown: object = text
+                if images and not is_error:
+                    shown = [{"type": "text", "text": text}, *map(_image, images)]
+                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": shown, "is_error": is_error}
+                if sent and sent[-1]["role"] == "user" and sent[-1]["content"][0]["type"] == "tool_result":
+                    sent[-1]["content"].append(result)
+                else:
+                    sent.append({"role": "user", "content": [result]})
+
+
+def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
+    """None for what cannot be sent back: blank text, thinking that is unsigned or another model's."""
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text} if text.strip() else None
+        case Thinking(_, _, redacted) if redacted is not None:
+            return {"type": "redacted_thinking", "data": redacted} if is_own else None
+        case Thinking(thinking, signature):
+            if not signature or signature.startswith("{") or not is_own:
+                return None
+            return {"type": "thinking", "thinking": thinking, "signature": signature}
+        case ToolCall(id, name, arguments):
+            return {"type": "tool_use", "id": _id(id), "name": name, "input": dict(arguments)}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": image.data}}
+
+
+def _id(id: str) -> str:
+    """A call's id in the characters that the vendor allows; the same for call and result."""
+    legal = _ILLEGAL_IN_ID.sub("_", id)
+    if legal == id and len(id) <= _MAX_ID:
+        return id
+    return f"{legal[: _MAX_ID - 17]}_{sha256(id.encode()).hexdigest()[:16]}"
+
+
+def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the tool loop that goes on, if one does, began with thinking that can be sent back: the vendor refuses a
+    request with thinking on where it did not (another model began it, or a server that thinks without telling)."""
+    index = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), None)
+    if index is None or not any(block["type"] == "tool_use" for block in messages[index]["content"]):
+        return True
+    while index >= 2 and messages[index - 1]["content"][0]["type"] == "tool_result":
+        index -= 2
+    return messages[index]["content"][0]["type"] in _THINKING
+
+
+def _lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> dict[int, dict[str, Any]]:
+    """Where a single answer with its results is longer than the vendor's lookback, a breakpoint at the end of the
+    request before: that is where its cache was written. The message that has it, by its index."""
+    last = next((index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant"), 0)
+    if not last or sum(len(message["content"]) for message in messages[last:]) <= _LOOKBACK_BLOCKS:
+        return {}
+    end = messages[last - 1]
+    *before, final = end["content"]
+    return {last - 1: end | {"content": [*before, final | {"cache_control": mark}]}}
+
+
+# -- the answer -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Answer:
+    """The message so far, always equal to what has been emitted. After a pause it goes on behind what it has."""
+
+    ended: bool = False
+    _by_index: dict[int, Block] = field(default_factory=dict)
+    _json: dict[int, list[str]] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
+    _stop: str | None = None
+    _usage: Usage = field(default_factory=Usage)
+    _before: Usage = field(default_factory=Usage)
+    _offset: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        return self._total()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(self._by_index[index] for index in sorted(self._by_index))
+
+    @property
+    def is_paused(self) -> bool:
+        return self._stop == "pause_turn"
+
+    def go_on(self) -> None:
+        self._offset = max(self._by_index, default=-1) + 1
+        self._before, self._usage = self._total(), Usage()
+        self._stop, self.ended = None, False
+
+    def partial(self, reason: Literal["error"]) -> AssistantMessage:
+        return AssistantMessage(self.blocks, reason, self._total())
+
+    def message(self, reason: StopReason) -> AssistantMessage:
+        return AssistantMessage(self.blocks, reason, self._total())
+
+    def finish(self) -> tuple[list[StreamEvent], Done | None]:
+        if self._stop is None or self._open:
+            return [], None
+        has_calls = any(isinstance(block, ToolCall) for block in self._by_index.values())
+        reason = _STOP_REASONS.get(self._stop, "toolUse" if has_calls else "stop")
+        return [], Done(reason, self.message(reason))
+
+    def take_done(self) -> None:
+        """Some servers that speak this API end as others do."""
+        self.ended = True
+
+    def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
+        index = data.get("index")
+        at = self._offset + (index if isinstance(index, int) and 0 <= index < _MOST_BLOCKS else 0)
+        match as_text(data.get("type")) or name:
+            case "message_start":
+                self._count(as_object(as_object(data.get("message")).get("usage")))
+            case "message_delta":
+                self._count(as_object(data.get("usage")))
+                self._stop = as_text(as_object(data.get("delta")).get("stop_reason")) or self._stop
+            case "message_stop":
+                self.ended = True
+            case "content_block_start":
+                return self._start(at, as_object(data.get("content_block")))
+            case "content_block_delta":
+                return self._delta(at, as_object(data.get("delta")))
+            case "content_block_stop":
+                return self._end(at)
+            case "error":
+                raise StreamError(data)
+            case _:
+                pass
+        return []
+
+    def _start(self, index: int, block: dict[str, Any]) -> list[StreamEvent]:
+        match block.get("type"):
+            case "text":
+                text = as_text(block.get("text"))
+                self._by_index[index] = Text(text)
+                self._open.add(index)
+                return [TextDelta(index, text)] if text else []
+            case "thinking":
+                text = as_text(block.get("thinking"))
+                self._by_index[index] = Thinking(text, as_text(block.get("signature")) or None)
+                self._open.add(index)
+                return [ThinkingDelta(index, text)] if text else []
+            case "redacted_thinking":
+                self._by_index[index] = Thinking("", redacted=as_text(block.get("data")))
+            case "tool_use":
+                id, name = as_text(block.get("id")), as_text(block.get("name"))
+                self._by_index[index] = ToolCall(id, name, {}, "the arguments are not complete")
+                self._json[index] = []
+                self._open.add(index)
+                started: list[StreamEvent] = [CallStart(index, id, name)]
+                if whole := as_object(block.get("input")):  # servers that do not stream arguments
+                    return started + self._arguments(index, json_text.arguments_text(whole))
+                return started
+            case _:
+                pass
+        return []
+
+    def _arguments(self, index: int, piece: str) -> list[StreamEvent]:
+        self._json[index].append(piece)
+        return [CallDelta(index, piece)]
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> list[StreamEvent]:
+        match delta.get("type"), self._by_index.get(index):
+            case "text_delta", Text(before):
+                text = as_text(delta.get("text"))
+                self._by_index[index] = Text(before + text)
+                return [TextDelta(index, text)]
+            case "thinking_delta", Thinking(before) as block:
+                text = as_text(delta.get("thinking"))
+                self._by_index[index] = replace(block, thinking=before + text)
+                return [ThinkingDelta(index, text)]
+            case "signature_delta", Thinking(_, signature) as block:
+                self._by_index[index] = replace(block, signature=(signature or "") + as_text(delta.get("signature")))
+            case "input_json_delta", ToolCall():
+                return self._arguments(index, as_text(delta.get("partial_json")))
+            case _:
+                pass
+        return []
+
+    def _end(self, index: int) -> list[StreamEvent]:
+        self._open.discard(index)
+        block = self._by_index.get(index)
+        if block is None:
+            return []
+        if isinstance(block, ToolCall):
+            block = self._by_index[index] = json_text.parse_call(block.id, block.name, "".join(self._json[index]))
+        return [BlockEnd(index, block)]
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        """Later counts replace earlier ones; what a message leaves out stays."""
+        old = self._usage
+        self._usage = Usage(
+            _number(usage.get("input_tokens"), old.input),
+            _number(usage.get("output_tokens"), old.output),
+            _number(usage.get("cache_read_input_tokens"), old.cache_read),
+            _number(usage.get("cache_creation_input_tokens"), old.cache_write),
+        )
+
+    def _total(self) -> Usage:
+        before, now = self._before, self._usage
+        return Usage(
+            before.input + now.input,
+            before.output + now.output,
+            before.cache_read + now.cache_read,
+            before.cache_write + now.cache_write,
+        )
+
+
+def _number(value: object, before: int) -> int:
+    return as_count(value) if isinstance(value, int) else before

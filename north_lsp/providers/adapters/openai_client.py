@@ -1,0 +1,56 @@
+"""The official OpenAI SDK, as both of its APIs use it. Imported only when it is used: the SDK is heavy."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+import httpx2
+
+from north_lsp.providers.adapters.lean_import import import_lean
+from north_lsp.providers.adapters.wire import Refused, Unreachable
+from north_lsp.providers.base import Timeouts
+
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = import_lean("openai")
+
+
+class OpenAiClient:
+    """One client for a model in use; `secret` None is for servers that want no key. It repeats nothing by itself."""
+
+    def __init__(
+        self, secret: str | None, base_url: str, timeouts: Timeouts, http: httpx2.AsyncClient | None = None
+    ) -> None:
+        headers: dict[str, Any] = {
+            # From the environment the SDK would take the user's organisation, and tell it to any server.
+            "OpenAI-Organization": openai.Omit(),
+            "OpenAI-Project": openai.Omit(),
+        }
+        self._headers: dict[str, Any] = {"X-Stainless-Raw-Response": "stream"}
+        if secret is None:
+            self._headers["Authorization"] = openai.Omit()
+        self._sdk = openai.AsyncOpenAI(
+            api_key=secret or "none",
+            base_url=base_url,
+            max_retries=0,
+            default_headers=headers,
+            timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
+            http_client=http,
+        )
+
+    async def post(self, path: str, content: bytes) -> httpx2.Response:
+        """The response to some JSON, its body unread. Raises Refused, Unreachable."""
+        try:
+            response: object = await self._sdk.post(
+                path,
+                cast_to=httpx2.Response,
+                content=content,
+                options={"headers": self._headers},
+            )
+        except openai.APIStatusError as error:
+            raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
+        except openai.APIConnectionError as error:
+            raise Unreachable from error
+        return cast("httpx2.Response", getattr(response, "http_response", response))
+
+    async def aclose(self) -> None:
+        await self._sdk.close()

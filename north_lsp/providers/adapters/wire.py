@@ -1,0 +1,236 @@
+"""From a request to the events of the contract: timeouts, server-sent events, faults. One for all vendors; an adapter
+brings the request and an Answer that understands the vendor's events."""
+
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any, Literal, Protocol
+
+import anyio
+import httpx2
+
+from north_lsp.providers.adapters import failures
+from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.sse import NoEventStream, SseDecoder
+from north_lsp.providers.base import AssistantMessage, Counted, Done, Failed, StreamEvent, Timeouts, Usage
+from north_lsp.providers.json_values import read_event
+
+_MAX_UNREADABLE = 20
+_DRAIN_SECONDS = 0.25
+_ERROR_BYTES = 64 * 1024
+
+
+class Refused(Exception):
+    """The server answered with an error."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: object, raw: str) -> None:
+        super().__init__(raw)
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.raw = raw
+
+
+class Unreachable(Exception):
+    """No answer came; the cause says why."""
+
+
+class StreamError(Exception):
+    """The vendor reported an error within its stream; `body` is its object."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__()
+        self.body = body
+
+
+class _LimitHit(Exception):
+    """A timeout; the text completes "the answer of X …"."""
+
+
+class _NoModelServer(Exception):
+    """The content type or the body is not that of a model's stream."""
+
+
+class Answer(Protocol):
+    """A message while it arrives."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the vendor has said that nothing more comes."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What has been counted so far."""
+        ...
+
+    def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
+        """One event of the vendor. Raises StreamError."""
+        ...
+
+    def take_done(self) -> None:
+        """The stream's `[DONE]`."""
+        ...
+
+    def finish(self) -> tuple[list[StreamEvent], Done | None]:
+        """At the end of the stream: what was held back, and Done, or None if the message is not complete."""
+        ...
+
+    def partial(self, reason: Literal["error"]) -> AssistantMessage: ...
+
+
+Post = Callable[[], Awaitable[httpx2.Response]]
+
+
+async def stream(
+    post: Post, answer: Answer, endpoint: Endpoint, model: str, timeouts: Timeouts
+) -> AsyncGenerator[StreamEvent, None]:
+    """Send one request and give its events. `post` raises Refused or Unreachable; Refused goes on to the caller, so
+    that the adapter may send the request in another form."""
+    problem: Failed
+    counted = answer.usage
+    try:
+        async with aclosing(_vendor_events(post, answer, timeouts)) as events:
+            async for name, data in events:
+                for event in answer.take(name, data):
+                    yield event
+                if answer.usage != counted:
+                    counted = answer.usage
+                    yield Counted(counted)
+        last, done = answer.finish()
+        for event in last:
+            yield event
+        if done is not None:
+            yield done
+            return
+        problem = failures.broken(endpoint, "ended early", answer.partial("error"))
+    except StreamError as error:
+        partial = answer.partial("error")
+        problem = failures.refused(endpoint, model, None, {}, error.body, "", partial, time.time())
+    except _LimitHit as error:
+        problem = failures.broken(endpoint, str(error), answer.partial("error"))
+    except NoEventStream as error:
+        problem = failures.broken(endpoint, str(error), answer.partial("error"))
+    except _NoModelServer as error:
+        problem = failures.no_model_server(endpoint, str(error), answer.partial("error"))
+    except Unreachable as error:
+        problem = failures.unreachable(endpoint, cause(error), answer.partial("error"))
+    except httpx2.HTTPError as error:
+        problem = failures.broken(endpoint, f"broke off ({cause(error)})", answer.partial("error"))
+    yield problem
+
+
+def refusal(error: Refused, endpoint: Endpoint, model: str, partial: AssistantMessage) -> Failed:
+    return failures.refused(endpoint, model, error.status, error.headers, error.body, error.raw, partial, time.time())
+
+
+async def _vendor_events(
+    post: Post, answer: Answer, timeouts: Timeouts
+) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
+    """The vendor's events as JSON objects. Data that is no JSON object is skipped and counted."""
+    deadline = anyio.current_time() + timeouts.request
+    try:
+        response = await _limited(post(), deadline, timeouts)
+    except Unreachable as error:
+        if any(isinstance(reason, httpx2.TimeoutException) for reason in _causes(error)):
+            raise _LimitHit(_timeout_text(error, timeouts)) from error
+        raise
+    try:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in ("text/html", "application/xhtml+xml") or kind.endswith("json"):
+            await _refuse_body(response, kind, deadline, timeouts)
+        decoder, unreadable, readable = SseDecoder(), 0, 0
+        chunks = response.aiter_bytes()
+        while not answer.ended:
+            try:
+                if deadline - anyio.current_time() > timeouts.idle:
+                    # The client gives up before the deadline could pass: no need for a timer around every chunk.
+                    chunk = await _translated(anext(chunks), timeouts)
+                else:
+                    chunk = await _limited(anext(chunks), deadline, timeouts)
+            except StopAsyncIteration:
+                found = decoder.end()
+                chunk = None
+            else:
+                found = decoder.feed(chunk)
+            for event in found:
+                if event.data.startswith("[DONE]"):
+                    answer.take_done()
+                    continue
+                try:
+                    data = read_event(event.data)
+                except ValueError:
+                    data = None
+                if isinstance(data, dict):
+                    readable += 1
+                    yield event.name, data
+                    continue
+                unreadable += 1
+                if unreadable > _MAX_UNREADABLE:
+                    raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are no JSON")
+            if chunk is None:
+                if not readable and kind not in ("text/event-stream", ""):
+                    raise _NoModelServer(kind)
+                return
+        # Read to the end, so that the connection can serve the next request.
+        with anyio.move_on_after(_DRAIN_SECONDS):
+            async for _ in chunks:
+                pass
+    finally:
+        with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+            await response.aclose()
+
+
+async def _limited(waiting: Awaitable[Any], deadline: float, timeouts: Timeouts) -> Any:
+    """Wait for it within the time of a whole request. The client itself watches over connecting and silence."""
+    try:
+        with anyio.fail_after(max(deadline - anyio.current_time(), 0)):
+            return await _translated(waiting, timeouts)
+    except TimeoutError:
+        raise _LimitHit(f"took longer than the {timeouts.request:g} s of a whole request") from None
+
+
+async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:
+    try:
+        return await waiting
+    except httpx2.TimeoutException as error:
+        raise _LimitHit(_timeout_text(error, timeouts)) from error
+
+
+def _timeout_text(error: BaseException, timeouts: Timeouts) -> str:
+    if any(isinstance(reason, httpx2.ConnectTimeout | httpx2.PoolTimeout) for reason in _causes(error)):
+        return f"could not be asked for: no connection within {timeouts.connect:g} s"
+    return f"stalled: nothing came for {timeouts.idle:g} s"
+
+
+async def _refuse_body(response: httpx2.Response, kind: str, deadline: float, timeouts: Timeouts) -> None:
+    """An answer that is no stream: an error in JSON with status 200, or something else altogether."""
+    body = b""
+    chunks: AsyncIterator[bytes] = response.aiter_bytes()
+    while len(body) < _ERROR_BYTES:
+        try:
+            body += await _limited(anext(chunks), deadline, timeouts)
+        except StopAsyncIteration:
+            break
+    if kind.endswith("json"):
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            data = None
+        if isinstance(data, dict) and data.get("error"):
+            raise StreamError(data)
+    raise _NoModelServer(kind)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    reason: BaseException | None = error
+    while reason is not None:
+        yield reason
+        reason = reason.__cause__
+
+
+def cause(error: BaseException) -> str:
+    """The innermost reason, which is the one that helps."""
+    innermost = list(_causes(error))[-1]
+    return str(innermost) or type(innermost).__name__

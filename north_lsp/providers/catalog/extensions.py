@@ -1,0 +1,217 @@
+"""Providers that the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, with a
+function `setup(api)` that calls `api.register_provider`. They run in the server's process with the user's rights, so
+only the user's own folder is looked at, never a project's.
+
+    def setup(api):
+        api.register_provider({"id": "mine", "name": "Mine", "models": [{"id": "m-1", "contextWindow": 32000}],
+                               "stream": stream})
+
+    async def stream(request):  # a north_lsp.providers.base.ModelRequest
+        yield TextDelta(0, "Hello.")
+        yield BlockEnd(0, Text("Hello."))
+        yield Done("stop", AssistantMessage((Text("Hello."),)))
+"""
+
+import asyncio
+import importlib.util
+import inspect
+import json
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from north_lsp import __version__
+from north_lsp.display import one_line
+from north_lsp.providers.adapters.accumulator import grow
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    BlockEnd,
+    Done,
+    Failed,
+    ModelRequest,
+    StreamEvent,
+    ToolCall,
+)
+from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.models_file import ModelsFileError, check_models_text
+from north_lsp.providers.catalog.models_merge import merged
+from north_lsp.providers.model import Model, ProviderInfo
+
+Stream = Callable[[ModelRequest], AsyncGenerator[StreamEvent, None]]
+API = "extension"
+_SECONDS = 5.0
+_FIELDS = ("id", "name", "models", "stream")
+_loaded: dict[tuple[Path, int], "Registered"] = {}
+
+
+@dataclass
+class Registered:
+    """What one extension has registered; `problem` is one line for the user where it could not be loaded."""
+
+    providers: list[ProviderInfo] = field(default_factory=list)
+    models: list[Model] = field(default_factory=list)
+    problem: str | None = None
+
+
+class Api:
+    """What an extension may use while it is set up."""
+
+    version = __version__
+
+    def __init__(self, registered: Registered) -> None:
+        self._registered = registered
+
+    def register_provider(self, definition: Mapping[str, Any]) -> None:
+        """`{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and gives the
+        events of `providers/base.py`. Raises ValueError for a definition that is none; nothing is registered then."""
+        unknown = set(definition) - set(_FIELDS)
+        if unknown:
+            raise ValueError(f"register_provider knows {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
+        stream = definition.get("stream")
+        if not callable(stream):
+            raise ValueError("register_provider: stream has to be a function that gives events")
+        id = str(definition.get("id", ""))
+        there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
+        text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
+        try:
+            file = check_models_text(Path("register_provider"), text)
+        except ModelsFileError as error:
+            raise ValueError(f"register_provider: {error.key}: {error.problem}") from None
+        if not file.providers[0].models:
+            raise ValueError("register_provider: models has to name at least one")
+        if id in ("offline", "north-test") or any(info.id == id for info in self._registered.providers):
+            raise ValueError(f"register_provider: {id!r} is taken")
+        title = one_line(str(definition.get("name") or id), 80)
+        info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
+        found = [model for model in merged(catalog(), file, {}).models if model.source == "models.yml"]
+        self._registered.providers.append(info)
+        self._registered.models += [replace(model, provider=info, api=API, source="extension") for model in found]
+
+
+def with_extensions(known: Catalog, folder: Path) -> Catalog:
+    """The catalogue with what the extensions of a folder register: they replace providers and models of the same names.
+    Runs their code."""
+    files = _files(folder)
+    if not files:
+        return known
+    for path in files:
+        registered = _load(path)
+        if registered.problem is not None:
+            known.problems = (*known.problems, registered.problem)
+        ids = {info.id for info in registered.providers}
+        new = {model.selector for model in registered.models}
+        known.providers = (*(info for info in known.providers if info.id not in ids), *registered.providers)
+        others = [model for model in known.models if model.selector not in new and model.provider.id not in ids]
+        offline = [model for model in others if model.api == "offline"]
+        known.models = (*(model for model in others if model.api != "offline"), *registered.models, *offline)
+    return known
+
+
+def _files(folder: Path) -> Sequence[Path]:
+    try:
+        rows = sorted(folder.iterdir())
+    except OSError:
+        return ()
+    files = [path / "__init__.py" if path.is_dir() else path for path in rows]
+    return [path for path in files if path.suffix == ".py" and path.is_file()]
+
+
+def _load(path: Path) -> Registered:
+    """Once for each state of a file."""
+    key = (path, path.stat().st_mtime_ns)
+    if key not in _loaded:
+        registered = Registered()
+        try:
+            _set_up(path, registered)
+        except Exception as error:  # noqa: BLE001 - it is somebody else's code
+            registered = Registered(problem=f"the extension {path} is not used: {one_line(str(error), 300) or error!r}")
+        _loaded[key] = registered
+    return _loaded[key]
+
+
+def _set_up(path: Path, registered: Registered) -> None:
+    name = f"north_extension_{path.parent.name if path.name == '__init__.py' else path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError("it is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            spec.loader.exec_module(module)  # type: ignore[union-attr]
+            setup = getattr(module, "setup", None)
+            if not callable(setup):
+                raise ValueError("it has no function setup(api)")
+            result = setup(Api(registered))
+            if inspect.iscoroutine(result):
+                asyncio.run(result)
+        except BaseException as error:  # noqa: BLE001 - reported by the thread that waits
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+    if thread.is_alive():
+        raise TimeoutError(f"setup(api) did not end within {_SECONDS:g} s")
+    if failures:
+        raise ValueError(f"{type(failures[0]).__name__}: {failures[0]}")
+
+
+class ExtensionProvider:
+    """An extension's stream, held to the contract: it ends with exactly one Done or Failed, and never raises."""
+
+    def __init__(self, stream: Stream, title: str) -> None:
+        self._stream = stream
+        self._title = title
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        blocks: dict[int, Block] = {}
+        try:
+            events = self._stream(request)
+            if not inspect.isasyncgen(events):
+                raise TypeError("stream has to be an async function that yields events")
+            try:
+                async for event in events:
+                    if not isinstance(event, get_args(StreamEvent)):
+                        raise TypeError(f"{type(event).__name__} is no event of a stream")
+                    _check_calls(event)
+                    yield event
+                    if isinstance(event, Done | Failed):
+                        return
+                    grow(blocks, event)
+            finally:
+                await events.aclose()
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # it is North that cancels
+            said = one_line(f"{type(error).__name__}: {error}", 300)
+            yield Failed("network", f"{self._title} failed ({said}): fix its extension", _partial(blocks))
+            return
+        yield Failed("network", f"{self._title} ended its answer without an end", _partial(blocks), retryable=True)
+
+    async def aclose(self) -> None:
+        """It has no connections that North knows of."""
+
+
+def _check_calls(event: StreamEvent) -> None:
+    """Raises TypeError, ValueError for arguments that are no JSON object: they could not be stored."""
+    blocks: Sequence[Block] = ()
+    match event:
+        case BlockEnd(_, block):
+            blocks = (block,)
+        case Done(_, message) | Failed(_, _, message):
+            blocks = message.blocks
+    for call in blocks:
+        if isinstance(call, ToolCall):
+            json.dumps(dict(call.arguments))
+
+
+def _partial(blocks: Mapping[int, Block]) -> AssistantMessage:
+    return AssistantMessage(tuple(blocks[index] for index in sorted(blocks)), "error")

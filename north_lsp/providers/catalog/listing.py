@@ -1,0 +1,109 @@
+"""The models as rows for people and programs. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from north_lsp.display import one_line
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
+from north_lsp.providers.catalog.selectors import canonical
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.keys.credential_lookup import require_credential
+from north_lsp.providers.model import Model
+
+_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`reason` says why it cannot be used; None where it can. `age_s` is how long ago its server was asked."""
+
+    model: Model
+    canonical: str
+    reason: str | None
+    age_s: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        model, prices = self.model, self.model.prices
+        thinking = model.thinking
+        price = {
+            "input": prices.input,
+            "output": prices.output,
+            "cacheRead": prices.cache_read,
+            "cacheWrite": prices.cache_write,
+        }
+        return {
+            "selector": model.selector,
+            "canonical": self.canonical,
+            "alias": model.alias,
+            "name": model.title,
+            "provider": model.provider.id,
+            "contextWindow": model.window,
+            "maxTokens": model.max_output,
+            "cost": price if prices.known else None,
+            "thinking": list(thinking.levels) if thinking is not None else [],
+            "images": model.images,
+            "source": model.source,
+            "available": self.reason is None,
+            "reason": self.reason,
+            "ageS": None if self.age_s is None else round(self.age_s),
+        }
+
+
+def rows(
+    known: Catalog, pattern: str = "", *, allowed: Allowed = EVERYTHING, available: bool = False, now: float = 0.0
+) -> list[Row]:
+    """The models whose selector, alias or name has the pattern in it; `now` is in seconds since 1970."""
+    wanted = pattern.lower()
+    found = []
+    for model in known.models:
+        if wanted and not any(wanted in text.lower() for text in (model.selector, model.alias, model.title)):
+            continue
+        reason = _reason(known, model, allowed)
+        if reason is None or not available:
+            asked = known.found_at.get(model.provider.id) if model.source == "discovered" else None
+            age = None if asked is None else max(now - asked, 0.0)
+            found.append(Row(model, canonical(model, known.names), reason, age))
+    return found
+
+
+def _reason(known: Catalog, model: Model, allowed: Allowed) -> str | None:
+    try:
+        require_credential(model, known.environ, known.keys)
+    except MissingCredential:
+        names = " or ".join(model.provider.credentials)
+        return f"needs a key ({names})" if names else "needs a key"
+    if not known.is_available(model):
+        return "has no address"
+    return allowed.reason_against(model)
+
+
+def table(found: Sequence[Row]) -> str:
+    """One model a line, columns aligned: selector, window, output, price, thinking, what stands in the way."""
+    head = ["model", "context", "output", "$/M in, out", "thinks", ""]
+    cells = [head, *(list(_cells(row)) for row in found)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    )
+
+
+def _cells(row: Row) -> Iterator[str]:
+    model, prices = row.model, row.model.prices
+    yield one_line(model.selector, 80)
+    yield _tokens(model.window)
+    yield _tokens(model.max_output)
+    if not prices.known:
+        yield "?"
+    else:
+        yield "free" if not (prices.input or prices.output) else f"{prices.input:g}, {prices.output:g}"
+    yield model.thinking.mode if model.thinking is not None else "no"
+    notes = [row.reason] if row.reason else []
+    if row.age_s is not None and row.age_s >= _HOUR:
+        notes.append(f"as of {row.age_s / _HOUR:.0f} h ago")
+    yield one_line("; ".join(notes), 120)
+
+
+def _tokens(count: int) -> str:
+    return f"{count / 1_000_000:.1f}M" if count >= 1_000_000 else f"{round(count / 1000)}K"

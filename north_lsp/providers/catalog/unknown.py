@@ -1,0 +1,38 @@
+"""What stands where a model would while nothing has the name that was asked for: it answers with what is wrong, and
+sends nothing anywhere. Another model is not put in its place, since that one may be another company's."""
+
+from collections.abc import AsyncGenerator
+
+from north_lsp.display import one_line
+from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
+from north_lsp.providers.catalog.catalog import Catalog, UnknownModel
+from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, Model, ProviderInfo
+
+_INFO = ProviderInfo("unknown", "unknown", "Unknown", ())
+_NEXT = "choose a model in the editor or with `/model <name>`, or correct --model or NORTH_MODEL"
+
+
+def asked_for(known: Catalog, selector: str) -> Model:
+    """The model that a selector picks, or what stands in its place for now. Its key may be missing."""
+    try:
+        return known.find(selector)
+    except UnknownModel as error:
+        return stand_in(selector, f"{error}; {_NEXT}")
+
+
+def stand_in(selector: str, problem: str) -> Model:
+    title = f"{one_line(selector)} (unknown)"
+    return Model(_INFO, selector, selector, title, DEFAULT_WINDOW, DEFAULT_OUTPUT, FREE, api="unknown", problem=problem)
+
+
+class UnknownProvider:
+    """Every request fails with the same words."""
+
+    def __init__(self, problem: str) -> None:
+        self._problem = problem
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        yield Failed("bad_request", self._problem, AssistantMessage(()))
+
+    async def aclose(self) -> None:
+        """It has no connections."""

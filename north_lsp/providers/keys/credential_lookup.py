@@ -1,0 +1,60 @@
+"""Where the key of a provider is: the places in their order, and what to do where there is none."""
+
+from collections.abc import Mapping
+
+from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
+from north_lsp.providers.keys.sources import NO_KEYS, Keys
+from north_lsp.providers.model import Model, ProviderInfo
+
+
+def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None:
+    """The name of the variable that holds the provider's credential, or None."""
+    return next((name for name in provider.credentials if environ.get(name, "").strip()), None)
+
+
+def has_credential(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> bool:
+    return credential_source(provider, environ, keys) is not None
+
+
+def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
+    """Where the provider's key is, by the order in which places are looked at: given to this process, stored, a
+    variable, models.yml (with a broker: models.yml before it). Runs no command."""
+    found = _place(provider, environ, keys)
+    return found.where if isinstance(found, KeySource) else found.source if found is not None else None
+
+
+def _place(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> Credential | KeySource | None:
+    """The key, or the words of models.yml that say where it is."""
+    written = provider.key if provider.key is not None and provider.key.is_there(environ) else None
+    name = credential(provider, environ)
+    variable = Credential(environ[name].strip(), name, name.endswith("_TOKEN")) if name is not None else None
+    given, held = keys.given(provider.id), keys.find(provider.id)
+    return given or (written if keys.has_broker else None) or held or variable or written
+
+
+def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
+    """Where the model's key is: North's store, the variable, or the key path in models.yml; None for a model that goes
+    without. Runs no command. Raises MissingCredential."""
+    provider = model.provider
+    source = credential_source(provider, environ, keys)
+    if source is not None or provider.keyless:
+        return source
+    wanted = (provider.key.variable if provider.key is not None else None) or next(reversed(provider.credentials), None)
+    if wanted is None:
+        raise MissingCredential(f"{model.title} needs a key: give {provider.id} an apiKeyEnv in models.yml")
+    raise MissingCredential(
+        f"{model.title} needs a key: set {wanted} in the environment that starts North, store one with "
+        f"`north-lsp login {provider.id}`, or choose another model"
+    )
+
+
+def find_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
+    """The model's key; None for a model that goes without. May run a command. Raises MissingCredential."""
+    require_credential(model, environ, keys)
+    return find_key(model.provider, environ, keys)
+
+
+def find_key(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
+    """The provider's key, if there is one. May run a command. Raises MissingCredential."""
+    found = _place(provider, environ, keys)
+    return found.resolve(environ) if isinstance(found, KeySource) else found

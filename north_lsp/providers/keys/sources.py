@@ -1,0 +1,107 @@
+"""The keys that are no variables: those given for this process alone, those of a key broker, and those that the user
+has stored. A snapshot, so that asking costs nothing; `refresh` reads them again when they have changed. Imports nothing
+heavy."""
+
+import time
+from typing import TYPE_CHECKING
+
+from north_lsp.providers.credentials import Credential, is_bearer_token
+from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable, StoredKey
+
+if TYPE_CHECKING:
+    from north_lsp.providers.keys.broker import Broker
+
+_AGAIN_SECONDS = 60.0
+
+
+class Keys:
+    """`problem` is one line for the user about keys that cannot be read."""
+
+    def __init__(self, store: CredentialStore | None = None, broker: "Broker | None" = None) -> None:
+        self._store = store
+        self._broker = broker
+        self._stamp: tuple[int, int] | None = None
+        self._again = 0.0  # when a store that could not be read is tried again
+        self._stored: tuple[StoredKey, ...] = ()
+        self._given: dict[str, str] = {}
+        self._store_problem: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        return self._store_problem or (self._broker.problem if self._broker is not None else None)
+
+    def given(self, provider: str) -> Credential | None:
+        """The key that this process was given: it stands above all others."""
+        secret = self._given.get(provider)
+        source = "the key given to this process"
+        return None if secret is None else Credential(secret, source, is_bearer_token(secret))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that open the broker."""
+        variable = self._broker.variable if self._broker is not None else None
+        return () if variable is None else (variable,)
+
+    @property
+    def has_broker(self) -> bool:
+        """Keys come from a broker; what models.yml says stands above those."""
+        return self._broker is not None
+
+    def find(self, provider: str) -> Credential | None:
+        """The key of a provider: the broker's, else the newest stored one."""
+        lent = self._broker.find(provider) if self._broker is not None else None
+        if lent is not None:
+            return lent
+        stored = next((key for key in self._stored if key.provider == provider), None)
+        if stored is None:
+            return None
+        return Credential(stored.secret, f"North's own store ({stored.ending})", is_bearer_token(stored.secret))
+
+    @property
+    def stored(self) -> tuple[StoredKey, ...]:
+        return self._stored
+
+    def give(self, provider: str, secret: str | None) -> None:
+        """A key for this process alone, which stands above all others; None takes it back."""
+        if secret is None:
+            self._given.pop(provider, None)
+        else:
+            self._given[provider] = secret
+
+    def take_all_back(self) -> None:
+        self._given.clear()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the store has changed since it was read, or the broker is to be asked again."""
+        if self._broker is not None and self._broker.is_stale:
+            return True
+        if self._store_problem is not None and time.monotonic() >= self._again:
+            return True
+        return self._store is not None and self._store.stamp() != self._stamp
+
+    def refresh(self) -> bool:
+        """Read the store again if its file has changed, and ask the broker where its keys are not fresh; says whether
+        the keys have changed. Blocks, for some seconds where the broker does not answer."""
+        lent = self._broker is not None and self._broker.is_stale and self._broker.refresh()
+        return self._read_store() or lent
+
+    def _read_store(self) -> bool:
+        if self._store is None:
+            return False
+        stamp = self._store.stamp()
+        if stamp == self._stamp and self._store_problem is None:
+            return False
+        before = self._stored
+        try:
+            self._stored = tuple(self._store.all_keys())
+            self._store_problem = None
+        except OSError as error:
+            self._stored = error.readable if isinstance(error, CredentialsUnreadable) else ()
+            self._store_problem = str(error)
+            self._again = time.monotonic() + _AGAIN_SECONDS
+        self._stamp = self._store.stamp()
+        return self._stored != before
+
+
+NO_KEYS = Keys()

@@ -1,0 +1,105 @@
+"""Keeps the catalogue true while a process lives: models.yml that was edited, keys that were stored, servers that came
+and went. Whoever shows models is told of a change."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.background import Background
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.discovery import Discoverer
+from north_lsp.providers.catalog.models_file import NAMES
+from north_lsp.providers.pool import ProviderPool
+
+Listener = Callable[[], Awaitable[None]]
+
+
+class Upkeep:
+    """`load` reads models.yml anew; it and the keys' store are only looked at when asked to (`refresh`). `notes` are
+    what the user should be told besides."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        load: Callable[[], Catalog],
+        config_dir: Path,
+        pool: ProviderPool,
+        discoverer: Discoverer,
+        background: Background,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.catalog = catalog
+        self._load = load
+        self._folder = config_dir
+        self._pool = pool
+        self._discoverer = discoverer
+        self._background = background
+        self._listeners: list[Listener] = []
+        self._notes = tuple(notes)
+        self._told: set[str] = set()
+        self._stamp = self._files()
+        self._refreshing = anyio.Lock()
+
+    def listen(self, listener: Listener) -> None:
+        """To be called after each change of which models there are."""
+        self._listeners.append(listener)
+
+    async def refresh(self) -> None:
+        """Take in what was edited or stored since the last time; costs nothing if nothing was."""
+        async with self._refreshing:
+            changed = await self._read_again()
+            keys = self.catalog.keys
+            if keys.is_stale and await anyio.to_thread.run_sync(keys.refresh, abandon_on_cancel=True):
+                changed = True
+        if changed:
+            await self.changed()
+
+    async def changed(self) -> None:
+        """Keys or addresses are others now."""
+        self._pool.forget()
+        await self._tell()
+
+    async def discover(self) -> None:
+        """Ask servers for their models, where the last answer is not fresh."""
+        if await self._discoverer.refresh():
+            await self._tell()
+
+    def discover_soon(self) -> None:
+        """The same, without waiting for it."""
+        self._background.start_soon(self.discover)
+
+    def news(self) -> list[str]:
+        """What is wrong with the user's settings, models or keys, each once."""
+        problems = [
+            *self._notes,
+            *self.catalog.problems,
+            *([self.catalog.keys.problem] if self.catalog.keys.problem else []),
+        ]
+        new = [problem for problem in problems if problem not in self._told]
+        self._told = set(problems)
+        return new
+
+    async def _read_again(self) -> bool:
+        stamp = self._files()
+        if stamp == self._stamp:
+            return False
+        self._stamp = stamp
+        self.catalog.take(await anyio.to_thread.run_sync(self._load))
+        return True
+
+    async def _tell(self) -> None:
+        for listener in self._listeners:
+            await listener()
+
+    def _files(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_stamp(self._folder / name) for name in NAMES)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,283 @@
+"""One connection, put together: a peer, the core, and the services of the protocol that it speaks.
+
+The opening (the answer to `initialize`) is already done when this module is imported; it may import what it likes.
+"""
+
+import contextlib
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from north_lsp import __version__
+from north_lsp.acp import initialize as acp_initialize
+from north_lsp.acp.agent import AcpAgent
+from north_lsp.acp.files import ClientFiles
+from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.log.modes import MODES, find_mode
+from north_lsp.agent.models.fallback import Fallbacks
+from north_lsp.agent.models.saved import SavedModel
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.factory import Defaults
+from north_lsp.agent.turn.retry import RetrySettings
+from north_lsp.background import guarded_tasks
+from north_lsp.display import visible
+from north_lsp.lsp import initialize as lsp_initialize
+from north_lsp.lsp.bridge import PyglsBridge
+from north_lsp.lsp.documents import OpenDocuments
+from north_lsp.lsp.service import LspService
+from north_lsp.providers.base import Timeouts
+from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.discovery import Discoverer
+from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
+from north_lsp.providers.catalog.models_cache import ModelsCache
+from north_lsp.providers.model import Extras
+from north_lsp.providers.pool import ProviderPool
+from north_lsp.providers.refresh import Upkeep
+from north_lsp.rpc.opening import Opening
+from north_lsp.rpc.peer import Peer, Service
+from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.server.opening import Protocol
+from north_lsp.server.options import Options
+from north_lsp.shell.pool import Keeper
+from north_lsp.storage.costs import Costs
+from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.janitor import clear
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import EditVariant, Settings
+from north_lsp.storage.settings_file import SettingsFile
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+
+_CLEAR_AFTER_SECONDS = 5.0
+_CLOSE_SECONDS = 0.2
+_LAST_SECONDS = 1.0
+_SWITCH_SECONDS = 0.0005
+
+
+@functools.cache
+def load_tools(variant: EditVariant = "anchors") -> "Registry":
+    """The shipped tools. Their argument models take a while to build, so that is not done while somebody waits."""
+    from north_lsp.tools.builtin import builtin_tools
+
+    return builtin_tools(variant)
+
+
+@dataclass(frozen=True)
+class Core:
+    """What the services of a connection share."""
+
+    environment: Environment
+    defaults: Defaults
+    diagnostics: Diagnostics
+
+
+@asynccontextmanager
+async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[Core]:
+    locations = Locations.from_environment(options.environ)
+    settings_file = SettingsFile(locations)
+    settings = settings_file.current()
+    level = options.log_level or options.environ.get("NORTH_LOG_LEVEL") or settings.log_level
+    log = DiagnosticsLog(locations, level, max_bytes=settings.log_max_bytes, files=settings.log_files)
+    diagnostics = Diagnostics(log)
+    started = time.monotonic()
+    diagnostics.event("app_start", version=__version__, client=client, protocol=protocol, os=sys.platform)
+    models = settings.models
+    notes = settings_file.take_problems()
+    known = prepared(await anyio.to_thread.run_sync(options.load_catalog, models), models)
+    for problem in notes:
+        diagnostics.event("config_error", message=problem)
+    for problem in known.problems:
+        diagnostics.event("config_error", message=problem)
+    try:
+        async with guarded_tasks(diagnostics.failure) as background:
+            timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
+            note = functools.partial(_note, diagnostics)
+            extras = Extras(models.service_tier, models.cache_retention == "long", note)
+            providers = ProviderPool(options.environ, timeouts, known.keys, extras)
+            tools = functools.partial(load_tools, settings.edits.variant)
+            fallbacks = Fallbacks(
+                settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
+            )
+            notes += fallbacks.problems
+            for problem in fallbacks.problems:
+                diagnostics.event("config_error", message=problem)
+            discoverer = Discoverer(
+                known,
+                options.environ,
+                cache=ModelsCache(locations.data / "models-cache.db"),
+                asks_local=models.discover_local,
+            )
+            await anyio.to_thread.run_sync(discoverer.recall)
+            reload = functools.partial(load_catalog, locations.config, options.environ)
+            upkeep = Upkeep(
+                known, lambda: prepared(reload(), models), locations.config, providers, discoverer, background, notes
+            )
+            saved = SavedModel(locations, settings.selected_model)
+            environment = Environment(
+                locations,
+                options.environ,
+                known,
+                providers,
+                tools,
+                background,
+                _retry(settings),
+                CostKeeper(Costs(locations), background),
+                fallbacks,
+                upkeep,
+                saved.save,
+                Detached(background),
+                settings_file,
+                Keeper(background),
+            )
+
+            def allowed(folder: Path | None) -> Allowed:
+                return Allowed.by(settings_file.current().models, folder)
+
+            def choose(folder: Path | None) -> Choice:
+                return options.model_to_serve(saved.selector, known, allowed(folder))
+
+            mode = options.mode or settings.mode_default
+            defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)
+            background.start_soon(_warm_up, defaults, providers, tools, upkeep)
+            background.start_soon(_clear_away, locations, diagnostics)
+            yield Core(environment, defaults, diagnostics)
+            if environment.detached.count:
+                _end_anyway()
+            background.cancel()
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
+                await providers.aclose()
+    finally:
+        diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
+        log.close()
+
+
+async def _clear_away(locations: Locations, diagnostics: Diagnostics) -> None:
+    """What killed processes left, when nobody waits for the start any more."""
+    await anyio.sleep(_CLEAR_AFTER_SECONDS)
+    if removed := await anyio.to_thread.run_sync(clear, locations):
+        diagnostics.event("cleared_away", names=removed)
+
+
+def _end_anyway() -> None:
+    """A thread that hangs would keep the process for ever."""
+    timer = threading.Timer(_LAST_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
+
+
+def _note(diagnostics: Diagnostics, text: str) -> None:
+    diagnostics.event("model_advice", message=text)
+
+
+def _retry(settings: Settings) -> RetrySettings:
+    return RetrySettings(
+        settings.retry_enabled,
+        settings.retry_request_max,
+        settings.retry_stream_max,
+        settings.retry_max,
+        settings.retry_base_delay_ms,
+        settings.retry_max_delay_ms,
+        settings.retry_max_elapsed_ms,
+    )
+
+
+async def _warm_up(
+    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", upkeep: Upkeep
+) -> None:
+    """Load on a thread what the first prompt needs; then ask servers for their models."""
+    await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
+    with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
+        await providers.get(defaults.model)
+    await upkeep.discover()
+
+
+async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
+    """Serve ACP until the client leaves; returns the exit code."""
+    client = acp_initialize.read_client(opening.params)
+    async with _core(options, "acp", _label(client)) as core:
+        # ACP has no way to announce that requests can be withdrawn, and some clients complain of it.
+        failure, tells = core.diagnostics.failure, client.knows_north
+        peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
+        agent = AcpAgent(
+            peer,
+            core.environment,
+            client,
+            lambda session_id: ClientFiles(peer, session_id, client, Diagnostics(core.diagnostics.log, session_id)),
+            core.defaults,
+            core.diagnostics.log,
+        )
+        return await peer.serve([agent], first=opening.rest, on_end=lambda: agent.close("exit"))
+
+
+async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
+    """Serve LSP, and ACP's methods beside it for a client that opted in; returns the exit code."""
+    client = lsp_initialize.read_client(opening.params)
+    acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
+    async with _core(options, "lsp", _label(acp_client)) as core:
+        peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
+        bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
+        environment = core.environment
+        documents = OpenDocuments(
+            peer, bridge, client, core.diagnostics, saves=lambda: environment.settings.edits.save_after_apply
+        )
+        defaults = core.defaults
+        if client.mode is not None and any(mode.id == client.mode for mode in MODES):
+            defaults = replace(defaults, mode=find_mode(client.mode))
+        agent = None
+        if client.acp is not None:
+            agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics.log)
+        end_agent = agent.close if agent is not None else None
+        service = LspService(
+            peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
+        )
+        services: list[Service] = [service] if agent is None else [service, agent]
+
+        async def close() -> None:
+            await service.close("exit")
+            if end_agent is not None:
+                await end_agent("exit")
+
+        if agent is None:
+            core.environment.background.start_soon(_tell_plainly, peer, core.environment.upkeep)
+        core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
+        core.environment.background.start_soon(service.watch_parent)
+        return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)
+
+
+async def _tell_plainly(peer: Peer, upkeep: Upkeep) -> None:
+    """What is wrong with the user's models, for a client without the chat."""
+    for text in upkeep.news():
+        await peer.notify("window/showMessage", {"type": 2, "message": visible(text)})
+
+
+def _label(client: acp_initialize.Client) -> str:
+    return " ".join(part for part in (client.name, client.version) if part) or "unknown"
+
+
+_SERVERS = {"acp": serve_acp, "lsp": serve_lsp}
+
+
+def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int, options: Options) -> int:
+    """Serve an opened connection on two descriptors; returns the exit code."""
+
+    # While a thread imports, the event loop would otherwise wait 5 ms for the interpreter at every turn of its own.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+
+    async def run() -> int:
+        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options)
+
+    return anyio.run(run)

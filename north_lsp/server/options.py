@@ -1,0 +1,78 @@
+"""What the command line and the environment say, checked. Imports nothing heavy: it stands before the first answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from north_lsp.providers.catalog.catalog import Catalog
+    from north_lsp.providers.catalog.model_selection import Allowed, Choice
+    from north_lsp.storage.model_settings import ModelSettings
+    from north_lsp.tools.base import Mode
+
+
+class UsageError(Exception):
+    """Something the user has to change before North can start; the text is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`model` and `mode` are None where nothing was said; `path` is the folder of `--path`."""
+
+    environ: Mapping[str, str]
+    path: Path | None = None
+    model: str | None = None
+    mode: "Mode | None" = None
+    log_level: str | None = None
+
+    def check_model(self) -> None:
+        """Refuse a model that was asked for by name and cannot be used, in a terminal. Raises UsageError."""
+        if self.model is not None:
+            self.choose_model(None)
+
+    def load_catalog(self, models: "ModelSettings | None" = None) -> "Catalog":
+        """The shipped models, and the user's, with the keys that he has stored. Reads files; also the settings, unless
+        `models` are what they say."""
+        from north_lsp.providers.catalog.catalog import load_catalog
+        from north_lsp.providers.keys.broker import broker_of
+        from north_lsp.providers.keys.sources import Keys
+        from north_lsp.storage.credentials import CredentialStore
+        from north_lsp.storage.locations import Locations
+        from north_lsp.storage.settings import load_settings
+
+        locations = Locations.from_environment(self.environ)
+        known = load_catalog(locations.config, self.environ)
+        if models is None:
+            models = load_settings(locations).models  # what is wrong in it is said where it is used
+        known.keys = Keys(CredentialStore(locations), broker_of(models, self.environ))
+        known.keys.refresh()
+        return known
+
+    def choose_model(
+        self, saved: str | None, known: "Catalog | None" = None, allowed: "Allowed | None" = None
+    ) -> "Choice":
+        """The model to start with: the one asked for, else the first enabled one, else the saved choice, else the
+        default of what has a key.
+
+        Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
+        """
+        from north_lsp.providers.catalog.catalog import UnknownModel
+        from north_lsp.providers.catalog.model_selection import EVERYTHING, choose
+        from north_lsp.providers.credentials import MissingCredential
+
+        known = known or self.load_catalog()
+        try:
+            return choose(known, self.environ, asked=self.model, saved=saved, allowed=allowed or EVERYTHING)
+        except (UnknownModel, MissingCredential) as error:
+            raise UsageError(str(error)) from None
+
+    def model_to_serve(self, saved: str | None, known: "Catalog", allowed: "Allowed") -> "Choice":
+        """The same for an editor, where nobody reads what a process says when it ends: an asked-for model that cannot
+        be used is taken, and says so in the chat."""
+        from north_lsp.providers.catalog.model_selection import Choice
+        from north_lsp.providers.catalog.unknown import asked_for
+
+        if self.model is None:
+            return self.choose_model(saved, known, allowed)
+        return Choice(asked_for(known, self.model))

@@ -1,0 +1,234 @@
+"""Commands that go on after North, since the user said so: started through `holder.py`, found again by their records.
+
+Each has a folder with what it is (`job.json`), a lock that is held while it lives, and, once it has ended, its exit
+code. The lock is what tells: a process id alone may be another's by now.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.errors import ToolError
+from north_lsp.shell.factory import ShellMaker, private_folder
+from north_lsp.shell.job_processes import Feed, Wanted
+from north_lsp.shell.processes import children_of, end_now
+from north_lsp.shell.protocol import single
+from north_lsp.shell.report import exporting
+from north_lsp.shell.spawning import LAUNCHER, SCRIPT, as_input, write_script
+from north_lsp.shell.tree import MARK
+from north_lsp.storage.entries import timestamp
+from north_lsp.storage.files import MAX_CONFIG_BYTES, json_bytes, private_directory, read_json, write_atomic
+
+MAX_OUTPUT_BYTES = 128 * 1024 * 1024
+_HOLDER = Path(__file__).with_name("holder.py")
+_START_SECONDS = 10.0
+_POLL_SECONDS = 0.1
+_READ = 262_144
+_FROM_END = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One of them: `folder` has its record, `output` is the file with all that it printed, `pid` the process that holds
+    it. `since` is a timestamp."""
+
+    folder: Path
+    command: str
+    cwd: Path
+    output: Path
+    pid: int
+    since: str
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    def age(self) -> float:
+        """In seconds."""
+        try:
+            return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds())
+        except (ValueError, TypeError):
+            return 0.0
+
+    def is_alive(self) -> bool:
+        try:
+            fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    def exit_code(self) -> int | None:
+        """None as long as it lives, and if nobody knows."""
+        try:
+            content = read_json(self.folder / "exit.json", MAX_CONFIG_BYTES)
+        except (OSError, ValueError):
+            return None
+        code = content.get("exitCode") if isinstance(content, dict) else None
+        return code if isinstance(code, int) else None
+
+    def forget(self) -> None:
+        """Take the record away. What it printed stays."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def find_kept(records: Path) -> list[Kept]:
+    """All of a project, those that have ended included. Blocks."""
+    found: list[Kept] = []
+    with contextlib.suppress(OSError):
+        for folder in sorted(records.iterdir()):
+            try:
+                content = read_json(folder / "job.json", MAX_CONFIG_BYTES)
+            except (OSError, ValueError):
+                continue
+            if not isinstance(content, dict):
+                continue
+            match content:
+                case {"command": str(command), "cwd": str(cwd), "output": str(output), "pid": int(pid)}:
+                    since = str(content.get("since", ""))
+                    found.append(Kept(folder, command, Path(cwd), Path(output), pid, since))
+    return found
+
+
+async def start_kept(
+    maker: ShellMaker, records: Path, job: Wanted, changes: Mapping[str, str | None], output: Path, *, contained: bool
+) -> "KeptProcess":
+    """`output` exists and is empty; `changes` as for other jobs. Raises ToolError."""
+    bash = maker.bash()
+    folder = await anyio.to_thread.run_sync(partial(private_folder, outlives=True))
+    try:
+        sandbox = await maker.sandbox(folder, contained=contained)
+        write_script(folder, "\n".join([*exporting(changes, {}), job.command]))
+        lines = single(folder, SCRIPT, "", sandboxed=sandbox is not None, waits=False)
+        argv = [bash, "--noprofile", "--norc", "-c", lines]
+        launch = {"argv": argv, "sandbox": None if sandbox is None else {**sandbox, "cwd": str(job.cwd)}}
+        environ = {**maker.environ, MARK: job.mark}
+        kept = await anyio.to_thread.run_sync(partial(_start, records, job, output, folder, launch, environ))
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+        raise
+    return KeptProcess(kept, from_end=False)
+
+
+def _start(
+    records: Path, job: Wanted, output: Path, folder: Path, launch: Mapping[str, object], environ: dict[str, str]
+) -> Kept:
+    """Raises ToolError."""
+    record = records / uuid.uuid4().hex[:12]
+    config = {
+        "launcher": str(LAUNCHER),
+        "launch": launch,
+        "lock": str(record / "lock"),
+        "output": str(output),
+        "exit": str(record / "exit.json"),
+        "folder": str(folder),
+        "limit": MAX_OUTPUT_BYTES,
+    }
+    with contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, record, ignore_errors=True)
+        try:
+            pid, since = _hold(record, job, output, config, environ)
+        except subprocess.TimeoutExpired:
+            message = f"a command that goes on after North did not begin within {_START_SECONDS:g} s"
+            raise ToolError("UNAVAILABLE", message) from None
+        except (OSError, ValueError) as error:
+            raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
+        undo.pop_all()
+    return Kept(record, job.command, job.cwd, output, pid, since)
+
+
+def _hold(
+    record: Path, job: Wanted, output: Path, config: Mapping[str, object], environ: dict[str, str]
+) -> tuple[int, str]:
+    """The holder's process id, and since when it is there. Raises ToolError, OSError, ValueError, TimeoutExpired."""
+    private_directory(record)
+    with as_input(config) as given:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(_HOLDER)],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=job.cwd,
+            env=environ,
+            timeout=_START_SECONDS,
+            check=False,
+        )
+    first, _, told = done.stdout.partition(b"\n")
+    pid = json.loads(first)["pid"]
+    if not told.startswith(b"P "):
+        raise ToolError("UNAVAILABLE", f"it could not be started: {told[2:].decode('utf-8', 'replace')}")
+    since = timestamp()
+    content = {"command": job.command, "cwd": str(job.cwd), "output": str(output), "pid": pid, "since": since}
+    write_atomic(record / "job.json", json_bytes({"version": 1, **content}), 0o600)
+    return pid, since
+
+
+class KeptProcess:
+    """One that goes on when it is let go. With `from_end` only the last part of what it has printed is taken."""
+
+    hidden = "\0"
+
+    def __init__(self, kept: Kept, *, from_end: bool) -> None:
+        self.kept = kept
+        self._position = -_FROM_END if from_end else 0
+
+    @property
+    def pid(self) -> int:
+        return self.kept.pid
+
+    async def run(self, feed: Feed) -> int | None:
+        while True:
+            alive = await anyio.to_thread.run_sync(self.kept.is_alive)  # asked first: it may print its last words
+            data = await anyio.to_thread.run_sync(self._read)
+            if data:
+                feed(data)
+            elif not alive:
+                code = await anyio.to_thread.run_sync(self.kept.exit_code)
+                await anyio.to_thread.run_sync(self.kept.forget)
+                return code
+            else:
+                await anyio.sleep(_POLL_SECONDS)
+
+    def _read(self) -> bytes:
+        try:
+            with open(self.kept.output, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if self._position < 0:
+                    self._position = max(0, size + self._position)
+                data = os.pread(file.fileno(), _READ, self._position)
+        except OSError:
+            return b""
+        self._position += len(data)
+        return data
+
+    def asked(self) -> list[int]:
+        """Not the holder, which writes the end down."""
+        return children_of(self.pid) if self.kept.is_alive() else []
+
+    def end_now(self) -> None:
+        end_now(self.asked)
+
+    def send(self, data: bytes) -> int:
+        raise BrokenPipeError
+
+    async def let_go(self) -> None:
+        return None

@@ -1,0 +1,85 @@
+"""The commands about what runs unasked, and about what runs."""
+
+from collections.abc import Sequence
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+_KINDS = {"edits": "Edits", "shell": "Commands"}
+_SWITCH = {"on": True, "off": False}
+
+
+async def _permissions(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            return Reply(await host.permissions())
+        case ["revoke", number] if number.isdecimal() and len(number) < 6:
+            return Reply(await host.revoke(int(number)))
+        case _:
+            raise CommandError("/permissions takes nothing, or `revoke` and a number of its list")
+
+
+async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            pass
+        case [kind] if kind in _KINDS:
+            await host.set_auto(kind, on=True)
+        case [kind, "conversation"] if kind in _KINDS:
+            await host.accept_for_conversation(kind)
+        case [kind, state] if kind in _KINDS and state in _SWITCH:
+            await host.set_auto(kind, on=_SWITCH[state])
+        case ["off"]:
+            for kind in _KINDS:
+                await host.set_auto(kind, on=False)
+        case _:
+            raise CommandError(
+                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` behind it, or `off` alone"
+            )
+    rows = [f"- {name}: {_state(host, kind)}" for kind, name in _KINDS.items()]
+    return Reply("\n".join(["In this project:", "", *rows]))
+
+
+def _state(host: Host, kind: str) -> str:
+    if not host.auto[kind]:
+        return "asked about"
+    until = ", in this conversation" if host.only_for_conversation(kind) else ""
+    return f"accepted without a question{until}"
+
+
+async def _trust(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            pass
+        case [state] if state in _SWITCH:
+            await host.set_trust(on=_SWITCH[state])
+        case _:
+            raise CommandError("/trust takes nothing, `on` or `off`")
+    return Reply(host.trust())
+
+
+async def _jobs(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            return Reply(host.jobs())
+        case ["kill", id]:
+            return Reply(await host.end_job(id))
+        case _:
+            raise CommandError("/jobs takes nothing, or `kill` and the id of a job")
+
+
+async def _terminal(host: Host, words: Sequence[str]) -> Reply:
+    raise CommandError("/terminal takes a command, and nothing else may stand in the prompt")
+
+
+APPROVALS = (
+    Command(
+        "autoaccept",
+        "Show or switch what is done without a question",
+        _autoaccept,
+        "[edits|shell] [on|off|conversation]",
+    ),
+    Command("jobs", "What runs in the background", _jobs, "[kill <id>]"),
+    Command("permissions", "What is allowed in this project, and taking it back", _permissions, "[revoke <n>]"),
+    Command("trust", "Show or say whether this workspace is trusted", _trust, "[on|off]"),
+    Command("terminal", "Run a command in the editor's terminal, where you can type", _terminal, "<command>"),
+)

@@ -1,0 +1,127 @@
+"""The commands that North comes with."""
+
+from collections.abc import Sequence
+
+from north_lsp.display import money, one_line
+from north_lsp.slash.approvals import APPROVALS
+from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
+from north_lsp.slash.changes import CHANGES
+from north_lsp.slash.providers import PROVIDERS
+
+_DAYS = 7
+_ALONE = "A prompt is one command, or text for the model: send the rest as a prompt of its own."
+_CONTINUE = "Continue exactly where you stopped."
+
+
+def _nothing_behind(name: str, words: Sequence[str]) -> None:
+    if words:
+        raise CommandError(f"/{name} takes nothing. {_ALONE}")
+
+
+async def _mode(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        rows = [f"- `{id}`{' (now)' if id == host.mode else ''}: {meaning}" for id, meaning in host.modes]
+        return Reply("\n".join(rows))
+    if len(words) > 1:
+        raise CommandError(f"/mode takes one mode and nothing else. {_ALONE}")
+    await host.set_mode(words[0])
+    return Reply(f"The mode is `{host.mode}`, from the next prompt on.")
+
+
+async def _model(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        rows = [f"- `{selector}`: {name}" for selector, name in host.models]
+        return Reply("\n".join([f"The model is `{host.model}`. Others can be chosen with `/model <name>`:", "", *rows]))
+    return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next request on.")
+
+
+async def _thinking(host: Host, words: Sequence[str]) -> Reply:
+    if len(words) > 1:
+        raise CommandError("/thinking takes one level")
+    if words:
+        await host.set_thinking(words[0].lower())
+    level, levels = host.thinking
+    if not levels:
+        kept = f" The level `{level}` is kept for one that does." if level else ""
+        return Reply(f"`{host.model}` does not think.{kept}")
+    if words:
+        return Reply(f"Thinking is `{level}`, from the next request on.")
+    return Reply(f"Thinking is `{level}`. Others: {', '.join(f'`{one}`' for one in levels if one != level)}.")
+
+
+async def _cancel(host: Host, words: Sequence[str]) -> Reply:
+    _nothing_behind("cancel", words)
+    return Reply("Cancelled." if host.cancel() else "Nothing is running.")
+
+
+async def _queue(host: Host, words: Sequence[str]) -> Reply:
+    _nothing_behind("queue", words)
+    names = {"steer": "for this turn", "followUp": "for its end"}
+    rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
+    return Reply("\n".join(rows) or "Nothing waits.")
+
+
+async def _continue(host: Host, words: Sequence[str]) -> Reply:
+    _nothing_behind("continue", words)
+    if not host.is_unfinished:
+        raise CommandError("there is nothing to continue: no answer was broken off. Say what should come next instead.")
+    return Reply("", _CONTINUE)
+
+
+async def _costs(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        return await _reset_costs(host, words)
+    costs = await host.costs()
+    parts = ["**This conversation**", *_table(costs.session), "", "**All time**", *_table(costs.all_time)]
+    if costs.days:
+        parts += ["", "**Last days**", *(f"- {day}: {money(amount)}" for day, amount in costs.days[-_DAYS:])]
+    return Reply("\n".join(parts))
+
+
+async def _reset_costs(host: Host, words: Sequence[str]) -> Reply:
+    if list(words) != ["reset"]:
+        raise CommandError("/costs takes nothing, or `reset`")
+    question = "Forget what the models have used and cost in all conversations?"
+    if await host.choose(question, (("reset", "Forget it"), ("keep", "Keep it"))) != "reset":
+        return Reply("The costs are kept.")
+    await host.reset_costs()
+    return Reply("The costs of all conversations are counted from now on.")
+
+
+def _table(rows: Sequence[Spent]) -> list[str]:
+    """By provider, then model; what a provider has cost together, and all."""
+    if not rows:
+        return ["- nothing yet"]
+    groups: dict[str, list[Spent]] = {}
+    for row in rows:
+        provider, found, _ = row.model.partition("/")
+        groups.setdefault(provider if found else "", []).append(row)
+    lines: list[str] = []
+    for provider, members in sorted(groups.items()):
+        if provider and len(members) > 1:
+            lines.append(f"- {provider}: {_amount(members)}")
+        for row in sorted(members, key=lambda row: row.model):
+            counts = f"{row.input:,} tokens in, {row.output:,} out"
+            lines.append(f"{'  ' if provider and len(members) > 1 else ''}- `{row.model}`: {counts}, {_amount([row])}")
+    unpriced = [f"`{row.model}`" for row in rows if not row.priced]
+    total = f"- **together: {_amount(rows)}**"
+    return [*lines, total, *([f"- no price is known for {', '.join(unpriced)}"] if unpriced else [])]
+
+
+def _amount(rows: Sequence[Spent]) -> str:
+    unknown = "+?" if any(not row.priced for row in rows) else ""
+    return money(sum(row.cost_usd for row in rows)) + unknown
+
+
+COMMANDS = (
+    Command("cancel", "Stop what is running", _cancel),
+    Command("continue", "Go on with an answer that broke off", _continue),
+    Command("costs", "What the models have used and cost", _costs, "[reset]"),
+    Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
+    Command("model", "Show or change the model", _model, "[name]"),
+    Command("queue", "What waits to be sent", _queue),
+    Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
+    *APPROVALS,
+    *CHANGES,
+    *PROVIDERS,
+)

@@ -1,0 +1,92 @@
+"""The commands about what was changed: taken back, made again, marked, compared, counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+_MOST_STEPS = 1000
+_WAYS = ("overwrite", "merge")
+_POINTS = "/checkpoints takes nothing, or `restore <id or name>`, or `diff <id or name>`"
+
+
+@dataclass(frozen=True, slots=True)
+class _What:
+    """Which changes, the words behind /undo and /redo: how many, of which file, and what of later changes."""
+
+    steps: int = 1
+    path: str | None = None
+    conflicts: str = "skip"
+
+
+def _what(words: Sequence[str], name: str) -> _What:
+    usage = CommandError(f"/{name} takes a number from 1 to {_MOST_STEPS}, a file, and overwrite or merge")
+    steps: int | None = None
+    path: str | None = None
+    conflicts: str | None = None
+    for word in words:
+        if word.lstrip("-+").isdecimal() and not word.isdecimal():
+            raise usage
+        if word.isdecimal() and steps is None and 1 <= int(word[:5]) <= _MOST_STEPS:
+            steps = int(word[:5])
+        elif word in _WAYS and conflicts is None:
+            conflicts = word
+        elif word.strip() and not word.isdecimal() and word not in _WAYS and path is None:
+            path = word
+        else:
+            raise usage
+    return _What(steps or 1, path, conflicts or "skip")
+
+
+async def _undo(host: Host, words: Sequence[str]) -> Reply:
+    what = _what(words, "undo")
+    return Reply(await host.undo(what.steps, what.path, what.conflicts))
+
+
+async def _redo(host: Host, words: Sequence[str]) -> Reply:
+    what = _what(words, "redo")
+    return Reply(await host.redo(what.steps, what.path, what.conflicts))
+
+
+async def _checkpoint(host: Host, words: Sequence[str]) -> Reply:
+    return Reply(await host.checkpoint(" ".join(words)))
+
+
+async def _checkpoints(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            return Reply(host.checkpoints())
+        case ["diff", *name] if name:
+            return Reply(await host.differences(" ".join(name)))
+        case ["restore", *name, ("overwrite" | "merge") as conflicts] if name:
+            return Reply(await host.restore(" ".join(name), conflicts))
+        case ["restore", *name] if name:
+            return Reply(await host.restore(" ".join(name), "skip"))
+        case _:
+            raise CommandError(_POINTS)
+
+
+async def _diff(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            return Reply(await host.differences(None))
+        case ["git"]:
+            return Reply(await host.differences_from_git())
+        case _:
+            raise CommandError("/diff takes nothing, or `git`")
+
+
+async def _stats(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError("/stats takes nothing")
+    return Reply(host.statistics())
+
+
+CHANGES = (
+    Command("checkpoint", "Mark this place, to come back to it", _checkpoint, "[name]"),
+    Command("checkpoints", "The changes and marks so far", _checkpoints, "[restore|diff <id or name>]"),
+    Command("diff", "What this conversation has changed, or all since the last commit", _diff, "[git]"),
+    Command("redo", "Make the last undone changes again", _redo, "[n] [file] [overwrite|merge]"),
+    Command("stats", "How much this conversation has changed", _stats),
+    Command("undo", "Take the last changes back", _undo, "[n] [file] [overwrite|merge]"),
+)

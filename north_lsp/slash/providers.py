@@ -1,0 +1,77 @@
+"""The commands about whom North can ask: ready-made providers, and keys."""
+
+from collections.abc import Sequence
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+_ADD = "/provider takes `add`, a preset, and for a local server its address"
+
+
+async def _provider(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case ["add"]:
+            rows = [(name, name) for name in host.presets]
+            preset = await host.choose("Which provider?", (*rows, ("none", "None of them")))
+            if preset in (None, "none"):
+                return Reply(f"There are {', '.join(f'`{name}`' for name in host.presets)}: `/provider add <preset>`.")
+            return await _add(host, str(preset), None)
+        case ["add", preset] | ["add", preset, ""]:
+            return await _add(host, preset, None)
+        case ["add", preset, address]:
+            return await _add(host, preset, address)
+        case _:
+            raise CommandError(_ADD)
+
+
+async def _add(host: Host, preset: str, address: str | None) -> Reply:
+    name, free = await host.provider_names(preset)
+    replace = False
+    if free != name:
+        question = f"There is a provider {name} in models.yml already."
+        options = (("replace", "Replace it"), ("rename", f"Add it as {free}"), ("keep", "Keep it as it is"))
+        choice = await host.choose(question, options)
+        if choice not in ("replace", "rename"):
+            return Reply(f"The provider `{name}` stays as it is.")
+        replace = choice == "replace"
+        name = name if replace else free
+    planned = await host.plan_provider(preset, name, address, replace=replace)
+    answers = (("write", "Write it"), ("leave", "Leave the file as it is"))
+    if await host.choose(f"Add the provider {name} to {planned.path}?", answers, planned.shown) != "write":
+        return Reply("Nothing was written.")
+    await planned.write()
+    return Reply(f"The provider `{name}` stands in models.yml. {planned.next_step}")
+
+
+async def _login(host: Host, words: Sequence[str]) -> Reply:
+    if len(words) > 1:
+        raise CommandError(
+            "a key does not belong into a conversation. If this was one, take it back at the provider; "
+            "`/login` says how a key is stored"
+        )
+    return Reply(await host.how_to_log_in(words[0] if words else None))
+
+
+async def _logout(host: Host, words: Sequence[str]) -> Reply:
+    if len(words) > 1:
+        raise CommandError("/logout takes nothing, or a provider")
+    keys = await host.stored_keys()
+    if words:
+        keys = [key for key in keys if key.provider == words[0]]
+    if not keys:
+        return Reply(f"No key is stored{' for that provider' if words else ''}.")
+    rows = [(str(key.id), f"{key.provider}: {key.label} {key.ending}") for key in keys]
+    options = (*rows, *([("all", "All of these")] if len(rows) > 1 else []), ("none", "None"))
+    choice = await host.choose("Which key is to be forgotten?", options)
+    chosen = [key.id for key in keys if choice in (str(key.id), "all")]
+    if not chosen:
+        return Reply("Nothing was forgotten. Stored are:\n\n" + "\n".join(f"- {name}" for _, name in rows))
+    for id in chosen:
+        await host.forget_key(id)
+    return Reply("Forgotten." if len(chosen) == 1 else f"{len(chosen)} keys were forgotten.")
+
+
+PROVIDERS = (
+    Command("login", "How the key of a provider is stored", _login, "[provider]", is_private=True),
+    Command("logout", "Forget stored keys", _logout, "[provider]", is_private=True),
+    Command("provider", "Add a ready-made provider to models.yml", _provider, "add [preset] [address]"),
+)

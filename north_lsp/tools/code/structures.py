@@ -1,0 +1,39 @@
+"""What the structure tools share: a file's text, parsed on a thread."""
+
+from dataclasses import dataclass
+
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.support.limits import Notices
+from north_lsp.tools.support.texts import Source, existing_text
+from north_lsp.tools.support.threads import on_thread
+from north_lsp.workspace.languages import language_of
+from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.structure.model import Structure
+from north_lsp.workspace.structure.parsing import structure_of
+from north_lsp.workspace.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """`language` is the id, None for an unknown one."""
+
+    resolved: Resolved
+    text: Text
+    source: Source
+    language: str | None
+    structure: Structure
+
+
+async def parsed_file(path: str, workspace: Workspace, notices: Notices) -> Parsed:
+    """Raises ToolError."""
+    resolved, text, source, notice = await existing_text(path, workspace)
+    notices += [notice] if notice else []
+    language = language_of(resolved.path.name)
+    id = language.id if language is not None else None
+    structure = await on_thread(structure_of, id or "", text.text)
+    if structure.errors:
+        lines = ", ".join(map(str, structure.errors[:5]))
+        notices.append(f"the parser stumbled at line {lines}; what it could not place was found by patterns")
+    # An outline shows a part of the file, though none of its lines.
+    workspace.seen.note(resolved.path, text.tag, ())
+    return Parsed(resolved, text, source, id, structure)

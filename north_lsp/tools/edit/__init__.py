@@ -1,0 +1,1 @@
+"""Tools that propose edits, and what they share."""

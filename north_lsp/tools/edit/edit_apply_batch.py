@@ -1,0 +1,76 @@
+"""`edit_apply_batch`: several edits as one proposal, all or none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.edit.argument_coercion import INNER, decoded
+from north_lsp.tools.edit.drafting import Draft, EditTool
+from north_lsp.tools.registry import Arguments, invalid
+
+_MAX_EDITS = 50
+
+
+class BatchItem(Arguments):
+    tool: str = Field(description="The name of an edit tool.")
+    args: dict[str, Any] = Field(description="Its arguments.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, value: Any) -> Any:
+        """Arguments that stand beside the tool's name are meant as its arguments; calls may be spelled as elsewhere."""
+        value = decoded(value)
+        if not isinstance(value, dict):
+            return value
+        item = dict(value)
+        if "tool" not in item and isinstance(item.get("name"), str):
+            item["tool"] = item.pop("name")
+        named = next((name for name in INNER if name in item), None)
+        if "tool" in item and "args" not in item:
+            rest = {name: one for name, one in item.items() if name != "tool"}
+            return {"tool": item["tool"], "args": decoded(rest[named]) if named is not None else rest}
+        return item | ({"args": decoded(item["args"])} if "args" in item else {})
+
+
+class EditApplyBatchArgs(Arguments):
+    edits: list[BatchItem] = Field(min_length=1, max_length=_MAX_EDITS, description="Applied in this order.")
+
+
+class EditApplyBatch(EditTool):
+    """`tools` are those that a batch may hold, by name."""
+
+    name = "edit_apply_batch"
+    args = EditApplyBatchArgs
+
+    def __init__(self, tools: Mapping[str, EditTool]) -> None:
+        self._tools = dict(tools)
+
+    def title(self, args: dict[str, Any]) -> str:
+        edits = args.get("edits")
+        return f"Applying {len(edits)} edits" if isinstance(edits, list) else "Applying edits"
+
+    async def edit(self, args: EditApplyBatchArgs, draft: Draft) -> None:
+        for index, item in enumerate(args.edits):
+            try:
+                tool, parsed = self._parsed(item)
+                await tool.edit(parsed, draft)
+            except ToolError as error:
+                raise ToolError(
+                    error.code,
+                    f"edits[{index}] ({item.tool}): {error.message}; nothing of the batch was applied",
+                    error.hint,
+                    {**error.details, "index": index},
+                ) from error
+
+    def _parsed(self, item: BatchItem) -> tuple[EditTool, Any]:
+        tool = self._tools.get(item.tool)
+        if tool is None:
+            raise ToolError(
+                "INVALID_INPUT", f"{item.tool!r} cannot be in a batch", f"possible: {', '.join(sorted(self._tools))}"
+            )
+        try:
+            return tool, tool.args.model_validate(item.args)
+        except ValidationError as error:
+            raise invalid(error, tool.args, item.args) from None

@@ -1,0 +1,26 @@
+"""`edit_create_file`: a new file, or a whole new text for an old one."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from north_lsp.tools.edit.drafting import Draft, EditTool
+from north_lsp.tools.registry import Arguments
+
+
+class EditCreateFileArgs(Arguments):
+    path: str = Field(description="Relative to the workspace root.")
+    content: str = Field(description="The whole text of the file.")
+    overwrite: bool = Field(False, description="Replace a file that exists.")
+
+
+class EditCreateFile(EditTool):
+    name = "edit_create_file"
+    args = EditCreateFileArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f"Creating {Path(str(args.get('path', '…'))).name or '…'}"
+
+    async def edit(self, args: EditCreateFileArgs, draft: Draft) -> None:
+        await draft.create(args.path, args.content, overwrite=args.overwrite)

@@ -1,0 +1,26 @@
+"""`edit_delete_file`: a file or an empty folder, deleted; the contents stay in the checkpoint."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from north_lsp.tools.base import Kind
+from north_lsp.tools.edit.drafting import Draft, EditTool
+from north_lsp.tools.registry import Arguments
+
+
+class EditDeleteFileArgs(Arguments):
+    path: str = Field(description="Relative to the workspace root.")
+
+
+class EditDeleteFile(EditTool):
+    name = "edit_delete_file"
+    kind: ClassVar[Kind] = "delete"
+    args = EditDeleteFileArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f"Deleting {Path(str(args.get('path', '…'))).name or '…'}"
+
+    async def edit(self, args: EditDeleteFileArgs, draft: Draft) -> None:
+        await draft.delete(args.path)

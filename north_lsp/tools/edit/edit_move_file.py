@@ -1,0 +1,29 @@
+"""`edit_move_file`: another name or place for a file or an empty folder."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from north_lsp.tools.base import Kind
+from north_lsp.tools.edit.drafting import Draft, EditTool
+from north_lsp.tools.registry import Arguments
+
+
+class EditMoveFileArgs(Arguments):
+    from_: str = Field(alias="from", description="Relative to the workspace root.")
+    to: str = Field(description="The new path, with the name; missing folders are made.")
+    overwrite: bool = Field(False, description="Replace a file that stands there.")
+
+
+class EditMoveFile(EditTool):
+    name = "edit_move_file"
+    kind: ClassVar[Kind] = "move"
+    args = EditMoveFileArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        names = [Path(str(args.get(key, "…"))).name or "…" for key in ("from", "to")]
+        return f"Moving {names[0]} to {args['to']}" if "to" in args else f"Moving {names[0]}"
+
+    async def edit(self, args: EditMoveFileArgs, draft: Draft) -> None:
+        await draft.move(args.from_, args.to, overwrite=args.overwrite)

@@ -1,0 +1,67 @@
+"""`edit_patch`: a patch of one file or several, as a unified diff or between `*** Begin Patch` and `*** End Patch`."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import anyio.to_thread
+from pydantic import Field
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.edit.drafting import Draft, DraftFile, EditTool
+from north_lsp.tools.edit.pasted import Place, without_pasted
+from north_lsp.tools.registry import Arguments
+from north_lsp.workspace.edit.patch import FilePatch, PatchHunk, parse_patch, patched
+
+_OTHERWISE = "use edit_replace_exact"
+
+
+class EditPatchArgs(Arguments):
+    patch: str = Field(min_length=1, description="A unified diff, or the `*** Begin Patch` form.")
+
+
+class EditPatch(EditTool):
+    name = "edit_patch"
+    args = EditPatchArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return "Applying a patch"
+
+    async def edit(self, args: EditPatchArgs, draft: Draft) -> None:
+        for one in await anyio.to_thread.run_sync(parse_patch, args.patch):
+            await _apply(one, draft)
+
+
+def _ensure_bare(file: DraftFile, hunks: Sequence[PatchHunk]) -> None:
+    """Pass hunks that add no line numbers that were copied along. Raises ToolError INVALID_INPUT."""
+    for hunk in hunks:
+        added = "".join(line for line in hunk.after if line not in hunk.before)
+        if added and without_pasted(added, Place(file.text or "", file.read), _OTHERWISE)[1]:
+            raise ToolError(
+                "INVALID_INPUT", "the patch adds lines with line numbers of a read result", "leave them out"
+            )
+
+
+async def _apply(one: FilePatch, draft: Draft) -> None:
+    tolerant = draft.workspace.edits.tolerance == "whitespace"
+    match one.action:
+        case "add":
+            await draft.create(one.path, one.content, overwrite=False)
+        case "delete":
+            if one.hunks:
+                file, text = await draft.open(one.path, None)
+                left, _ = await anyio.to_thread.run_sync(partial(patched, file.relative, text, one.hunks))
+                if left:
+                    raise ToolError("NO_MATCH", f"the patch deletes {file.relative}, but not all of its text")
+            await draft.delete(one.path)
+        case "update":
+            if one.hunks:
+                by_line = any(not hunk.before and hunk.line is not None for hunk in one.hunks)
+                file, text = await draft.open(one.path, None, "lines" if by_line else "content")
+                _ensure_bare(file, one.hunks)
+                work = partial(patched, file.relative, text, one.hunks, tolerant=tolerant)
+                file.text, notices = await anyio.to_thread.run_sync(work)
+                for notice in notices:
+                    file.note(notice)
+            if one.to is not None:
+                await draft.move(one.path, one.to, overwrite=False)

@@ -1,0 +1,1 @@
+"""Tools that read files and search the project."""

@@ -1,0 +1,1 @@
+"""What tools of several rooms share."""

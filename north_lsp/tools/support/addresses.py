@@ -1,0 +1,73 @@
+"""Internal addresses (`scheme://…`): texts that are no files of the workspace, read-only."""
+
+import re
+
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.support.manual import read_manual
+from north_lsp.tools.support.threads import on_thread
+from north_lsp.workspace.edit.conflicts import Side
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_SCHEMES = (
+    "artifact://<n>",
+    "conflict://<n>[/ours|/theirs|/base]",
+    "docs://north[/<page>]",
+    "conversation://[<id>]",
+)
+
+
+def is_address(spelled: str) -> bool:
+    """Whether a path is an address, other than of a file."""
+    found = _ADDRESS.fullmatch(spelled)
+    return found is not None and found[1].lower() != "file"
+
+
+async def read_address(spelled: str, workspace: Workspace) -> tuple[str, str]:
+    """The address as it is shown, and its text. Raises ToolError NOT_FOUND naming the schemes or what there is."""
+    found = _ADDRESS.fullmatch(spelled)
+    scheme, rest = (found[1].lower(), found[2]) if found is not None else ("", "")
+    match scheme:
+        case "artifact":
+            return f"artifact://{rest}", await read_output(rest, workspace)
+        case "conflict":
+            return f"conflict://{rest}", _conflict(rest, workspace)
+        case "docs":
+            return await on_thread(read_manual, rest)
+        case "conversation":
+            if workspace.conversations is None:
+                raise ToolError("NOT_FOUND", "there are no other conversations here")
+            return f"conversation://{rest}", await on_thread(workspace.conversations, rest)
+        case _:
+            raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
+
+
+async def read_output(id: str, workspace: Workspace) -> str:
+    """The full text of an earlier result. Raises ToolError NOT_FOUND."""
+    outputs = workspace.outputs
+    if outputs is None:
+        raise ToolError("NOT_FOUND", "no artifacts in this conversation")
+    if not id.isascii() or not id.isdigit() or len(id) > 9:
+        known = await on_thread(outputs.numbers)
+        shown = ", ".join(map(str, known[-20:])) or "none"
+        raise ToolError("NOT_FOUND", f"{id[:40]!r} is no output's number", f"these can be read: {shown}")
+    return await on_thread(outputs.read, int(id))
+
+
+def _conflict(rest: str, workspace: Workspace) -> str:
+    number, _, side = rest.partition("/")
+    known = workspace.seen.conflicts.known
+    entry = known.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    if entry is None:
+        ids = ", ".join(map(str, known)) or "none: reading a file with merge markers registers them"
+        raise ToolError("NOT_FOUND", f"there is no conflict {number[:40]!r}", f"known: {ids}")
+    conflict = entry[1]
+    if not side:
+        return conflict.text
+    if side not in ("ours", "theirs", "base"):
+        raise ToolError("NOT_FOUND", f"a conflict has no side {side[:40]!r}", "sides: ours, theirs, base")
+    chosen: Side = side  # type: ignore[assignment]  # one of the three, as just checked
+    text = conflict.side(chosen)
+    if text is None:
+        raise ToolError("NOT_FOUND", "the markers of this conflict show no base")
+    return text

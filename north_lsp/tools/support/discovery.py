@@ -1,0 +1,101 @@
+"""With very many tools, the rarely used ones are told by name only, until the model has looked them up."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import Field
+
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolSpec
+from north_lsp.tools.base import Finder, FoundTool, Mode, Output, ReadTool, Tool, Workspace
+from north_lsp.tools.registry import Arguments, Registry
+from north_lsp.tools.support.limits import Notices, with_meta
+from north_lsp.tools.support.ranking import ranked
+
+_MAX = 20
+
+
+@dataclass
+class Discovery(Finder):
+    """One conversation's. `chosen` are the tools that were looked up, `note` keeps them; with `threshold` tools or
+    fewer, or with 0, all are described."""
+
+    threshold: int
+    chosen: set[str] = field(default_factory=set)
+    note: Callable[[Iterable[str]], None] = lambda names: None
+    registry: Registry | None = None
+
+    def find(self, query: str, limit: int) -> list[FoundTool]:
+        """The tools that fit a query best; from the next request on they are described in full."""
+        if self.registry is None:
+            return []
+        specs = {tool.name: self.registry.spec(tool) for tool in self.registry.tools() if tool.discoverable}
+        best = ranked(query, {name: f"{name} {name} {spec.description}" for name, spec in specs.items()})[:limit]
+        new = [name for name in best if name not in self.chosen]
+        if new:
+            self.chosen.update(new)
+            self.note(sorted(self.chosen))
+        return [FoundTool(name, specs[name].description, dict(specs[name].schema)) for name in best]
+
+
+class DiscoveringRegistry(Registry):
+    """The tools of one conversation, as far as they have been looked up."""
+
+    def __init__(self, registry: Registry, discovery: Discovery) -> None:
+        super().__init__([*registry.tools(), SearchTools()], registry.hidden)
+        self._discovery = discovery
+        discovery.registry = registry
+
+    def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
+        every = super().specs(mode)
+        search = SearchTools.name
+        offered = tuple(spec for spec in every if spec.name != search)
+        threshold = self._discovery.threshold
+        if not threshold or len(offered) <= threshold:
+            return offered
+        names = [spec.name for spec in offered if self._is_untold(spec.name)]
+        if not names:
+            return offered
+        found = (spec for spec in every if spec.name not in names)
+        told = f"\n\nNot described so far: {', '.join(names)}"
+        return tuple(
+            replace(spec, description=spec.description + told) if spec.name == search else spec for spec in found
+        )
+
+    def _is_untold(self, name: str) -> bool:
+        tool = self.find(name)
+        return isinstance(tool, Tool) and tool.discoverable and name not in self._discovery.chosen
+
+
+class SearchToolsArgs(Arguments):
+    query: str = Field(min_length=1, description="What the tool is to do, or its name.")
+    limit: int = Field(5, ge=1, description="At most 20.")
+
+
+class SearchTools(ReadTool):
+    name = "search_tools"
+    kind = "search"
+    args = SearchToolsArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return f'Looking for tools "{args.get("query", "…")}"'
+
+    async def run(self, args: SearchToolsArgs, workspace: Workspace) -> Output:
+        notices = Notices()
+        limit = notices.at_most(args.limit, _MAX, "limit")
+        found = workspace.finder.find(args.query, limit) if workspace.finder is not None else []
+        if not found:
+            raise ToolError("NO_MATCH", f"no tool fits {args.query[:100]!r}", "use other words, or a name of the list")
+        rows = [{"name": one.name, "description": one.description, "parameters": one.schema} for one in found]
+        title = f"{self.title({'query': args.query})} - {len(rows)} tools"
+        return Output(title, with_meta({"tools": rows, "note": "they can be called from now on"}, notices))
+
+
+def chosen_before(path: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The tools that were looked up in a stored conversation."""
+    chosen: set[str] = set()
+    for entry in path:
+        if entry.get("type") == "mcp_tool_selection" and isinstance(entry.get("tools"), list):
+            chosen = {str(name) for name in entry["tools"]}
+    return chosen

@@ -1,0 +1,170 @@
+"""The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from north_lsp.errors import ToolError, UnsavedUnknown
+from north_lsp.tools.base import Workspace
+from north_lsp.tools.support.threads import on_thread
+from north_lsp.workspace.files.suggest import Suggestions, suggest
+from north_lsp.workspace.paths import Resolved, belongs_to_north, lies_in
+from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_text, to_newlines
+
+Source = Literal["editor", "disk", "disk (the editor did not tell whether it has unsaved changes)"]
+
+
+async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
+    """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
+    list."""
+    return await on_thread(workspace.trees.resolve, spelled)
+
+
+async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
+    """As `resolve_open`, also for the folders that the user's settings open for reading."""
+    return await on_thread(workspace.trees.resolve_readable, spelled)
+
+
+async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = False) -> tuple[Resolved, str | None]:
+    """A path of a file that exists, and a notice if another one than spelled must have been meant. With `inner`, a path
+    that goes on behind a file's name (`archive.zip:inner/path`) is that file's.
+
+    Raises ToolError: NOT_FOUND with similar paths that exist, and what `resolve_open` raises.
+    """
+    resolved = await resolve_readable(spelled, workspace)
+    if resolved.exists or await _is_open(resolved.path, workspace):
+        return resolved, None
+    if inner and ":" in spelled:
+        for at in [at for at, character in enumerate(spelled) if character == ":"]:
+            outer = await resolve_readable(spelled[:at], workspace) if at else resolved
+            if outer.exists:
+                return outer, None
+    found = await _suggested(resolved, workspace)
+    if found.certain is not None:
+        meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
+        return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
+    raise await _missing(resolved, workspace, "find_files shows what there is", found)
+
+
+async def _is_open(path: Path, workspace: Workspace) -> bool:
+    try:
+        return await workspace.read_unsaved(path) is not None
+    except UnsavedUnknown:
+        return False
+
+
+async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str) -> ToolError:
+    """The error for a file that does not exist, with similar paths that do; `otherwise` is the hint without any."""
+    return await _missing(resolved, workspace, otherwise, await _suggested(resolved, workspace))
+
+
+async def _missing(resolved: Resolved, workspace: Workspace, otherwise: str, found: Suggestions) -> ToolError:
+    missing = resolved.path.relative_to(resolved.root).as_posix()
+    tree = workspace.trees.tree(resolved.root)
+    paths, limited = found.paths, ""
+    if not paths:
+        unsaved = await workspace.unsaved_texts()
+        index = await on_thread(lambda: tree.fuzzy(tuple(unsaved)))
+        paths = tuple(await on_thread(index.find, missing, 5))
+        limited = " (index limited)" if index.limited else ""
+    similar = [workspace.roots.spell(resolved.root, path) for path in paths]
+    hint = f"similar{limited}: {', '.join(similar)}" if similar else f"{otherwise}{limited}"
+    return ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
+
+
+async def _suggested(resolved: Resolved, workspace: Workspace) -> Suggestions:
+    missing = resolved.path.relative_to(resolved.root).as_posix()
+    listing = await on_thread(workspace.trees.tree(resolved.root).listing)
+    return await on_thread(suggest, missing, listing.files)
+
+
+async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
+    """Resolve and read, to be looked at. Raises ToolError."""
+    resolved = await resolve_readable(spelled, workspace)
+    text, source = await shown_text(resolved.path, workspace)
+    return resolved, text, source
+
+
+async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
+    """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
+    resolved = await on_thread(workspace.roots.resolve_readable, spelled)
+    if await on_thread(lies_in, resolved.path, workspace.private):
+        raise belongs_to_north(resolved)
+    text, source = await shown_text(resolved.path, workspace)
+    return resolved, text, source
+
+
+async def existing_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source, str | None]:
+    """Resolve and read, to be looked at, with a notice if another file than spelled must have been meant. Raises
+    ToolError."""
+    resolved, notice = await resolve_existing(spelled, workspace)
+    text, source = await shown_text(resolved.path, workspace)
+    return resolved, text, source, notice
+
+
+async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
+    """The text of a resolved path, to be changed. Raises ToolError, and UnsavedUnknown: what nobody has seen must not
+    be written over."""
+    return await _text_of(path, await workspace.read_unsaved(path), workspace)
+
+
+async def shown_text(path: Path, workspace: Workspace) -> tuple[Text, Source]:
+    """As `text_of`, to be looked at: the disk's text where the editor does not tell, and the source says so."""
+    try:
+        return await text_of(path, workspace)
+    except UnsavedUnknown:
+        text, _ = await _text_of(path, None, workspace)
+        return text, "disk (the editor did not tell whether it has unsaved changes)"
+
+
+async def _text_of(path: Path, unsaved: str | None, workspace: Workspace) -> tuple[Text, Source]:
+    found: tuple[Text, Source]
+    if unsaved is None:
+        found = await on_thread(read_text, path), "disk"
+    else:
+        found = await on_thread(_merge, path, unsaved)
+    workspace.seen.texts.keep(found[0].tag, found[0].text)
+    return found
+
+
+def text_now(path: Path, texts: Mapping[Path, str]) -> Text:
+    """As `text_of`, with the editor's texts at hand; on a thread. Raises ToolError."""
+    return _merge(path, texts[path])[0] if path in texts else read_text(path)
+
+
+def is_saved(path: Path, shown: str) -> bool:
+    """Whether the disk has what the editor shows of a file; on a thread. Raises ToolError for what is no text there."""
+    found, source = _merge(path, shown)
+    return source == "disk" or (not shown and found.disk_tag is None)
+
+
+def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
+    """An editor may not know the real line ends: a text that equals the disk's but for those is the disk's."""
+    try:
+        disk = read_text(path)
+    except ToolError as error:
+        if error.code != "NOT_FOUND":
+            raise
+        return as_text(unsaved), "editor"
+    unsaved = unsaved.removeprefix("\ufeff")
+    as_client = to_newlines(_as_utf8(disk), "\n")
+    if to_newlines(unsaved, "\n") in (to_newlines(disk.text, "\n"), as_client):
+        return disk, "disk"
+    if disk.form.encoding == NEARLY_UTF8 and "\ufffd" in unsaved:
+        raise ToolError(
+            "CONFLICT",
+            f"{path.name} has bytes that are not UTF-8, which the editor shows as \ufffd, and unsaved changes",
+            "ask the user to save it, or to close it without saving",
+        )
+    if disk.newline == "crlf" and "\r\n" not in unsaved:
+        unsaved = to_newlines(unsaved, "\r\n")
+    return replace(as_text(unsaved, disk.form), disk_tag=disk.tag), "editor"
+
+
+def _as_utf8(disk: Text) -> str:
+    """What a client that takes every file for UTF-8 makes of one."""
+    if disk.form == TextForm():
+        return disk.text
+    return encode(disk.text, disk.form).decode("utf-8", "replace").removeprefix("\ufeff")

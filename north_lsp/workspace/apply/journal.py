@@ -1,0 +1,292 @@
+"""What keeps an application of several files whole when the process is killed: a note of what is about to be done,
+written before anything is, by which the next process takes a half-done application back.
+
+A journal is `<id>.json` while it can be taken back and `<id>.done` once it is kept; whoever works on it holds its lock.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.storage.files import private_directory, sync_directory
+from north_lsp.workspace.apply.open_folders import enter, remove_empty
+from north_lsp.workspace.text import OPEN_FLAGS
+
+_OPEN, _DONE = ".json", ".done"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file: where it is, the digests of what stood and will stand there (None: nothing), and the names beside it of
+    the new contents and of the old file."""
+
+    root: str
+    folders: tuple[str, ...]
+    name: str
+    before: str | None
+    after: str | None
+    temporary: str
+    kept: str
+
+    @property
+    def shown(self) -> str:
+        return "/".join((*self.folders, self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class EditorStep:
+    """One text that the editor is to change."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of an application; `made` are the folders, each with its root, that did not exist before, `gone` those that
+    are removed once it is kept."""
+
+    steps: tuple[Step, ...]
+    made: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    editor: tuple[EditorStep, ...] = ()
+    gone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What became of an interrupted application. `reverse` are texts that the editor has not as they were before,
+    whatever it made of them, `changed` files that somebody has changed since and that were left as they are."""
+
+    files: tuple[str, ...]
+    taken_back: bool
+    changed: tuple[str, ...] = ()
+    reverse: tuple[EditorStep, ...] = ()
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Journal:
+    """An open journal of this process."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def begin(cls, folder: Path, plan: Plan) -> "Journal":
+        """Write the plan down, durably. Raises OSError."""
+        private_directory(folder)
+        path = folder / f"{os.getpid()}-{secrets.token_hex(6)}{_OPEN}"
+        hidden = path.with_suffix(".tmp")
+        descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            # Locked before it has its name: nobody may find it and think that its writer is dead.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            data = json.dumps({"version": _VERSION, **asdict(plan)}).encode()
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+            os.rename(hidden, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(hidden)
+            os.close(descriptor)
+            raise
+        sync_directory(folder)
+        return cls(path, descriptor)
+
+    def keep(self) -> None:
+        """From here on what was written stays, also after a crash. Raises OSError."""
+        done = self._path.with_suffix(_DONE)
+        os.rename(self._path, done)
+        self._path = done
+        sync_directory(done.parent)
+
+    def end(self) -> None:
+        """Nothing is left to be done."""
+        with suppress(OSError):
+            os.unlink(self._path)
+        self.leave()
+
+    def leave(self) -> None:
+        """Something is left to be done, by whoever looks next."""
+        os.close(self._descriptor)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """The journals in a folder, the newest first, since later ones were written on top of earlier ones."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix in (_OPEN, _DONE, ".tmp")]
+    except OSError:
+        return []
+    return sorted(found, key=_age)
+
+
+def _age(path: Path) -> float:
+    with suppress(OSError):
+        return -path.stat().st_mtime_ns
+    return 0
+
+
+def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
+    """Finish what a dead process left. `texts` has the present texts of the plan's editor steps.
+
+    None if its process is alive, or it is finished already. Raises OSError; it can be tried again then.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.stat(path), os.fstat(descriptor)):
+            return None
+        plan = _read(descriptor)
+        if path.suffix == ".tmp" or plan is None:  # it died before it wrote anything else
+            os.unlink(path)
+            return None
+        done = path.suffix == _DONE or (bool(plan.editor) and _all_written(plan, texts))
+        changed = [] if done else [step.shown for step in reversed(plan.steps) if not _take_back(step)]
+        for step in plan.steps:
+            _clean(step)
+        remove_folders(plan.gone if done else plan.made)
+        reverse = () if done else tuple(one for one in plan.editor if not _is_at(texts.get(one.path), one.before or ""))
+        os.unlink(path)
+        files = (*(step.shown for step in plan.steps), *(step.path for step in plan.editor))
+        files += tuple("/".join(folders) for _, folders in (*plan.gone, *(() if plan.steps else plan.made)))
+        return Recovered(files, not done, tuple(changed), reverse)
+    except (BlockingIOError, FileNotFoundError):
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def editor_steps(path: Path) -> tuple[EditorStep, ...]:
+    """The texts that a journal says the editor was to change."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return ()
+    try:
+        plan = _read(descriptor)
+    finally:
+        os.close(descriptor)
+    return plan.editor if plan is not None else ()
+
+
+def _read(descriptor: int) -> Plan | None:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with open(descriptor, "rb", closefd=False) as file:
+        data = file.read()
+    try:
+        value = json.loads(data)
+        steps = tuple(Step(**{**row, "folders": tuple(row["folders"])}) for row in value["steps"])
+        made, gone = (tuple((root, tuple(folders)) for root, folders in value.get(key, ())) for key in ("made", "gone"))
+        return Plan(steps, made, tuple(EditorStep(**row) for row in value["editor"]), gone)
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _is_at(text: str | None, wanted: str) -> bool:
+    return text is not None and text.replace("\r\n", "\n") == wanted.replace("\r\n", "\n")
+
+
+def _all_written(plan: Plan, texts: Mapping[str, str | None]) -> bool:
+    return all(_is_at(texts.get(step.path), step.after) for step in plan.editor) and all(map(_is_written, plan.steps))
+
+
+def _is_written(step: Step) -> bool:
+    with ExitStack() as always:
+        folder = _folder(step, always)
+        return folder is not None and _digest_at(step.name, folder) == step.after
+
+
+def _folder(step: Step, always: ExitStack) -> int | None:
+    """The descriptor of the step's folder; None if it is gone or not to be trusted any more."""
+    try:
+        return enter(Path(step.root), step.folders, always, None).descriptor
+    except (ToolError, OSError):
+        return None
+
+
+def _take_back(step: Step) -> bool:
+    """Put the old file back if the new one stands there; False if something else does."""
+    with ExitStack() as always:
+        folder = _folder(step, always)
+        if folder is None:
+            return step.before is None
+        here, kept = _status(step.name, folder), _status(step.kept, folder)
+        if step.before is None:
+            if here is None:
+                return True
+            temporary = _status(step.temporary, folder)
+            ours = temporary is not None and os.path.samestat(here, temporary)
+            if not ours and _digest_at(step.name, folder) != step.after:
+                return False
+            os.unlink(step.name, dir_fd=folder)
+            return True
+        if here is not None and kept is not None and os.path.samestat(here, kept):
+            return True
+        stands = _digest_at(step.name, folder)
+        if stands == step.before:
+            return True
+        displaced = _digest_at(step.temporary, folder)
+        if stands == step.after and displaced not in (None, "", step.before, step.after):
+            os.replace(step.temporary, step.name, src_dir_fd=folder, dst_dir_fd=folder)
+            return False  # somebody wrote at the moment when it was displaced: that stands again
+        if kept is None or stands != step.after or _digest_at(step.kept, folder) != step.before:
+            return False
+        os.replace(step.kept, step.name, src_dir_fd=folder, dst_dir_fd=folder)
+        return True
+
+
+def _clean(step: Step) -> None:
+    with ExitStack() as always:
+        folder = _folder(step, always)
+        for name in (step.temporary, step.kept):
+            if folder is not None:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=folder)
+
+
+def remove_folders(listed: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+    """Remove those that are empty, the inner ones first."""
+    for root, folders in sorted(listed, key=lambda row: -len(row[1])):
+        remove_empty(Path(root), folders)
+
+
+def _status(name: str, folder: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _digest_at(name: str, folder: int) -> str | None:
+    """What stands there: None for nothing, "" for what is no file."""
+    try:
+        descriptor = os.open(name, OPEN_FLAGS, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            return ""
+        raise
+    with open(descriptor, "rb") as file:
+        try:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        except IsADirectoryError:
+            return ""

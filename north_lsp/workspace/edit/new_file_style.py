@@ -1,0 +1,114 @@
+"""How a new file is to be spelled: by `.editorconfig`, else as its neighbours are."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from north_lsp.workspace.files.wildmatch import translate
+from north_lsp.workspace.opening import open_folder, open_real
+from north_lsp.workspace.text import Newline, is_binary, to_newlines
+
+_MAX_NEIGHBOURS = 8
+_MAX_ENTRIES = 500
+_PROBE_BYTES = 8 * 1024
+_MAX_CONFIG_BYTES = 64 * 1024
+_MAX_CHOICES = 64
+_MAX_SECTION = 500
+_ENDS: dict[str, Newline] = {"lf": "\n", "crlf": "\r\n"}
+
+
+def new_file_text(path: Path, root: Path, content: str) -> str:
+    """The content with its line ends and its last line end in place; line ends that the content spells out stay."""
+    config = _config_for(path, root)
+    newline = _ENDS.get(config.get("end_of_line", ""))
+    if newline is None and "\r\n" not in content and not content.startswith("#!"):  # which no system finds with `\r`
+        newline = _neighbours_newline(path)
+    if newline is not None and "\r\n" not in content:
+        content = to_newlines(content, newline)
+    if content and not content.endswith("\n") and config.get("insert_final_newline") != "false":
+        content += newline or ("\r\n" if "\r\n" in content else "\n")
+    return content
+
+
+def _neighbours_newline(path: Path) -> Newline | None:
+    """The line end that the files beside it have; those with the same ending speak first."""
+    with suppress(OSError), open_folder(path.parent) as folder, os.scandir(folder) as entries:
+        names = [entry.name for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]
+        alike = sorted(name for name in names if name != path.name and os.path.splitext(name)[1] == path.suffix)
+        votes = 0
+        for name in alike[:_MAX_NEIGHBOURS]:
+            head = _head(path.parent / name, _PROBE_BYTES)
+            if head is None or is_binary(head) or b"\n" not in head:
+                continue
+            votes += 1 if head.count(b"\r\n") * 2 > head.count(b"\n") else -1
+        if votes:
+            return "\r\n" if votes > 0 else "\n"
+    return None
+
+
+def _head(path: Path, size: int) -> bytes | None:
+    with suppress(OSError):
+        descriptor = open_real(path)
+        with open(descriptor, "rb") as file:
+            return file.read(size)
+    return None
+
+
+def _config_for(path: Path, root: Path) -> dict[str, str]:
+    """The settings of the `.editorconfig` files from the root down; nearer ones and later sections win."""
+    found: dict[str, str] = {}
+    folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(root)]
+    for folder in folders:
+        data = _head(folder / ".editorconfig", _MAX_CONFIG_BYTES)
+        if data is None:
+            continue
+        relative = path.relative_to(folder).as_posix()
+        for is_root, pattern, key, value in _settings(data.decode("utf-8", "replace")):
+            if is_root:
+                found.clear()
+            elif _covers(pattern, relative):
+                found[key] = value
+    return found
+
+
+def _settings(text: str) -> Iterator[tuple[bool, str, str, str]]:
+    section: str | None = None
+    for raw in text.removeprefix("\ufeff").splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1] if len(line) <= _MAX_SECTION else None
+            continue
+        key, equals, value = line.partition("=")
+        if equals:
+            key, value = key.strip().lower(), value.strip().lower()
+            if section is not None:
+                yield False, section, key, value
+            elif (key, value) == ("root", "true"):
+                yield True, "", key, value
+
+
+def _covers(pattern: str, relative: str) -> bool:
+    for one in _alternatives(pattern):
+        anchored = one.removeprefix("/")
+        expression = translate(os.fsencode(anchored if "/" in one else f"**/{one}"))
+        if expression is not None and re.fullmatch(expression, os.fsencode(relative), re.DOTALL):
+            return True
+    return False
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The pattern with its `{a,b}` written out."""
+    done: list[str] = []
+    waiting = [pattern]
+    while waiting and len(done) + len(waiting) < _MAX_CHOICES:
+        one = waiting.pop()
+        group = re.search(r"\{([^{},]*,[^{}]*)\}", one)
+        if group is None:
+            done.append(one)
+        else:
+            waiting += [one[: group.start()] + choice + one[group.end() :] for choice in group[1].split(",")]
+    return done

@@ -1,0 +1,200 @@
+"""By which names a file is known: its own, and those that links to it, or to a folder around it, give it.
+
+What the user's list says of any of them holds for the file.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from north_lsp.workspace.files.ignore import Chains, IgnoreRules, join
+from north_lsp.workspace.opening import open_folder
+
+_MAX_NAMES = 2000
+_MAX_LINKS = 8
+_MAX_UNSEEN = 500_000
+TOO_MANY = "more links lead here than can be followed, so that nobody can tell what .northignore closes"
+
+
+class TooManyNames(Exception):
+    """Links lead to each other in so many ways that not every name can be looked at."""
+
+
+class Links:
+    """The links of a workspace, as they lead now."""
+
+    def __init__(self, links: Iterable[str]) -> None:
+        self._to: dict[str, list[str]] = {}
+        for link in dict.fromkeys(links):
+            target = os.path.realpath(link)  # also where nothing stands yet: what is put there has this name
+            self._to.setdefault(target, []).append(link)
+        self.state = frozenset((target, *links) for target, links in self._to.items())
+
+    @property
+    def targets(self) -> Iterable[str]:
+        return self._to
+
+    def names_of(self, path: str) -> Iterator[str]:
+        """The other names of a real path, all absolute. Raises TooManyNames."""
+        if not self._to:
+            return
+        for count, name in enumerate(self._names(path, frozenset())):
+            if count == _MAX_NAMES:
+                raise TooManyNames
+            yield name
+
+    def around_themselves(self) -> frozenset[str]:
+        """The links to folders that they lie in. Who closes one does not mean that folder."""
+        return frozenset(link for target, links in self._to.items() for link in links if _is_around(target, link))
+
+    def _names(self, path: str, used: frozenset[str]) -> Iterator[str]:
+        around = path
+        while True:
+            for link in self._to.get(around, ()):
+                if link not in used:
+                    if len(used) == _MAX_LINKS:
+                        raise TooManyNames
+                    rest = path[len(around) :] if around != "/" else path
+                    yield link + rest
+                    folder, name = os.path.split(link)
+                    for other in self._names(folder, used | {link}):
+                        yield join(other, name) + rest
+            if around == "/":
+                return
+            around = os.path.dirname(around)
+
+
+class Closed:
+    """What the lists of all roots say of names, the links in them taken as they are."""
+
+    def __init__(self, rules: Mapping[Path, IgnoreRules], links: Links) -> None:
+        self._rules = rules
+        self._links = links
+        self._around = links.around_themselves()
+        self._chains: dict[tuple[Path, str], Chains | bool] = {}
+
+    def why(self, path: Path) -> str | None:
+        """What closes a real path by one of its other names; None if nothing does."""
+        try:
+            for name in self._links.names_of(str(path)):
+                if (reason := self._of_name(name)) is not None:
+                    return reason
+        except TooManyNames:
+            return TOO_MANY
+        return None
+
+    def _of_name(self, name: str) -> str | None:
+        for root, rules in self._rules.items():
+            if not _is_around(str(root), name):
+                continue
+            reason = rules.closing(os.path.relpath(name, root))
+            if reason is not None and not self._is_closed_around(root, name):
+                return f"{reason} ({os.path.relpath(name, root)} leads there)"
+        return None
+
+    def _is_closed_around(self, root: Path, name: str) -> bool:
+        """Whether a name is closed only where a link in it leads to a folder around itself."""
+        if not self._around:
+            return False
+        place = str(root)
+        for part in os.path.relpath(name, root).split("/"):
+            place = join(place, part)
+            if self._rules[root].closed(os.path.relpath(place, root)):
+                return _own_place(place) in self._around
+        return False
+
+    def among(
+        self, own: Path | None, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]
+    ) -> set[str] | None:
+        """Which entries of a real folder are closed by other names of theirs, or by other roots than its `own`; None if
+        the folder itself is, or if that cannot be known. `chains` are what its own root says of it."""
+        found = set[str]()
+        try:
+            for other in (folder, *self._links.names_of(folder)):
+                for root in self._rules:
+                    if not _is_around(str(root), other) or (other == folder and root == own):
+                        continue
+                    speaking = self._speaking(root, other)
+                    if speaking is True:
+                        return None
+                    if speaking is False or _is_same(speaking, chains):
+                        continue
+                    found.update(speaking.closed_of(other, names, folders))
+        except TooManyNames:
+            return None
+        return found
+
+    def _speaking(self, root: Path, folder: str) -> Chains | bool:
+        """What speaks for the entries of a folder by one of its names; True if that name is closed, False if it is so
+        only by a link to a folder around itself."""
+        if folder == str(root):
+            return self._rules[root].at_root()
+        known = self._chains.get((root, folder))
+        if known is None:
+            above, name = os.path.split(folder)
+            known = self._speaking(root, above)
+            if not isinstance(known, bool):
+                if known.closes(above, name, True) or (os.path.islink(folder) and known.closes(above, name, False)):
+                    known = _own_place(folder) not in self._around
+                else:
+                    known = self._rules[root].enter(known, folder)
+            self._chains[root, folder] = known
+        return known
+
+
+def hard_links(files: Iterable[str]) -> dict[tuple[int, int], str]:
+    """Of these files, those that have other names elsewhere, by what is the same for all of their names."""
+    found: dict[tuple[int, int], str] = {}
+    for path in files:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+            found[status.st_dev, status.st_ino] = path
+    return found
+
+
+def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> frozenset[tuple[int, int]]:
+    """Which of these files have a name in folders that the tree does not look through, at any depth; all, if that
+    cannot be known."""
+    looked_for = frozenset(wanted)
+    if not looked_for:
+        return looked_for
+    numbers, found = {number for _, number in looked_for}, set[int]()
+    waiting, seen = list(folders), 0
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with open_folder(folder) as descriptor, os.scandir(descriptor) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(join(folder, entry.name))
+                    elif entry.inode() in numbers:
+                        found.add(entry.inode())
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return looked_for
+        if seen > _MAX_UNSEEN:
+            return looked_for
+    # Numbers alone: a folder may be on another device, and then one too many is closed.
+    return frozenset(one for one in looked_for if one[1] in found)
+
+
+def _own_place(name: str) -> str:
+    """Where a link lies, without links on the way to it."""
+    folder, last = os.path.split(name)
+    return join(os.path.realpath(folder), last)
+
+
+def _is_around(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def _is_same(one: Chains, other: Chains) -> bool:
+    """Whether two folders have the same lists, which say the same of names wherever they are."""
+    files = one.exact.files
+    return files == other.exact.files and all(file.names_only for _, file in files)

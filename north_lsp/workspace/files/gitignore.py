@@ -1,0 +1,227 @@
+"""Ignore files in git's syntax: reading one, and which of its patterns a path meets last. Knows nothing of trees."""
+
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+from north_lsp.workspace.files.wildmatch import SPECIAL, translate
+
+_MAX_BYTES = 1024 * 1024
+_MAX_PATTERNS = 10_000
+_MAX_PATTERN_BYTES = 8 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """One line. `by_name` patterns are held against the last component, others against the path. `depth` is the number
+    of slashes in the paths that it meets, None if that is not so plain; `name` is the only name that it meets,
+    `path` the only path. What meets `ending` at a name's end is met, for a pattern that begins with its only star;
+    one that `reaches` may take in any number of folders."""
+
+    expression: re.Pattern[bytes]
+    source: bytes
+    negated: bool
+    folders_only: bool
+    by_name: bool
+    depth: int | None = None
+    name: bytes | None = None
+    path: bytes | None = None
+    ending: bytes | None = None
+    reaches: bool = False
+
+
+@dataclass(frozen=True)
+class PatternFile:
+    """The patterns of one ignore file. `folded` compares without regard to case and composition of characters;
+    `problem` says why these are not all that the file means."""
+
+    patterns: tuple[_Pattern, ...]
+    folded: bool
+    problem: str | None = None
+
+    def verdict(self, name: bytes, path: bytes, is_dir: bool, exact: tuple[bytes, bytes] | None = None) -> bool | None:
+        """Whether the last pattern that meets a path ignores it; None if none meets it.
+
+        `path` is relative to the folder of the ignore file, `name` its last component. Where both are folded, `exact`
+        is how they are spelled: what a line takes back is taken back in its own spelling only.
+        """
+        if not self._any_name.fullmatch(name) and (self._names_only or not self._any_path.fullmatch(path)):
+            return None
+        for pattern in reversed(self.patterns):
+            spelled_name, spelled_path = exact if exact is not None and pattern.negated else (name, path)
+            held = spelled_name if pattern.by_name else spelled_path
+            if (is_dir or not pattern.folders_only) and pattern.expression.fullmatch(held):
+                return not pattern.negated
+        return None
+
+    def may_meet_names(self, names: Sequence[str], joined: bytes) -> bool:
+        """Whether a pattern may meet any of a folder's names, wherever the folder is: most folders have nothing that is
+        ignored, and this tells in a few steps. `joined` is the names with a slash before, between and behind them."""
+        return not self._plain_names.isdisjoint(names) or self._among_names.search(joined) is not None
+
+    def may_meet_paths(self, joined: bytes, prefix: bytes) -> bool:
+        """The same for patterns that paths are held against. `prefix` leads to the folder, with a slash at its end."""
+        among = self._among_paths
+        return among is None or bool(among.search(b"\0" + prefix + joined[1:-1].replace(b"/", b"/\0" + prefix)))
+
+    def meets_paths_at(self, depth: int) -> bool:
+        """Whether any pattern is held against paths with so many slashes."""
+        return not self._names_only and (self._depths is None or depth in self._depths)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that are named as they are, relative to the folder of the file; not those that are taken back."""
+        plain = (pattern.path for pattern in self.patterns if pattern.path is not None and not pattern.negated)
+        return tuple(path.decode("utf-8", "surrogateescape") for path in plain)
+
+    @cached_property
+    def _plain_names(self) -> frozenset[str]:
+        """The patterns that are just names."""
+        if self.folded:
+            return frozenset()
+        plain = (pattern.name for pattern in self.patterns if pattern.name is not None)
+        return frozenset(name.decode("utf-8", "surrogateescape") for name in plain)
+
+    @cached_property
+    def _among_names(self) -> re.Pattern[bytes]:
+        # What may begin with anything is not held against every beginning: where it ends tells enough.
+        others = [pattern for pattern in self.patterns if pattern.by_name and (self.folded or pattern.name is None)]
+        any_start = [pattern.ending for pattern in others if pattern.ending is not None]
+        same_start = [b"/(?:" + pattern.source + b")" for pattern in others if pattern.ending is None]
+        either = b"|".join((*any_start, *same_start)) if others else b"(?!)"
+        return re.compile(rb"(?:" + either + rb")(?=/)", _flags(self.folded))
+
+    @cached_property
+    def _among_paths(self) -> re.Pattern[bytes] | None:
+        """None if a pattern reaches over slashes: it would take in path after path."""
+        if any(pattern.reaches for pattern in self.patterns):
+            return None
+        return re.compile(rb"\0(?:" + self._any_path.pattern + rb")(?=/\0|\Z)", _flags(self.folded))
+
+    @cached_property
+    def _depths(self) -> frozenset[int | None] | None:
+        """How deep the paths lie that patterns for paths meet; None if they may lie anywhere."""
+        depths = frozenset(pattern.depth for pattern in self.patterns if not pattern.by_name)
+        return None if None in depths else depths
+
+    @property
+    def names_only(self) -> bool:
+        """Whether every pattern is held against names alone, wherever they are."""
+        return self._names_only
+
+    @cached_property
+    def _names_only(self) -> bool:
+        return all(pattern.by_name for pattern in self.patterns)
+
+    @cached_property
+    def _any_name(self) -> re.Pattern[bytes]:
+        return self._union(by_name=True)
+
+    @cached_property
+    def _any_path(self) -> re.Pattern[bytes]:
+        return self._union(by_name=False)
+
+    def _union(self, *, by_name: bool) -> re.Pattern[bytes]:
+        """One expression for all patterns: most paths meet none of them, and this finds out in one step."""
+        sources = [b"(?:" + pattern.source + b")" for pattern in self.patterns if pattern.by_name == by_name]
+        return re.compile(b"|".join(sources) or b"(?!)", _flags(self.folded))
+
+
+EMPTY = PatternFile((), folded=False)
+EVERYTHING = PatternFile((_Pattern(re.compile(b".*", re.DOTALL), b".*", False, False, True),), folded=False)
+
+
+def everything(problem: str) -> PatternFile:
+    """What stands for a list of which nobody can know what it names."""
+    return replace(EVERYTHING, problem=problem)
+
+
+def parse(data: bytes, *, folded: bool = False) -> PatternFile:
+    """The patterns of an ignore file's contents; lines that can match nothing are dropped, as git does."""
+    lines = data[:_MAX_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    found = (_pattern(line, folded) for line in lines if len(line) <= _MAX_PATTERN_BYTES)
+    patterns = tuple(islice((one for one in found if one is not None), _MAX_PATTERNS + 1))
+    problem = None
+    if len(data) > _MAX_BYTES:
+        problem = f"is longer than {_MAX_BYTES // 1024} KB"
+    elif len(patterns) > _MAX_PATTERNS:
+        problem = f"has more than {_MAX_PATTERNS} patterns"
+    elif max(map(len, lines)) > _MAX_PATTERN_BYTES:
+        problem = f"has a line of more than {_MAX_PATTERN_BYTES} bytes"
+    elif b"\0" in data:
+        problem = "is not UTF-8 text (it holds NUL bytes)"
+    elif any(b"\r" in line.removesuffix(b"\r") for line in lines):
+        problem = "has carriage returns within its lines"
+    return PatternFile(patterns[:_MAX_PATTERNS], folded, problem)
+
+
+def spelled(name: str, *, folded: bool) -> bytes:
+    """A file name or relative path as the patterns are held against it."""
+    if folded:
+        plain = name.isascii()
+        name = name.lower() if plain else unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return name.encode("utf-8", "surrogateescape")
+
+
+def load(path: Path, *, folded: bool = False, follow: bool = False) -> PatternFile:
+    """Read an ignore file. A missing one has no patterns. Raises OSError for one that cannot be read."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return EMPTY
+        return parse(file.read(_MAX_BYTES + 1), folded=folded)
+
+
+def _pattern(line: bytes, folded: bool) -> _Pattern | None:
+    if line.startswith(b"#"):
+        return None
+    line = _without_trailing_blanks(line.removesuffix(b"\r"))
+    negated = line.startswith(b"!")
+    line = line[negated:]
+    folders_only = line.endswith(b"/")
+    if folders_only:
+        line = line[:-1]
+    by_name = b"/" not in line
+    body = line.removeprefix(b"/")
+    if body.startswith(b"**/") and b"/" not in body[3:]:  # the same in other words
+        by_name, body = True, body[3:]
+    own = translate(body) if folded and negated and body else None
+    if folded:
+        body = spelled(body.decode("utf-8", "surrogateescape"), folded=True)
+    source = translate(body) if body else None
+    if source is None:
+        return None
+    depth = None if b"**" in body or b"[" in body or b"\\" in body else body.count(b"/")
+    plain = body if not any(byte in body for byte in SPECIAL) else None
+    name, path = (plain, None) if by_name else (None, plain)
+    behind = body.lstrip(b"*")
+    ending = translate(behind) if by_name and behind != body and b"*" not in behind else None
+    expression = re.compile(source, _flags(folded)) if own is None else re.compile(own, _flags(folded=False))
+    return _Pattern(
+        expression, source, negated, folders_only, by_name, depth, name, path, ending, not by_name and b"**" in body
+    )
+
+
+def _without_trailing_blanks(line: bytes) -> bytes:
+    """A blank behind a backslash stays."""
+    end = at = 0
+    while at < len(line):
+        if line[at : at + 1] == b"\\":
+            at += 2
+            end = at
+        else:
+            at += 1
+            if line[at - 1 : at] != b" ":
+                end = at
+    return line[:end]
+
+
+def _flags(folded: bool) -> int:
+    return re.DOTALL | (re.IGNORECASE if folded else 0)

@@ -1,0 +1,351 @@
+"""Which files of a root are left out (git's ignore files and a fixed list) or closed to tools (`.northignore`)."""
+
+import os
+import stat
+from collections.abc import Collection, Container, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, spelled
+from north_lsp.workspace.git import exclude_file, top_level
+from north_lsp.workspace.opening import open_folder
+from north_lsp.workspace.paths import kind_of
+
+ALWAYS_SKIPPED = frozenset(
+    [
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        "__pycache__",
+        ".venv",
+        "venv",
+        "dist",
+        "build",
+        "target",
+        ".next",
+        ".cache",
+        "coverage",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".idea",
+        ".gradle",
+    ]
+)
+_GIT = ".git"
+_GITIGNORE = ".gitignore"
+OWN_IGNORE_FILE = ".northignore"
+IGNORE_FILES = frozenset([_GITIGNORE, OWN_IGNORE_FILE])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that a walk met. `relative` is posix and relative to the rules' root; a link is no folder."""
+
+    relative: str
+    path: Path
+    is_dir: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The ignore files that speak for the entries of folders, the strongest first, each with the number of characters
+    of a folder's path that lead into the folder of the file. All folders to which the same files speak share one."""
+
+    files: tuple[tuple[int, PatternFile], ...]
+    folded: bool
+
+    def with_file(self, folder: str, file: PatternFile) -> "_Chain":
+        """With a file that lies in `folder`, an absolute path."""
+        if not file.patterns:
+            return self
+        return _Chain(((len(folder.rstrip("/")) + 1, file), *self.files), self.folded)
+
+    def ignored_of(self, folder: str, names: Sequence[str], folders: Container[str]) -> Collection[str]:
+        """Which names in a folder are ignored; `folders` are those of them that are folders."""
+        if not self.files or not names:
+            return ()
+        if self.folded:
+            return {name for name in names if self.ignores(folder, name, name in folders)}
+        joined = f"/{'/'.join(names)}/".encode("utf-8", "surrogateescape")
+        if not any(_may_meet(file, names, joined, folder, start) for start, file in self.files):
+            return ()
+        files = [(_prefix(folder, start, folded=False), file) for start, file in self.files]
+        ignored = set[str]()
+        for name in names:
+            base, is_dir = name.encode("utf-8", "surrogateescape"), name in folders
+            for prefix, file in files:
+                verdict = file.verdict(base, prefix + base, is_dir)
+                if verdict is not None:
+                    if verdict:
+                        ignored.add(name)
+                    break
+        return ignored
+
+    def ignores(self, folder: str, name: str, is_dir: bool) -> bool:
+        if not self.files:
+            return False
+        base = spelled(name, folded=self.folded)
+        for start, file in self.files:
+            exact = None
+            if self.folded:
+                own = spelled(name, folded=False)
+                exact = own, _prefix(folder, start, folded=False) + own
+            verdict = file.verdict(base, _prefix(folder, start, folded=self.folded) + base, is_dir, exact)
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def _may_meet(file: PatternFile, names: Sequence[str], joined: bytes, folder: str, start: int) -> bool:
+    if file.may_meet_names(names, joined):
+        return True
+    depth = folder.count("/", start - 1)
+    return file.meets_paths_at(depth) and file.may_meet_paths(joined, _prefix(folder, start, folded=False))
+
+
+def _prefix(folder: str, start: int, *, folded: bool) -> bytes:
+    """What leads from an ignore file to a folder's entries, with a slash at its end if it is anything."""
+    below = folder[start:]
+    return spelled(below, folded=folded) + b"/" if below else b""
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """What speaks for the entries of folders, each an absolute path. The user's own list is asked twice, exactly and
+    folded, because a file system may not tell spellings apart; either may close."""
+
+    git: _Chain
+    exact: _Chain
+    folded: _Chain
+
+    def closes(self, folder: str, name: str, is_dir: bool) -> bool:
+        return self.exact.ignores(folder, name, is_dir) or self.folded.ignores(folder, name, is_dir)
+
+    def spelled_out(self, folder: str) -> tuple[str, ...]:
+        """The paths that the user's list in a folder names without wildcards, relative to it."""
+        own = (file for start, file in self.exact.files if start == len(folder.rstrip("/")) + 1)
+        return tuple(path for file in own for path in file.paths)
+
+    def leaves_out(self, folder: str, name: str, is_dir: bool) -> bool:
+        return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(folder, name, is_dir)
+
+    def closed_of(self, folder: str, names: Sequence[str], folders: Container[str]) -> Collection[str]:
+        """Which names in a folder the user's list closes; `folders` are those of them that are folders."""
+        if not self.exact.files:
+            return ()
+        return {*self.exact.ignored_of(folder, names, folders), *self.folded.ignored_of(folder, names, folders)}
+
+    def shown(
+        self, folder: str, names: Sequence[str], folders: Collection[str], closed: Collection[str] = ()
+    ) -> list[str]:
+        """What a walk meets of the names in a folder, in order; `folders` are those of them that are folders, `closed`
+        those that the user closed."""
+        hidden: Collection[str] = self.git.ignored_of(folder, names, folders)
+        if closed:
+            hidden = {*hidden, *closed}
+        if hidden or _GIT in names or not ALWAYS_SKIPPED.isdisjoint(folders):
+            return sorted(
+                name
+                for name in names
+                if name not in hidden and name != _GIT and not (name in ALWAYS_SKIPPED and name in folders)
+            )
+        return sorted(names)
+
+
+NO_CHAINS = Chains(_Chain((), folded=False), _Chain((), folded=False), _Chain((), folded=True))
+
+
+class IgnoreRules:
+    """The rules of one root. Ignore files are read when needed and again when they change. Threads may share one."""
+
+    def __init__(self, root: Path, top: Path, shared: tuple[Path, ...]) -> None:
+        self.root = root
+        self._top = top
+        self._shared = shared
+        self._read: dict[tuple[str, bool], tuple[tuple[int, ...], PatternFile]] = {}
+
+    @classmethod
+    def of(cls, root: Path) -> "IgnoreRules":
+        """The rules of a real, absolute root, with those that git has above it and for the user."""
+        top = top_level(root) or root
+        return cls(root, top, (exclude_file(top), _global_file()))
+
+    def ignored(self, relative: str, is_dir: bool) -> bool:
+        """Whether walks leave a path out: by the fixed list, by git or by the user's own list."""
+        parts = _parts(relative)
+        if parts is None:
+            return True
+        folder, chains = str(self.root), self.at_root()
+        for at, name in enumerate(parts):
+            folder_here = is_dir or at < len(parts) - 1
+            if chains.leaves_out(folder, name, folder_here) or chains.closes(folder, name, folder_here):
+                return True
+            folder = join(folder, name)
+            chains = self.enter(chains, folder)
+        return False
+
+    def closed(self, relative: str) -> bool:
+        """Whether the user's `.northignore` files close a path to tools. What is no path is closed."""
+        return self.closing(relative) is not None
+
+    def closing(self, relative: str) -> str | None:
+        """What closes a path: the part of it that a list names, or, where a list cannot be known, which one and why.
+        None for an open one."""
+        parts = _parts(relative)
+        if parts is None:
+            return f"{relative} is no path"
+        folder, chains = str(self.root), self.at_root()
+        for at, name in enumerate(parts):
+            path = join(folder, name)
+            is_dir = at < len(parts) - 1 or os.path.isdir(path)
+            if chains.closes(folder, name, is_dir):
+                unknown = next((file.problem for _, file in chains.exact.files if file.problem is not None), None)
+                return f"{'/'.join(parts[: at + 1])} is named by {OWN_IGNORE_FILE}" if unknown is None else unknown
+            folder, chains = path, self.enter(chains, path)
+        return None
+
+    def walk_from(self, start: Path) -> Iterator[Entry]:
+        """See `walk`."""
+        relative = "" if start == self.root else start.relative_to(self.root).as_posix()
+        if relative and self.closed(relative):
+            return
+        # Someone who names an ignored folder means what is in it.
+        everything = bool(relative) and self.ignored(relative, True)
+        folder, chains = str(self.root), self.at_root()
+        for name in relative.split("/") if relative else ():
+            folder = join(folder, name)
+            chains = self.enter(chains, folder)
+        yield from self._walk(folder, chains, f"{relative}/" if relative else "", everything)
+
+    def _walk(self, first: str, chains: Chains, prefix: str, everything: bool) -> Iterator[Entry]:
+        stack = [(iter(self._entries(first, chains, prefix, everything)), chains)]
+        while stack:
+            entries, chains = stack[-1]
+            entry = next(entries, None)
+            if entry is None:
+                stack.pop()
+                continue
+            yield entry
+            if entry.is_dir:
+                folder = str(entry.path)
+                below = self.enter(chains, folder)
+                stack.append((iter(self._entries(folder, below, f"{entry.relative}/", everything)), below))
+
+    def _entries(self, folder: str, chains: Chains, prefix: str, everything: bool) -> list[Entry]:
+        try:
+            with open_folder(folder) as descriptor, os.scandir(descriptor) as listing:
+                found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
+        except OSError:
+            return []
+        return [
+            Entry(prefix + name, Path(join(folder, name)), is_dir)
+            for name, is_dir in found
+            if not (name == _GIT if everything else chains.leaves_out(folder, name, is_dir))
+            and not chains.closes(folder, name, is_dir)
+        ]
+
+    def at_root(self) -> Chains:
+        """What speaks for the entries of the root, for a walk of one's own."""
+        git = _Chain((), folded=False)
+        for path in reversed(self._shared):
+            git = git.with_file(str(self._top), self._git_file(path, follow=True))
+        chains = Chains(git, NO_CHAINS.exact, NO_CHAINS.folded)
+        place = self._top
+        for name in self.root.relative_to(self._top).parts:
+            chains = self.enter(chains, str(place))
+            place /= name
+        return self.enter(chains, str(self.root))
+
+    def enter(self, chains: Chains, folder: str, names: Container[str] = IGNORE_FILES) -> Chains:
+        """What speaks for the entries of a folder, given what does so in the one around it. Who knows the `names` in it
+        saves looking for ignore files that are not there."""
+        if _GITIGNORE not in names and OWN_IGNORE_FILE not in names:
+            return chains
+        git, exact, folded = chains.git, chains.exact, chains.folded
+        if _GITIGNORE in names:
+            git = git.with_file(folder, self._git_file(Path(folder, _GITIGNORE)))
+        if OWN_IGNORE_FILE in names:
+            own = Path(folder, OWN_IGNORE_FILE)
+            exact = exact.with_file(folder, self._own_file(own, folded=False))
+            folded = folded.with_file(folder, self._own_file(own, folded=True))
+        return Chains(git, exact, folded)
+
+    def watched(self) -> list[Path]:
+        """Ignore files that speak for the root but do not lie in it."""
+        above = [Path(*self._top.parts, *parts) for parts in self._above()]
+        return [*self._shared, *(folder / name for folder in above for name in sorted(IGNORE_FILES))]
+
+    def _above(self) -> list[tuple[str, ...]]:
+        names = self.root.relative_to(self._top).parts
+        return [names[:depth] for depth in range(len(names))]
+
+    def _git_file(self, path: Path, *, follow: bool = False) -> PatternFile:
+        try:
+            return self._file(path, folded=False, follow=follow)
+        except OSError:
+            return EMPTY
+
+    def _own_file(self, path: Path, *, folded: bool) -> PatternFile:
+        """The user's list. Where it cannot be known what it closes, it closes everything in its folder."""
+        try:
+            mode = os.stat(path).st_mode
+            problem = None if stat.S_ISREG(mode) else f"is {kind_of(mode)}, not a file"
+            file = self._file(path, folded=folded, follow=True) if problem is None else EMPTY
+            problem = problem if problem is not None else file.problem
+        except (FileNotFoundError, NotADirectoryError):
+            if not os.path.islink(path):
+                return EMPTY
+            problem = "is a link that leads nowhere"
+        except OSError as error:
+            problem = f"cannot be read ({error.strerror})"
+        if problem is None:
+            return file
+        shown = path.relative_to(self.root) if path.is_relative_to(self.root) else path
+        return everything(f"{shown} {problem}, so that all of its folder is closed")
+
+    def _file(self, path: Path, *, folded: bool, follow: bool) -> PatternFile:
+        try:
+            status = os.stat(path, follow_symlinks=follow)
+        except (FileNotFoundError, NotADirectoryError):
+            return EMPTY
+        if not stat.S_ISREG(status.st_mode):
+            return EMPTY
+        signature = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        known = self._read.get((str(path), folded))
+        if known is not None and known[0] == signature:
+            return known[1]
+        file = load(path, folded=folded, follow=follow)
+        self._read[str(path), folded] = (signature, file)
+        return file
+
+
+def walk(root: Path, rules: IgnoreRules, hidden: bool = True) -> Iterator[Entry]:
+    """What is in the rules' root, or in a folder of it, in path order, a folder before its contents.
+
+    Links are met but not followed. What is ignored is left out, unless it is the folder that the walk starts in; `.git`
+    and what the user closed always are. Folders that cannot be read look empty.
+    """
+    shown = rules.walk_from(root)
+    if hidden:
+        return shown
+    skip = len(root.relative_to(rules.root).parts)
+    return (entry for entry in shown if not any(part.startswith(".") for part in entry.relative.split("/")[skip:]))
+
+
+def join(folder: str, name: str) -> str:
+    """The path of an entry of a folder, an absolute path."""
+    return f"{folder}/{name}" if folder != "/" else f"/{name}"
+
+
+def _parts(relative: str) -> list[str] | None:
+    """The components of a relative path; None for what is none."""
+    if relative.startswith("/") or "\0" in relative:
+        return None
+    parts = [part for part in relative.split("/") if part not in ("", ".")]
+    return None if ".." in parts else parts
+
+
+def _global_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path(os.path.expanduser("~"), ".config")) / "git" / "ignore"

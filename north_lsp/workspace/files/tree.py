@@ -1,0 +1,549 @@
+"""The files of a root as a list that is kept up to date: folders are read again only when they have changed."""
+
+import os
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from pathlib import Path
+from typing import NamedTuple
+
+from north_lsp.workspace.files.fuzzy import FuzzyIndex
+from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join
+from north_lsp.workspace.files.notices import Watch
+from north_lsp.workspace.opening import open_folder
+
+# A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
+# changed. File systems that keep whole seconds only have a long tick.
+_TICK_NS = 50_000_000
+_LONG_TICK_NS = 2_000_000_000
+_RECENT_SECONDS = 1.0
+_MANY_FOLDERS = 5000
+
+_GIT = ".git"
+_NONE = frozenset[str]()
+
+Signature = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What walks meet, by kind, relative to the root and in path order (a folder's contents at the folder's place).
+    `others` are links and whatever else is neither file nor folder. `whole` stands for all files in fewer names:
+    folders of which nothing is left out at any depth, and files elsewhere; None if that is not known."""
+
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    others: tuple[str, ...]
+    whole: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True)
+class _Folder:
+    """One folder as it was read: sub-folders and files by name, in order. `links` are all links in it; `shut_folders`
+    and `shut_files` are closed by the user. A `shut` folder is one of those, of which nothing is shown: it is read for
+    the links in it, and for the files that may have other names elsewhere. `hidden` are the sub-folders that are not
+    shown, for whatever reason."""
+
+    path: str
+    chains: Chains
+    changed: Signature | None
+    folders: Sequence[str] = ()
+    files: Sequence[str] = ()
+    others: Sequence[str] = ()
+    ignore_files: frozenset[str] = _NONE
+    whole: bool = False
+    links: tuple[str, ...] = ()
+    shut_folders: tuple[str, ...] = ()
+    shut_files: tuple[str, ...] = ()
+    shut: bool = False
+    hidden: tuple[str, ...] = ()
+    has_git: bool = False
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def below(self) -> Sequence[str]:
+        return (*self.folders, *self.shut_folders) if self.shut_folders else self.folders
+
+
+class _Names(NamedTuple):
+    """What is in a folder: all names, which of them are folders, which neither folder nor file, and which links, and
+    what told the folder's state before it was read."""
+
+    names: list[str]
+    folders: Collection[str]
+    others: Collection[str]
+    links: tuple[str, ...]
+    changed: Signature | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is in a folder beside what lists show: all links, and the sub-folders that are left out; whether it is the
+    top of a repository."""
+
+    path: str
+    links: tuple[str, ...]
+    hidden: tuple[str, ...]
+    has_git: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What has to do with the user's lists in one listing: whether there are any, the links (absolute paths) to ask
+    them about, and the closed files that are known. `spelled` are paths that lines name, which may be links in places
+    that are not looked through; `unseen` are closed folders that are not looked through; `problems` tell of lists of
+    which nobody can know what they mean."""
+
+    listed: bool
+    links: tuple[str, ...]
+    spelled: tuple[str, ...]
+    files: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+
+class FileTree:
+    """The list of one root. Threads may share it. At most `index_limit` files are found by a few letters; what
+    `left_out` says, a set of absolute paths, is not in the list."""
+
+    def __init__(
+        self,
+        rules: IgnoreRules,
+        index_limit: int | None = None,
+        left_out: Callable[["FileTree"], frozenset[str]] = lambda _: frozenset(),
+    ) -> None:
+        self.rules = rules
+        self._index_limit = index_limit
+        self._left_out = left_out
+        self._lock = threading.Lock()
+        self._folders: dict[str, _Folder] = {}
+        self._watch = Watch(self)
+        self._unwatched: set[str] = set()
+        self._place: tuple[int, int] | None = None
+        self._watched: dict[Path, Signature | None] = {}
+        self._listing: Listing | None = None
+        self._closing = Closing(False, (), (), ())
+        self._shown: tuple[Listing, frozenset[str], Listing] | None = None
+        self._looked_at = self._refreshed_at = 0.0
+        self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
+        self._facts: dict[str, dict[str, Signature]] = {}
+
+    def fuzzy(self, unsaved: Collection[Path] = ()) -> FuzzyIndex:
+        """The files and folders that there are now, to be found by a few letters. Where there are too many, those that
+        are open (`unsaved`) and those that were changed last."""
+        if self._fuzzy is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS:
+            return self._fuzzy[1]  # someone is typing
+        listing = self.listing()
+        if self._fuzzy is None or self._fuzzy[0] is not listing:
+            self._fuzzy = (listing, self._indexed(listing, unsaved))
+        return self._fuzzy[1]
+
+    def _indexed(self, listing: Listing, unsaved: Collection[Path]) -> FuzzyIndex:
+        most = self._index_limit
+        if most is None or len(listing.files) <= most:
+            return FuzzyIndex.of(listing.files, listing.folders)
+        root = self.rules.root
+        opened = {path.relative_to(root).as_posix() for path in unsaved if path.is_relative_to(root)}
+        latest = nsmallest(most, listing.files, key=lambda file: (file not in opened, -_changed_at(f"{root}/{file}")))
+        folders = {folder for file in latest for folder in _folders_around(file)}
+        return FuzzyIndex.of(sorted(latest), sorted(folders), limited=True)
+
+    def unknown(self, fact: str, files: Iterable[str], size_limit: int) -> list[str]:
+        """The files of which `learn` was not told a fact, or that have changed since, or are larger than this."""
+        known, root, lstat = self._facts.setdefault(fact, {}), f"{self.rules.root}/", os.lstat
+        result: list[str] = []
+        for relative in files:
+            signature = known.get(relative)
+            if signature is not None and signature[1] <= size_limit:
+                try:
+                    status = lstat(root + relative)
+                except OSError:
+                    status = None
+                if status is not None and signature == (
+                    status.st_mtime_ns,
+                    status.st_size,
+                    status.st_ino,
+                    status.st_ctime_ns,
+                ):
+                    continue
+            result.append(relative)
+        return result
+
+    def signatures(self, files: Iterable[str]) -> dict[str, Signature | None]:
+        """What to take before a fact about files is found out."""
+        return {relative: _file_signature(f"{self.rules.root}/{relative}") for relative in files}
+
+    def learn(self, fact: str, signatures: Mapping[str, Signature | None]) -> None:
+        """Remember that something is true of the contents of these files."""
+        known = self._facts.setdefault(fact, {})
+        known.update((relative, signature) for relative, signature in signatures.items() if signature is not None)
+
+    def listing(self) -> Listing:
+        """What is there now. Folders that cannot be read look empty."""
+        found, _ = self.named()
+        left_out = self._left_out(self)
+        with self._lock:
+            self._looked_at = time.monotonic()
+            if not left_out:
+                return found
+            if self._shown is None or self._shown[:2] != (found, left_out):
+                root = self.rules.root
+                inside = (Path(path) for path in left_out)
+                relative = [path.relative_to(root).as_posix() for path in inside if path.is_relative_to(root)]
+                self._shown = (found, left_out, without(found, relative))
+            return self._shown[2]
+
+    def lately(self) -> tuple[Listing, Closing]:
+        """As `named`; where very many folders have to be looked at, as of the last second."""
+        many = self._listing is not None and len(self._unwatched) > _MANY_FOLDERS
+        if many and time.monotonic() - self._refreshed_at < _RECENT_SECONDS and not self._rules_changed():
+            return self.last()
+        return self.named()
+
+    def last(self) -> tuple[Listing, Closing]:
+        """What `named` said last."""
+        listing = self._listing
+        return (listing, self._closing) if listing is not None else self.named()
+
+    def named(self) -> tuple[Listing, Closing]:
+        """What is there by its names alone, wherever links lead, and what is to be known of the user's lists."""
+        with self._lock:
+            return self._refreshed(), self._closing
+
+    def folders(self) -> Iterator[tuple[str, Chains, list[str], Sequence[str]]]:
+        """The folders of the last look, each with what speaks for its entries, their names and those of folders."""
+        for folder in list(self._folders.values()):
+            if not folder.shut:
+                yield folder.path, folder.chains, [*folder.folders, *folder.files, *folder.others], folder.folders
+
+    def kept(self) -> list[Kept]:
+        """What there is now in folders that walks meet and lists do not show. Most have none of it."""
+        with self._lock:
+            self._refreshed()
+            return [
+                Kept(folder.path, folder.links, folder.hidden, folder.has_git)
+                for folder in self._folders.values()
+                if (folder.links or folder.hidden or folder.has_git) and not folder.shut
+            ]
+
+    def _refreshed(self) -> Listing:
+        if self._listing is None or self._rules_changed():
+            self._build()
+        else:
+            self._refresh()
+        assert self._listing is not None
+        self._refreshed_at = time.monotonic()
+        return self._listing
+
+    def _build(self) -> None:
+        self._folders, self._listing, self._unwatched = {}, None, set()
+        self._watch.forget_all()
+        self._place = _place(self.rules.root)
+        watched = (*self.rules.watched(), self.rules.root / OWN_IGNORE_FILE)
+        self._watched = {path: _signature(path) for path in watched}
+        self._scan("", str(self.rules.root), self.rules.at_root())
+        self._listing = self._flat()
+
+    def _rules_changed(self) -> bool:
+        return any(_signature(path) != known for path, known in self._watched.items())
+
+    def _refresh(self) -> None:
+        told = self._watch.changed()
+        if told is None or self._place is None or _place(self.rules.root) != self._place:
+            self._build()  # what is watched is not, or may not be, what lies there now
+            return
+        changed = [relative for relative in told if relative in self._folders]
+        for relative in self._unwatched:
+            folder = self._folders[relative]
+            if folder.changed is None or _state(folder.path) != folder.changed:
+                changed.append(relative)
+        if not changed:
+            return
+        changed.sort()  # a folder before those in it
+        same = True
+        for relative in changed:
+            old = self._folders.get(relative)
+            if old is None:  # gone with the folder around it
+                continue
+            found = self._read(relative, old.path)
+            if found is None and relative:
+                self._forget(relative)
+                same = False
+                continue
+            if not old.shut and _ignore_files(found) != old.ignore_files:
+                self._build()
+                return
+            new = _folder(old.path, old.chains, found, old.ignore_files, shut=old.shut)
+            for name in set(old.below) - set(new.below):
+                self._forget(f"{relative}/{name}" if relative else name)
+            kept = set(old.below)
+            self._folders[relative] = new
+            for name in new.below:
+                if name not in kept:
+                    shut = name in new.shut_folders
+                    self._scan(f"{relative}/{name}" if relative else name, join(old.path, name), old.chains, shut=shut)
+            same = same and replace(new, changed=None) == replace(old, changed=None)
+        if not same:
+            self._listing = self._flat()
+
+    def _forget(self, relative: str) -> None:
+        for path in [path for path in self._folders if path == relative or path.startswith(f"{relative}/")]:
+            del self._folders[path]
+            self._unwatched.discard(path)
+            self._watch.remove(path)
+
+    def _read(self, relative: str, path: str) -> _Names | None:
+        found = _read(path, lambda descriptor: self._watch.add(relative, descriptor))
+        if found is None:
+            self._watch.remove(relative)
+        if relative in self._watch:
+            self._unwatched.discard(relative)
+        else:
+            self._unwatched.add(relative)
+        return found
+
+    def _scan(self, relative: str, path: str, chains: Chains, *, shut: bool = False) -> None:
+        """Read a folder and all below it. `chains` are those of the folder around it."""
+        waiting = [(relative, path, chains, shut)]
+        while waiting:
+            relative, path, chains, shut = waiting.pop()
+            found = self._read(relative, path)
+            ignore_files = _NONE if shut else _ignore_files(found)
+            if ignore_files:
+                chains = self.rules.enter(chains, path, ignore_files)
+                for name in ignore_files:
+                    self._watched[Path(path, name)] = _signature(Path(path, name))
+            folder = self._folders[relative] = _folder(path, chains, found, ignore_files, shut=shut)
+            prefix, inside = f"{relative}/" if relative else "", join(path, "")
+            waiting += [(prefix + name, inside + name, chains, False) for name in folder.folders]
+            waiting += [(prefix + name, inside + name, chains, True) for name in folder.shut_folders]
+
+    def _flat(self) -> Listing:
+        files: list[str] = []
+        folders: list[str] = []
+        others: list[str] = []
+        known = self._folders
+        # A folder, its prefix, and how many of its folders, files and others have been taken.
+        waiting: list[tuple[_Folder, str, int, int, int]] = [(known[""], "", 0, 0, 0)]
+        while waiting:
+            folder, prefix, below, at, other = waiting.pop()
+            inner: _Folder | None = None
+            while below < len(folder.folders) and inner is None:
+                name = folder.folders[below]
+                below += 1
+                if at < (end := bisect_left(folder.files, name, at)):
+                    files += [prefix + file for file in folder.files[at:end]]
+                    at = end
+                if other < (end := bisect_left(folder.others, name, other)):
+                    others += [prefix + one for one in folder.others[other:end]]
+                    other = end
+                relative = prefix + name
+                folders.append(relative)
+                inner = known.get(relative)
+                if inner is not None and not inner.folders:  # most have files only
+                    within, inner = inner, None
+                    files += [f"{relative}/{file}" for file in within.files]
+                    others += [f"{relative}/{one}" for one in within.others]
+            if inner is not None:
+                waiting += [(folder, prefix, below, at, other), (inner, f"{relative}/", 0, 0, 0)]
+                continue
+            files += [prefix + file for file in folder.files[at:]]
+            others += [prefix + one for one in folder.others[other:]]
+        listing = Listing(tuple(files), tuple(folders), tuple(others), self._whole())
+        self._closing = self._what_closes()
+        return listing
+
+    def _what_closes(self) -> Closing:
+        known = self._folders.values()
+        listed = any(folder.chains.exact.files for folder in known)
+        if not listed:
+            listed = any(OWN_IGNORE_FILE in folder.ignore_files for folder in known)
+        links = (join(folder.path, name) for folder in known if folder.links for name in folder.links)
+        files = (join(folder.path, name) for folder in known if folder.shut_files for name in folder.shut_files)
+        spelled = (
+            join(folder.path, path)
+            for folder in known
+            if OWN_IGNORE_FILE in folder.ignore_files
+            for path in folder.chains.spelled_out(folder.path)
+        )
+        chains = {id(folder.chains): folder.chains for folder in known}.values()
+        problems = (file.problem for one in chains for _, file in one.exact.files if file.problem is not None)
+        unseen = (join(folder.path, name) for folder in known for name in folder.unseen)
+        return Closing(
+            listed, tuple(links), tuple(spelled), tuple(files), tuple(dict.fromkeys(problems)), tuple(unseen)
+        )
+
+    def _whole(self) -> tuple[str, ...]:
+        """See Listing."""
+        known = self._folders
+        broken = {relative: folder for relative, folder in known.items() if not folder.whole}
+        for relative in list(broken):
+            for around in (*_folders_around(relative), ""):
+                if around in broken:
+                    break
+                broken[around] = known[around]
+        if not broken:
+            return ("./",)
+        chosen: list[str] = []
+        for relative, folder in broken.items():
+            prefix = f"{relative}/" if relative else ""
+            chosen += [prefix + name for name in folder.files]
+            chosen += [prefix + name for name in folder.folders if prefix + name not in broken]
+        return tuple(chosen)
+
+
+def _folder(
+    path: str, chains: Chains, found: _Names | None, ignore_files: frozenset[str], *, shut: bool = False
+) -> _Folder:
+    if found is None:
+        return _Folder(path, chains, None, shut=shut)
+    if shut:
+        inner = tuple(sorted(name for name in found.folders if _is_looked_through(name)))
+        files = tuple(sorted({*found.names} - {*found.folders} - {*found.others}))
+        unseen = tuple(sorted({*found.folders}.difference(inner)))
+        return _Folder(
+            path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True, unseen=unseen
+        )
+    closed = chains.closed_of(path, found.names, found.folders)
+    shown = chains.shown(path, found.names, found.folders, closed)
+    whole, has_git = len(shown) == len(found.names), _GIT in found.names
+    shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
+    shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
+    if not found.folders and not found.others:  # most have files only
+        return _Folder(
+            path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files, has_git=has_git
+        )
+    folders = [name for name in shown if name in found.folders]
+    others = [name for name in shown if name in found.others]
+    files_shown = [name for name in shown if name not in found.folders and name not in found.others]
+    return _Folder(
+        path,
+        chains,
+        found.changed,
+        folders,
+        files_shown,
+        others,
+        ignore_files,
+        whole,
+        found.links,
+        shut_folders,
+        shut_files,
+        hidden=() if len(folders) == len(found.folders) else tuple(sorted({*found.folders}.difference(folders))),
+        has_git=has_git,
+        unseen=tuple(sorted(name for name in closed if name in found.folders and name not in shut_folders)),
+    )
+
+
+def _is_looked_through(name: str) -> bool:
+    """Whether a closed folder is read for its links: what comes from elsewhere, as packages do, is large, and its links
+    lead into the project's own sources."""
+    return name not in ALWAYS_SKIPPED
+
+
+def _ignore_files(found: _Names | None) -> frozenset[str]:
+    if found is None or IGNORE_FILES.isdisjoint(found.names):
+        return _NONE
+    return IGNORE_FILES.intersection(found.names)
+
+
+def in_path_order(relative: str) -> str:
+    """Sorts paths by their components: no character of a name sorts before NUL."""
+    return relative.replace("/", "\0")
+
+
+def without(listing: Listing, left_out: Iterable[str]) -> Listing:
+    """A listing without some paths and all below them."""
+    gone = set(left_out)
+    if not gone:
+        return listing
+    if "." in gone:
+        return Listing((), (), ())
+
+    kinds = (listing.files, listing.folders, listing.others)
+    return Listing(*(tuple(path for path in paths if not is_among(path, gone)) for paths in kinds))
+
+
+def is_among(path: str, chosen: Container[str]) -> bool:
+    """Whether a path, or a folder around it, is one of these."""
+    return path in chosen or any(folder in chosen for folder in _folders_around(path))
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _folders_around(file: str) -> Iterator[str]:
+    while (file := file.rpartition("/")[0]) != "":
+        yield file
+
+
+def _read(path: str, opened: Callable[[int], None]) -> _Names | None:
+    """None for a folder that cannot be read. Who is given the open folder sees to it that later changes are told."""
+    try:
+        with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
+            opened(descriptor)  # nothing of it has been read yet
+            changed = _state_in(os.fstat(descriptor))
+            entries = list(listing)
+            special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+            folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
+    except OSError:
+        return None
+    names = [entry.name for entry in entries]
+    if len(special) == len(folders):
+        return _Names(names, frozenset(folders), _NONE, (), changed)
+    others = frozenset([entry.name for entry in special]) - set(folders)
+    links = tuple(sorted(entry.name for entry in special if entry.is_symlink()))
+    return _Names(names, frozenset(folders), others, links, changed)
+
+
+def _state(path: str) -> Signature | None:
+    """What tells whether a folder has changed; None if that cannot be told."""
+    try:
+        return _state_in(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _state_in(status: os.stat_result) -> Signature | None:
+    if not is_older(status.st_mtime_ns, time.time_ns()):
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_dev
+
+
+def is_older(stamp: int, moment: int) -> bool:
+    """Whether a time stamp of a file is surely of before a moment."""
+    return moment - stamp >= (_TICK_NS if stamp % 1_000_000_000 else _LONG_TICK_NS)
+
+
+def _file_signature(path: str) -> Signature | None:
+    """Tells whether a file has changed; None if it is too young to tell."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    if not is_older(status.st_mtime_ns, time.time_ns()):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
+
+
+def _place(root: Path) -> tuple[int, int] | None:
+    """Tells a folder from another that has taken its place."""
+    try:
+        status = os.lstat(root)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

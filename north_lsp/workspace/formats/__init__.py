@@ -1,0 +1,1 @@
+"""Files that are no plain text: archives, documents, databases, pictures."""

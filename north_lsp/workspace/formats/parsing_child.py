@@ -1,0 +1,126 @@
+"""Parsing files that others made, in a process of its own that is held to limits of memory, time and output: archives,
+databases, office documents and pictures of some kilobytes can ask for any amount of each."""
+
+import base64
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.formats.pictures import Loaded, TooLarge
+from north_lsp.workspace.opening import open_regular
+
+MEMORY_BYTES = 1024 * 1024 * 1024
+SECONDS = 20
+_MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+_COMMAND = (sys.executable, "-I", "-c", "from north_lsp.workspace.formats.parsing_child import main; main()")
+
+
+async def parse_apart(path: Path, inner: str) -> str | None:
+    """Give what is to be shown of the file at a real path, see `inside.parse`; cancelling ends it at once.
+
+    Raises ToolError: that of the parser, TOO_LARGE or TIMEOUT beyond the limits.
+    """
+    descriptor = await _opened(path)
+    try:
+        answer = await _asked(descriptor, {"name": path.name, "inner": inner}, path.name)
+    finally:
+        os.close(descriptor)
+    return answer if answer is None else str(answer)
+
+
+async def _opened(path: Path) -> int:
+    """Open a regular file on a thread; whoever waits can be cancelled at once. Raises ToolError."""
+    is_wanted = True
+
+    def work() -> int:
+        descriptor, _ = open_regular(path)
+        if not is_wanted:
+            os.close(descriptor)
+        return descriptor
+
+    try:
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    except anyio.get_cancelled_exc_class():
+        is_wanted = False
+        raise
+
+
+async def scale_apart(picture: TooLarge) -> Loaded | None:
+    """Scale a picture down; None if it cannot be read, or not within the limits."""
+    with tempfile.TemporaryFile() as file:
+        await anyio.to_thread.run_sync(file.write, picture.data)
+        file.seek(0)
+        asked: dict[str, object] = {"sides": picture.sides, "kind": picture.kind}
+        try:
+            answer: Any = await _asked(file.fileno(), asked, "the picture")
+        except ToolError:
+            return None
+    if answer is None:
+        return None
+    return Loaded(answer["mimeType"], base64.b64decode(answer["data"]), answer["note"])
+
+
+async def _asked(descriptor: int, asked: dict[str, object], name: str) -> object:
+    request = json.dumps({**asked, "descriptor": descriptor, "seconds": SECONDS}).encode()
+    with anyio.move_on_after(SECONDS):
+        ended = await anyio.run_process(_COMMAND, input=request, check=False, pass_fds=(descriptor,), stderr=None)
+        try:
+            answer: dict[str, Any] = json.loads(ended.stdout)
+        except ValueError:
+            answer = {"error": ["TOO_LARGE", f"{name} needs more memory or time to be read than it may have", None]}
+        if "error" in answer:
+            raise ToolError(*answer["error"])
+        return answer["found"]
+    raise ToolError("TIMEOUT", f"{name} took longer than {SECONDS} seconds to be read")
+
+
+def main() -> None:
+    """Read the request, do what it asks for within the limits, and write the answer."""
+    request = json.loads(sys.stdin.buffer.read())
+    _limit(request["seconds"])
+    try:
+        answer: dict[str, object] = {"found": _found(request)}
+    except ToolError as error:
+        answer = {"error": [error.code, error.message, error.hint]}
+    except (MemoryError, RecursionError):
+        name = request.get("name", "the picture")
+        answer = {"error": ["TOO_LARGE", f"{name} needs more memory to be read than it may have", None]}
+    data = json.dumps(answer).encode()
+    if len(data) > _MAX_OUTPUT_BYTES:
+        refused = ["TOO_LARGE", "what is inside is too much to be shown; name a part of it", None]
+        data = json.dumps({"error": refused}).encode()
+    sys.stdout.buffer.write(data)
+
+
+def _found(request: dict[str, Any]) -> object:
+    path = Path(f"/dev/fd/{int(request['descriptor'])}")
+    if "sides" in request:
+        from north_lsp.workspace.formats.pictures import scaled
+
+        made = scaled(path.read_bytes(), tuple(request["sides"]), request["kind"])
+        if made is None:
+            return None
+        return {"mimeType": made.mime_type, "data": base64.b64encode(made.data).decode(), "note": made.note}
+    from north_lsp.workspace.formats.archives import parse
+
+    return parse(path, request["name"], request["inner"])
+
+
+def _limit(seconds: int) -> None:
+    """From here on: so much memory and processor time, no core, nothing written to a file."""
+    import resource
+
+    limits = ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
+    for kind, most in (*limits, (resource.RLIMIT_FSIZE, 0)):
+        hard = resource.getrlimit(kind)[1]
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(kind, (wanted, wanted))
+        except (ValueError, OSError):
+            continue  # macOS knows no limit of memory for a process

@@ -1,0 +1,78 @@
+"""The other names of a path: as it was spelled, with links in it left as they are, and through links to it."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.guards.protected import write_rule
+from north_lsp.workspace.paths import Resolved, Roots
+
+_DEEPEST = 3
+
+
+def ways(resolved: Resolved, roots: Roots) -> set[str]:
+    """How a path can be written relative to a root, by each of the names by which it was reached."""
+    names = [Path(name) for name in (*resolved.names, str(resolved.path))]
+    return {name.relative_to(root).as_posix() for name in names for root in roots.roots if name.is_relative_to(root)}
+
+
+class Links:
+    """The links that lead into a workspace: those in it that walks meet, those in protected folders that walks leave
+    out, and those in the user's own folder, from which programs take their start-up files."""
+
+    def __init__(self, trees: Trees, paths: Iterable[Path]) -> None:
+        self._roots = trees.roots
+        self._home = Path(os.path.expanduser("~"))
+        links: dict[Path, None] = {}
+        folders = {folder for path in paths for folder in path.parents if trees.roots.root_of(folder) is not None}
+        folders |= {*trees.roots.roots}
+        for root in trees.roots.roots:
+            for kept in trees.tree(root).kept():
+                links |= dict.fromkeys(Path(kept.path, name) for name in kept.links)
+                for name in kept.hidden:
+                    if write_rule(name, name) == "ask":
+                        links |= dict.fromkeys(_links_in(Path(kept.path, name), name, _DEEPEST - 1))
+        for folder in folders:
+            links |= dict.fromkeys(_links_in(folder, "", _DEEPEST))
+        config = self._home / ".config"
+        links |= dict.fromkeys((*_links_in(self._home, "", 0), *_links_in(config, ".config", 1)))
+        self._targets = [(link, Path(os.path.realpath(link))) for link in links if link.is_symlink()]
+
+    def names(self, path: Path) -> set[str]:
+        """The path relative to its root, and to that of every link that leads to it or to a folder around it."""
+        return {self._relative(one) for one in self._aliases(path)}
+
+    def _aliases(self, path: Path) -> set[Path]:
+        found, fresh = {path}, {path}
+        for _ in range(_DEEPEST):
+            fresh = {
+                link / one.relative_to(target)
+                for one in fresh
+                for link, target in self._targets
+                if one.is_relative_to(target) and not link.is_relative_to(target)
+            } - found
+            found |= fresh
+        return found
+
+    def _relative(self, path: Path) -> str:
+        for root in (*self._roots.roots, self._home):
+            if path.is_relative_to(root):
+                return path.relative_to(root).as_posix()
+        return str(path)
+
+
+def _links_in(folder: Path, protected: str, depth: int) -> Iterator[Path]:
+    """The links in a folder, and in the protected folders in it down to a depth; `protected` is the name by which it is
+    one itself."""
+    try:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+    except OSError:
+        return
+    for entry in found:
+        name = f"{protected}/{entry.name}" if protected else entry.name
+        if entry.is_symlink():
+            yield Path(entry.path)
+        elif depth and entry.is_dir(follow_symlinks=False) and write_rule(name, name) == "ask":
+            yield from _links_in(Path(entry.path), name, depth - 1)

@@ -1,0 +1,240 @@
+"""Whether a set of changes may be written, judged as a whole on the disk as it will be: by the names of the files, by
+all other names that they have, and by what names them. Where that cannot be known, the user is asked."""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.guards.after import After, before
+from north_lsp.workspace.guards.aliases import Links, ways
+from north_lsp.workspace.guards.protected import edit_rule, folded
+from north_lsp.workspace.guards.repositories import Named, looks_like_repository, named_by_git, own_folders
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange
+
+_LIFECYCLE = re.compile(r"^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$")
+_HOOK_TABLES = ("simple-git-hooks", "husky", "gitHooks", "lint-staged", "pre-commit", "ghooks")
+_START_FILES = (
+    *(".envrc", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".gitpod.yml", ".mcp.json"),
+    *("lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml"),
+    *(".devcontainer.json", ".devcontainer/devcontainer.json", ".vscode/settings.json", ".vscode/mcp.json"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".cursor/hooks.json", ".gemini/settings.json"),
+    ".codex/config.toml",
+)
+_ON_OPENING = (".vscode/tasks.json", b"folderOpen")
+_MODULES = ("index", "__main__", "__init__", "main", "default")
+_WRITE_BITS = 0o222
+_MOST_NESTED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A path that a change touches, with the name under which people know it."""
+
+    path: Path
+    shown: str
+    root: Path
+
+
+def refusal(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] = ()) -> str | None:
+    """Why the changes are never written by a tool; None if they may be, perhaps after a question. Raises ToolError
+    IO_ERROR where the disk does not say."""
+    states = [(After(()), dict[Path, frozenset[Path]]()), (After(changes), dict[Path, frozenset[Path]]())]
+    own = [_parts(Path(os.path.realpath(one))) for one in private]
+    try:
+        for place in _places(changes, roots):
+            if place is None:
+                return "a path of the edit is outside the workspace"
+            if any(_parts(place.path)[: len(one)] == one for one in own):
+                return f"{place.shown} belongs to North itself, and is never written by tools"
+            relative = place.path.relative_to(place.root).as_posix()
+            rule, reason = edit_rule([relative], tuple)
+            if rule == "never":
+                return f"{place.shown} is protected ({reason}) and never written by tools"
+            if any(_in_repository(place, disk, known) for disk, known in states):
+                return f"{place.shown} is, or would become, a part of git's own files, which are never written by tools"
+    except OSError as error:
+        raise ToolError(
+            "IO_ERROR", f"it cannot be seen what the edit would change: {error.strerror or error}"
+        ) from error
+    return None
+
+
+def refuse(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] = ()) -> None:
+    """Raises ToolError OUTSIDE_WORKSPACE for what is never written."""
+    if (why := refusal(changes, roots, private)) is not None:
+        raise ToolError("OUTSIDE_WORKSPACE", f"{why}; nothing was written")
+
+
+def questions(changes: Sequence[FileChange], trees: Trees, spelled: Iterable[str] = ()) -> list[str]:
+    """Why the user is asked about the changes, whatever was allowed before; `spelled` are the paths as the model wrote
+    them. Raises ToolError: OUTSIDE_WORKSPACE for another name of what is never written, IO_ERROR."""
+    after = After(changes)
+    places = [place for place in _places(changes, trees.roots) if place is not None]
+    found: list[str] = []
+    try:
+        links = Links(trees, [place.path for place in places])
+        names = {place.path: links.names(place.path) for place in places}
+        for one in spelled:
+            with suppress(ToolError):
+                resolved = trees.roots.resolve(one)
+                names.get(resolved.path, set()).update(ways(resolved, trees.roots))
+        by_git: dict[Path, Named | None] = {}
+        nested = _nested(trees)
+        for place in places:
+            why = _question(place, after, names[place.path], nested, by_git)
+            if why is not None:
+                found.append(f"{place.shown} {why}: it asks every time")
+    except OSError as error:
+        raise ToolError(
+            "IO_ERROR", f"it cannot be seen what the edit would change: {error.strerror or error}"
+        ) from error
+    return list(dict.fromkeys(found))
+
+
+def _question(
+    place: _Place, after: After, names: set[str], nested: Sequence[Path], by_git: dict[Path, Named | None]
+) -> str | None:
+    path = place.path
+
+    def texts() -> list[str]:
+        return [(data or b"").decode("utf-8", "replace") for data in (before(path), after.content(path))]
+
+    relative = path.relative_to(place.root).as_posix()
+    for name in (relative, *sorted(names - {relative})):
+        rule, reason = edit_rule([name], texts)
+        known = "is" if name == relative else f"is known as {name}, too, which is"
+        if rule == "never":
+            raise ToolError("OUTSIDE_WORKSPACE", f"{place.shown} {known} protected ({reason}), never written by tools")
+        if rule == "ask":
+            return f"{known} a protected file ({reason})"
+    if any(path.is_relative_to(own) for one in nested for own in own_folders(one, after)):
+        raise ToolError(
+            "OUTSIDE_WORKSPACE", f"{place.shown} is one of git's own files, which are never written by tools"
+        )
+    for folder in dict.fromkeys((place.root, *_between(place), *nested)):
+        if folder != place.root and not os.path.lexists(folder / ".git"):
+            continue
+        if folder not in by_git:
+            by_git[folder] = named_by_git(folder)
+        named = by_git[folder]
+        if named is None and folder in nested and not path.is_relative_to(folder):
+            continue  # git cannot be used there
+        if named is None:
+            return "may be named by git's configuration, which cannot be read"
+        if (reason := named.reason(path)) is not None:
+            return reason
+    for search in (_named_by_packages, _named_by_start_files):
+        if (reason := search(place, after)) is not None:
+            return reason
+    return _by_status(path)
+
+
+def _by_status(path: Path) -> str | None:
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    if not status.st_mode & _WRITE_BITS:
+        return "is marked as read-only"
+    if status.st_nlink > 1:
+        return f"has {status.st_nlink} names (hard links), and it cannot be known what the others are"
+    return None
+
+
+def _places(changes: Sequence[FileChange], roots: Roots) -> Iterator[_Place | None]:
+    for change in changes:
+        for path in change.paths:
+            root = roots.root_of(path)
+            shown = change.shown if path == change.new_path else change.relative
+            yield _Place(path, shown, root) if root is not None and path != root else None
+
+
+def _between(place: _Place) -> Iterator[Path]:
+    """The folders from the root down to the one that the path lies in."""
+    names = place.path.relative_to(place.root).parts
+    for depth in range(len(names)):
+        yield place.root.joinpath(*names[:depth])
+
+
+def _nested(trees: Trees) -> list[Path]:
+    """The work trees in the workspace that walks meet."""
+    found = (Path(one.path) for root in trees.roots.roots for one in trees.tree(root).kept() if one.has_git)
+    return sorted(folder for folder in found if folder not in trees.roots.roots)[:_MOST_NESTED]
+
+
+def _in_repository(place: _Place, after: After, known: dict[Path, frozenset[Path]]) -> bool:
+    for folder in (*_between(place), place.path):
+        if looks_like_repository(after.names(folder)):
+            return True
+    for folder in (*place.root.parents, *_between(place)):
+        if folder not in known:
+            known[folder] = frozenset(one for one in own_folders(folder, after) if not place.root.is_relative_to(one))
+        if any(place.path.is_relative_to(one) for one in known[folder]):
+            return True
+    return False
+
+
+def _named_by_packages(place: _Place, after: After) -> str | None:
+    """What installing a package runs, and the hooks that are kept in `package.json`."""
+    for folder in _between(place):
+        data = after.content(folder / "package.json")
+        if data is None:
+            continue
+        named = Named(folder)
+        try:
+            package: Any = json.loads(data)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(package, dict):
+            continue
+        scripts = package.get("scripts")
+        for name, text in scripts.items() if isinstance(scripts, dict) else ():
+            if _LIFECYCLE.match(name):
+                named.tokens(folder, str(text), f"is run when packages are installed ({name} in package.json)")
+        for table in _HOOK_TABLES:
+            if table in package:
+                named.tokens(folder, json.dumps(package[table]), f"is run by hooks ({table} in package.json)")
+        if (reason := _as_module(named, place.path)) is not None:
+            return reason
+    return None
+
+
+def _named_by_start_files(place: _Place, after: After) -> str | None:
+    """What the files name that editors, shells, hooks and agents start from."""
+    for folder in _between(place):
+        named = Named(folder)
+        husky = [f".husky/{name}" for name in after.names(folder / ".husky")]
+        for name in (*_START_FILES, *husky):
+            if (data := after.content(folder / name)) is not None:
+                named.lines(folder, data, f"is named by {name}, which decides what is run")
+        name, mark = _ON_OPENING
+        if (data := after.content(folder / name)) is not None and mark in data:
+            named.lines(folder, data, f"is named by {name}, of which a part is run on opening the folder")
+        if (reason := _as_module(named, place.path)) is not None:
+            return reason
+    return None
+
+
+def _as_module(named: Named, path: Path) -> str | None:
+    """As `Named.reason`: a module may be named without its ending, and by its folder."""
+    spelled = [path, path.with_suffix("")] + ([path.parent] if path.stem in _MODULES else [])
+    return next((reason for one in spelled if one != named.place and (reason := named.reason(one))), None)
+
+
+def _unknown(error: OSError) -> ToolError:
+    return ToolError("IO_ERROR", f"it cannot be seen what the edit would change: {error.strerror or error}")
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    return Path(folded(str(path))).parts

@@ -1,0 +1,1 @@
+"""Searching texts and finding files by pattern, in bounded time."""

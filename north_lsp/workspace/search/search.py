@@ -1,0 +1,396 @@
+"""Searching the texts of a workspace: which files, how many matches in each, and the matches that were asked for.
+
+ripgrep counts where it can be trusted to count as this module does; everything that is shown is found here.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.files.listing import readable
+from north_lsp.workspace.files.tree import FileTree, Listing, is_older
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.paths import Resolved, Roots
+from north_lsp.workspace.search.bytes_pattern import BytesPattern, translate
+from north_lsp.workspace.search.find_files import below_a_root
+from north_lsp.workspace.search.matching import Found, Match, find_in
+from north_lsp.workspace.search.query import Query, compile_glob, compile_query
+from north_lsp.workspace.search.ripgrep import CannotSearch, Stopped, count_lines
+from north_lsp.workspace.text import decode, is_binary
+
+MAX_FILE = 4 * 1024 * 1024
+MAX_SECONDS = 20.0
+_FEW_FILES = 200
+_MAX_COUNTED = 64 * 1024 * 1024
+_COUNTING_SHARE = 0.6
+_MARKED = r"[\x00\r\x80-\xff]"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The matches asked for. `total_matches` counts the matching lines of all files searched, `counts` those of each
+    file that has any; `truncated` says that there are more, or that the search did not come to its end.
+    `files_searched` counts the regular files that were looked into."""
+
+    matches: list[Match]
+    total_matches: int
+    files_searched: int
+    truncated: bool
+    notices: list[str]
+    counts: dict[str, int]
+
+
+def search(
+    roots: Roots,
+    query: str,
+    *,
+    regex: bool = False,
+    path: str | None = None,
+    glob: str | None = None,
+    suffixes: tuple[str, ...] | None = None,
+    case_sensitive: bool = False,
+    multiline: bool = False,
+    lines: tuple[int, int] | None = None,
+    context_lines: int = 0,
+    limit: int = 50,
+    offset: int = 0,
+    read: Callable[[Path], str | None] | None = None,
+    unsaved: Iterable[Path] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+    trees: Trees | None = None,
+    private: tuple[Path, ...] = (),
+    ripgrep: Path | None = None,
+    seconds: float | None = None,
+    patient: bool = False,
+) -> SearchResult:
+    """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
+
+    `suffixes` are endings of names, lower-case. `lines` is an inclusive range to which matches are kept. `read` gives
+    the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`, the
+    binary that counts). `should_stop` is asked before every file and now and then within one; after `seconds` there is
+    what was found till then. Without `trees`, the files outside of `private` folders are listed. Raises ToolError:
+    INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
+    `Trees.resolve_readable` raises; and NeedsApart, unless it is `patient`, as only one that can be killed may be.
+    """
+    wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
+    wanted = replace(wanted, longest=None) if patient else wanted
+    meant = compile_glob(below_a_root(roots, glob)) if glob is not None else None
+    trees = trees if trees is not None else Trees.of(roots, private)
+    allowed = MAX_SECONDS if seconds is None else seconds
+    deadline = time.monotonic() + allowed
+    found = Found(offset, limit, lines)
+
+    def over() -> bool:
+        return should_stop() or time.monotonic() > deadline
+
+    def counted() -> bool:
+        """Counting leaves time to look at what it has found."""
+        return should_stop() or time.monotonic() > deadline - allowed * (1 - _COUNTING_SHARE)
+
+    place = _place(trees, path) if path is not None else None
+    below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
+    ended = True
+    for root, listing in _listings(trees, place):
+        files: Sequence[str] = listing.files
+        if suffixes is not None:
+            files = [relative for relative in files if relative.lower().endswith(suffixes)]
+        if meant is not None:
+            files = [relative for relative in files if meant(relative) or meant(relative.removeprefix(below))]
+        texts = {other for other in unsaved or () if other.is_relative_to(root)}
+        known: Mapping[str, int | None] | None = None
+        if ripgrep is not None and lines is None and len(files) > 1:
+            whole = listing.whole if files is listing.files else None
+            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, counted)
+        searcher = _Searcher(roots, root, wanted, context_lines, read, found, over)
+        if known is None:
+            ended = all(searcher.search(relative) for relative in files)
+        else:
+            ended = searcher.pick(known) and ended
+        if not ended:
+            break
+    truncated = not ended or found.total > offset + limit
+    notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop), *trees.problems()]
+    return SearchResult(found.matches, found.total, found.searched, truncated, notices, found.counts)
+
+
+def search_in_text(shown: str, text: str, query: str, **options: object) -> SearchResult:
+    """Search one text that is no file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
+    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsApart unless it is `patient`."""
+    wanted = compile_query(
+        query,
+        regex=bool(options.get("regex")),
+        case_sensitive=bool(options.get("case_sensitive")),
+        multiline=bool(options.get("multiline")),
+    )
+    wanted = replace(wanted, longest=None) if options.get("patient") else wanted
+    lines = options.get("lines")
+    offset, limit = int(str(options.get("offset", 0))), int(str(options.get("limit", 50)))
+    found = Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
+    context = int(str(options.get("context_lines", 0)))
+    find_in(text, shown, wanted, context, found, lambda: False)
+    truncated = found.total > offset + limit
+    return SearchResult(found.matches, found.total, 1, truncated, list(wanted.notices), found.counts)
+
+
+def _notices(found: Found, ended: bool, allowed: float, should_stop: Callable[[], bool]) -> list[str]:
+    notices: list[str] = []
+    if found.shortened:
+        names = ", ".join(found.shortened[:10])
+        notices.append(f"only the first {MAX_FILE // 1024 // 1024} MiB were searched of: {names}")
+    if found.unreadable:
+        notices.append(f"{found.unreadable} files could not be read")
+    if not ended:
+        why = "was stopped" if should_stop() else f"took longer than {allowed:.0f} seconds"
+        notices.append(f"the search {why}")
+    return notices
+
+
+def _place(trees: Trees, path: str) -> Resolved:
+    """Where to search. Raises ToolError."""
+    place = trees.resolve_readable(path)
+    if not place.exists:
+        raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "search without a path, or list the root")
+    return place
+
+
+def _listings(trees: Trees, place: Resolved | None) -> Iterable[tuple[Path, Listing]]:
+    """What to search, by root."""
+    if place is None:
+        yield from trees.outermost()
+        return
+    relative = place.path.relative_to(place.root).as_posix()
+    below = trees.below(place.root, relative) if os.path.isdir(place.path) else Listing((relative,), (), ())
+    yield place.root, below
+
+
+def _count(
+    binary: Path,
+    tree: FileTree,
+    files: Sequence[str],
+    whole: Sequence[str] | None,
+    wanted: Query,
+    texts: set[Path],
+    found: Found,
+    over: Callable[[], bool],
+) -> tuple[Mapping[str, int | None] | None, bool]:
+    """Which files have matches, and how many, or None where only looking tells. None for all if ripgrep is of no use
+    here. And whether it came to its end."""
+    pattern = _for_ripgrep(wanted)
+    if pattern is None:
+        return None, True
+    root = tree.rules.root
+    open_files = {path.relative_to(root).as_posix() for path in texts}
+    open_files &= set(files)
+    saved = [relative for relative in files if relative not in open_files] if open_files else files
+    huge = _huge(root, saved)
+    named = saved if whole is None else whole
+    counting = [name for name in named if name not in huge] if huge else named
+    options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}", *(("--multiline",) if wanted.multiline else ())]
+    ended = True
+    begun = time.time_ns()
+    try:
+        counts = count_lines(binary, root, counting, pattern.source, options=options, over=over)
+    except Stopped as stopped:
+        counts, ended = stopped.counts, False
+    except CannotSearch:
+        return None, True
+    # In their order, and without those that are to be left out and have come since they were listed.
+    known: dict[str, int | None] = {
+        relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
+    }
+    looked_at = _moved(root, known, begun) | huge
+    if ended:
+        try:
+            looked_at |= _to_look_at(binary, tree, [one for one in known if one not in huge], wanted, pattern, over)
+        except (Stopped, CannotSearch):
+            looked_at = set(known)
+    found.searched += len(saved) - len(looked_at)  # the others are counted when they are looked at
+    known.update(dict.fromkeys(looked_at))
+    if open_files:
+        known.update(dict.fromkeys(open_files))
+        known = {relative: known[relative] for relative in files if relative in known}
+    return known, ended
+
+
+def _huge(root: Path, files: Iterable[str]) -> set[str]:
+    """The files through which no program gets in time; only their beginnings are looked at."""
+    found, prefix, lstat = set[str](), f"{root}/", os.lstat
+    for relative in files:
+        try:
+            if lstat(prefix + relative).st_size > _MAX_COUNTED:
+                found.add(relative)
+        except OSError:
+            continue
+    return found
+
+
+def _moved(root: Path, files: Iterable[str], since: int) -> set[str]:
+    """The files above which a folder has changed since a time, or just before. Another program opens files by name:
+    what it counted there may be of another file, behind a link that stood there for a moment."""
+    quiet: dict[str, bool] = {}
+
+    def is_quiet(folder: str) -> bool:
+        known = quiet.get(folder)
+        if known is None:
+            known = (not folder or is_quiet(folder.rpartition("/")[0])) and _is_quiet(f"{root}/{folder}", since)
+            quiet[folder] = known
+        return known
+
+    return {relative for relative in files if not is_quiet(relative.rpartition("/")[0])}
+
+
+def _is_quiet(folder: str, since: int) -> bool:
+    try:
+        status = os.lstat(folder.removesuffix("/") or "/")
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and is_older(status.st_ctime_ns, since)
+
+
+def _for_ripgrep(wanted: Query) -> BytesPattern | None:
+    if any(ord(character) < 0x20 or character == "\x7f" for character in wanted.pattern.pattern if character != "\n"):
+        return None
+    return translate(wanted.pattern, multiline=wanted.multiline)
+
+
+def _to_look_at(
+    binary: Path, tree: FileTree, files: Sequence[str], wanted: Query, pattern: BytesPattern, over: Callable[[], bool]
+) -> set[str]:
+    """The files in which bytes and text may differ on what a match is. What is known of files is remembered."""
+    if not pattern.exact or len(files) <= _FEW_FILES:
+        return set(files)
+    literal = wanted.literal is not None and wanted.pattern.pattern.isascii()
+    fact = "ASCII can be found in it" if literal else "nothing but ASCII"
+    unknown = tree.unknown(fact, files, MAX_FILE)
+    signatures = tree.signatures(unknown)
+    root = tree.rules.root
+    if literal:
+        marked = {relative for relative in unknown if _differs(f"{root}/{relative}")}
+    else:
+        options = ["--no-unicode", "--max-count=1"]
+        marked = set(count_lines(binary, root, unknown, _MARKED, options=options, over=over))
+    plain = {relative: signatures[relative] for relative in unknown if relative not in marked}
+    tree.learn(fact, plain)
+    large = {relative for relative, signature in plain.items() if signature is None or signature[1] > MAX_FILE}
+    return marked | large
+
+
+def _differs(path: str) -> bool:
+    """Whether a file is something else than text in an encoding that contains ASCII."""
+    try:
+        descriptor = open_real(path)
+        try:
+            head = os.read(descriptor, 8192)
+            return b"\0" in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return True
+
+
+@dataclass(frozen=True)
+class _Searcher:
+    """Looks into the files of one root."""
+
+    roots: Roots
+    root: Path
+    wanted: Query
+    context: int
+    read: Callable[[Path], str | None] | None
+    found: Found
+    over: Callable[[], bool]
+
+    def shown(self, relative: str) -> str:
+        """As people and the model read it."""
+        if self.simple and relative.isascii() and relative[0] != "~" and ":" not in relative:
+            return relative
+        return readable(self.roots.spell(self.root, relative))
+
+    @cached_property
+    def simple(self) -> bool:
+        return self.roots.roots == (self.root,)
+
+    def pick(self, known: Mapping[str, int | None]) -> bool:
+        """Add what is known of each file; look into those where that is not enough. False if it had to end early."""
+        found, shown = self.found, self.shown
+        for relative, count in known.items():
+            if count is not None and not found.wants_any_of(count):
+                found.counts[shown(relative)] = count
+                found.total += count
+                continue
+            if count is not None:
+                self.found.searched -= 1  # it is counted again
+            if not self.search(relative):
+                return False
+        return True
+
+    def search(self, relative: str) -> bool:
+        """Look into one file. False if the search has to end."""
+        if self.over():
+            return False
+        shown = self.shown(relative)
+        text = self._text_of(f"{self.root}/{relative}", shown)
+        if text is None:
+            return True
+        return find_in(text, shown, self.wanted, self.context, self.found, self.over)
+
+    def _text_of(self, file: str, shown: str) -> str | None:
+        """The text to search, None if there is nothing in it to find."""
+        unsaved = self.read(Path(file)) if self.read is not None else None
+        if unsaved is not None:
+            self.found.searched += 1
+            return unsaved
+        try:
+            data = _read(file)
+        except OSError:
+            self.found.unreadable += 1
+            return None
+        if data is None:
+            return None
+        self.found.searched += 1
+        if is_binary(data):
+            return None
+        if len(data) > MAX_FILE:
+            self.found.shortened.append(shown)
+            data = _beginning(data)
+        return decode(data)[0] if self.wanted.may_be_in(data) else None
+
+
+def _read(file: str) -> bytes | None:
+    """Up to one byte more than is searched; None for what is no regular file. Raises OSError."""
+    if not stat.S_ISREG(os.lstat(file).st_mode):
+        return None
+    descriptor = open_real(file)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        # Read without a file object, which costs more than reading a small file.
+        parts, missing = list[bytes](), MAX_FILE + 1
+        while part := os.read(descriptor, min(missing, max(status.st_size + 1, 4096))):
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def _beginning(data: bytes) -> bytes:
+    """The first part of a file, cut where no character is torn: behind a line, if there is one."""
+    part = data[:MAX_FILE]
+    if part[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return part
+    line = part.rfind(b"\n") + 1
+    if line:
+        return part[:line]
+    try:
+        part.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return part[: error.start] if error.start >= len(part) - 3 else part
+    return part

@@ -1,0 +1,50 @@
+"""The vendors' providers, made alike, so that one test can ask all of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx2
+
+from north_lsp.providers.adapters.anthropic import AnthropicProvider
+from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.google import GoogleProvider
+from north_lsp.providers.adapters.http import HeaderRules, make_client
+from north_lsp.providers.adapters.openai_chat import ChatProvider
+from north_lsp.providers.adapters.openai_responses import ResponsesProvider
+from north_lsp.providers.base import Message, ModelRequest, Provider, StreamEvent, Timeouts, UserMessage
+
+QUICK = Timeouts(connect=2, idle=0.2, request=10)
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """`path` is where its stream is asked for; `make` takes an address, timeouts and a transport."""
+
+    name: str
+    path: str
+    kind: Callable[..., Provider]
+    base: str = ""
+
+    def make(
+        self, url: str, timeouts: Timeouts | None = None, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> Provider:
+        limits = timeouts or Timeouts()
+        address = url + self.base
+        endpoint = Endpoint("The Server", address, "SOME_KEY")
+        http = make_client(HeaderRules(), limits, {}, transport)
+        return self.kind("key", address, endpoint=endpoint, http=http, timeouts=limits)
+
+
+ANTHROPIC = Vendor("anthropic", "/v1/messages", AnthropicProvider)
+RESPONSES = Vendor("responses", "/v1/responses", ResponsesProvider, "/v1")
+CHAT = Vendor("chat", "/v1/chat/completions", ChatProvider, "/v1")
+GOOGLE = Vendor("google", "/v1beta/models/m-1:streamGenerateContent?alt=sse", GoogleProvider, "/v1beta")
+VENDORS = (ANTHROPIC, RESPONSES, CHAT, GOOGLE)
+
+
+async def ask(provider: Provider, request: ModelRequest | None = None) -> list[StreamEvent]:
+    question: list[Message] = [UserMessage("Question")]
+    try:
+        return [event async for event in provider.stream(request or ModelRequest("m-1", "s", question, [], 4000, "c"))]
+    finally:
+        await provider.aclose()

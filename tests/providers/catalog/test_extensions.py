@@ -1,0 +1,137 @@
+"""Providers that the user has written in Python: found, checked, and held to the contract of streams."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from north_lsp.providers.base import (
+    Block,
+    BlockEnd,
+    Done,
+    Failed,
+    ModelRequest,
+    StreamEvent,
+    Text,
+    TextDelta,
+    UserMessage,
+)
+from north_lsp.providers.catalog.catalog import load_catalog, make_provider
+from tests.end_to_end.test_faults import opened, prompt, texts
+from tests.end_to_end.world import World
+from tests.support.inside import inside
+
+EXAMPLE = re.search(
+    r"## Providers in Python.*?```python\n(.*?)```", Path("docs/models.md").read_text("utf-8"), re.DOTALL
+)
+HEAD = """
+from north_lsp.providers.base import *
+def setup(api):
+    api.register_provider({"id": "mine", "models": [{"id": "m-1"}], "stream": stream})
+"""
+REQUEST = ModelRequest("m-1", "", [UserMessage("Hello")], (), 100)
+
+
+def written(folder: Path, text: str, name: str = "mine.py") -> Path:
+    path = folder / "extensions" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return folder
+
+
+async def test_the_example_of_the_manual_answers_in_the_editor(world: World) -> None:
+    assert EXAMPLE is not None
+    written(world.folder / "config", EXAMPLE[1], "mine/__init__.py")
+    async with inside(world.environ, "mine/m-1") as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "Hi") == "end_turn"
+        assert texts(client) == "Hello."
+
+
+def test_it_stands_in_the_catalogue_and_replaces_a_provider_of_its_name(tmp_path: Path) -> None:
+    written(tmp_path, HEAD.replace("mine", "groq") + "stream = print")
+    (tmp_path / "models.yml").write_text(
+        "providers: {other: {baseUrl: 'http://h/v1', api: openai-completions, auth: none, models: [{id: x}]}}"
+    )
+    known = load_catalog(tmp_path, {})
+    assert known.problems == ()
+    model = known.find("groq/m-1")
+    assert (model.source, known.is_available(model), model.window_known) == ("extension", True, False)
+    assert [info.id for info in known.providers].count("groq") == 1
+    assert known.find("other/x")
+    assert known.models[-1].api == "offline"
+    assert load_catalog(tmp_path, {}).find("groq/m-1") == model  # its code ran once
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 +", "SyntaxError"),
+        ("import nothing_like_this", "No module named"),
+        ("x = 1", "it has no function setup"),
+        ("def setup(api): raise RuntimeError('no luck')", "RuntimeError: no luck"),
+        ("def setup(api): raise SystemExit(3)", "SystemExit: 3"),
+        ("async def setup(api): api.register_tool({})", "no attribute 'register_tool'"),
+        ("def setup(api): api.register_provider({'id': 'a', 'stream': print})", "models has to name at least one"),
+        ("def setup(api): api.register_provider({'id': 'a', 'models': [{'id': 'm'}]})", "stream has to be a function"),
+        (
+            "def setup(api): api.register_provider({'id': 'A b', 'models': [{'id': 'm'}], 'stream': print})",
+            "a provider's id has small letters",
+        ),
+        (
+            "def setup(api): api.register_provider({'id': 'a', 'models': [{'id': 'm', 'size': 1}], 'stream': print})",
+            "models[0].size: this key is unknown",
+        ),
+        ("def setup(api): api.register_provider({'stream': print, 'oauth': 1})", "not oauth"),
+    ],
+)
+def test_what_cannot_be_used_is_left_out_and_said(tmp_path: Path, text: str, said: str) -> None:
+    written(tmp_path, text)
+    written(tmp_path, HEAD + "stream = print", "good.py")
+    known = load_catalog(tmp_path, {})
+    (problem,) = known.problems
+    assert problem.startswith(f"the extension {tmp_path}/extensions/mine.py is not used: ")
+    assert said in problem
+    assert known.find("mine/m-1")
+
+
+async def streamed(tmp_path: Path, body: str) -> list[StreamEvent]:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    written(tmp_path, f"{HEAD}\nasync def stream(request):\n{lines}\n")
+    model = load_catalog(tmp_path, {}).find("mine/m-1")
+    provider = make_provider(model, {})
+    events = [event async for event in provider.stream(REQUEST)]
+    await provider.aclose()
+    return events
+
+
+SAYS = "yield TextDelta(0, 'Half')\nyield TextDelta(0, ' of')"
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "retryable"),
+    [
+        (SAYS, "mine ended its answer without an end", True),
+        (f"{SAYS}\nraise ValueError('broken')", "mine failed (ValueError: broken)", False),
+        (f"{SAYS}\nyield 'text'", "mine failed (TypeError: str is no event of a stream)", False),
+    ],
+)
+async def test_a_stream_that_breaks_the_contract_fails(tmp_path: Path, body: str, said: str, retryable: bool) -> None:
+    *_, last = await streamed(tmp_path, body)
+    assert isinstance(last, Failed)
+    assert last.message.startswith(said)
+    assert (last.partial.text, last.retryable) == ("Half of", retryable)
+
+
+async def test_nothing_comes_behind_the_end(tmp_path: Path) -> None:
+    block: Block = Text("Whole")
+    body = (
+        "yield TextDelta(0, 'Whole')\nyield BlockEnd(0, Text('Whole'))\n"
+        "yield Done('stop', AssistantMessage((Text('Whole'),)))\nyield TextDelta(1, 'more')"
+    )
+    events = await streamed(tmp_path, body)
+    assert events[:2] == [TextDelta(0, "Whole"), BlockEnd(0, block)]
+    assert isinstance(events[2], Done)
+    assert len(events) == 3
+    (failed,) = await streamed(tmp_path / "other", "raise RuntimeError('at once')\nyield 1")
+    assert isinstance(failed, Failed)

@@ -1,0 +1,89 @@
+"""With very many tools, the rarely used ones are told by name only."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from north_lsp.agent.calls.tool_search import LateFinder, offered
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.locations import Locations
+from north_lsp.tools.builtin import builtin_tools
+from north_lsp.tools.registry import Registry
+from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
+from north_lsp.tools.support.ranking import ranked, words
+from tests.tools.conftest import Desk
+
+
+def names(registry: Registry) -> set[str]:
+    return {spec.name for spec in registry.specs("agent")}
+
+
+def test_few_tools_are_all_described() -> None:
+    tools = builtin_tools()
+    for threshold in (0, len(tools.tools())):
+        assert names(DiscoveringRegistry(tools, Discovery(threshold))) == names(tools)
+
+
+async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
+    noted: list[list[str]] = []
+
+    def note(found: Iterable[str]) -> None:
+        noted.append(list(found))
+
+    discovery = Discovery(10, note=note)
+    tools = DiscoveringRegistry(builtin_tools(), discovery)
+    desk.tools, desk.workspace = tools, replace(desk.workspace, finder=discovery)
+    before = tools.specs("agent")
+    assert {"ast_search", "hotfiles"} & names(tools) == set()
+    search = next(spec for spec in before if spec.name == "search_tools")
+    assert search.description.endswith(
+        "ast_search, detect_languages, find_blocks, get_line_count, hotfiles, read_readme"
+    )
+    assert tools.specs("agent") == before
+    data = await desk.call("search_tools", query="files that change often", limit=1)
+    assert [row["name"] for row in data["tools"]] == ["hotfiles"]
+    assert "limit" in data["tools"][0]["parameters"]["properties"]
+    assert noted == [["hotfiles"]]
+    assert "hotfiles" in names(tools)
+    assert "hotfiles" not in next(spec for spec in tools.specs("agent") if spec.name == "search_tools").description
+    assert (await desk.error("search_tools", query="quantum")).code == "NO_MATCH"
+    await desk.call("search_tools", query="hotfiles", limit=1)
+    assert noted == [["hotfiles"]]
+
+
+@pytest.mark.parametrize("threshold", [5, 1000])
+def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, threshold: int) -> None:
+    store = Locations.from_environment({"NORTH_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path)})
+    conversation = Conversation.create(
+        store, repo_root=Path("/p"), repo_hash="h", cwd=Path("/p"), model="m", client=None, north_version="1"
+    )
+
+    def tools_of(conversation: Conversation) -> tuple[LateFinder, Registry]:
+        finder = LateFinder()
+        reading = replace(desk.workspace.reading, discovery_threshold=threshold)
+        workspace = replace(desk.workspace, finder=finder, reading=reading)
+        return finder, offered(builtin_tools(), workspace, conversation)
+
+    conversation.append("message", message={"role": "user", "content": [{"type": "text", "text": "hello"}]})
+    finder, _ = tools_of(conversation)
+    found = finder.find("ast_search", 1)
+    assert [one.name for one in found] == (["ast_search"] if threshold == 5 else [])
+    conversation.sync()
+    conversation.close()
+    again = Conversation.open(store, conversation.id)
+    _, tools = tools_of(again)
+    assert "ast_search" in names(tools)
+    assert ("hotfiles" in names(tools)) == (threshold == 1000)
+    again.close()
+
+
+def test_ranking() -> None:
+    assert words("readFile get_HTTPCode2") == ["read", "file", "get", "http", "code", "2"]
+    texts = {"a": "reads a file", "b": "writes a file, a whole file", "c": "sends mail"}
+    assert ranked("file", texts) == ["b", "a"]
+    assert ranked("read the FILE", texts)[0] == "b"
+    assert ranked("reads file", texts)[0] == "a"
+    assert ranked("nothing here", texts) == []
+    assert ranked("", {}) == []
