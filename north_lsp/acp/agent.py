@@ -103,7 +103,7 @@ class AcpAgent:
             **artifact_methods(self._session),
             **control_methods(self._session, self._prompt),
         }
-        environment.upkeep.listen(self._announce_models)
+        environment.models.upkeep.listen(self._announce_models)
 
     def owns(self, method: str) -> bool:
         return method in self._methods or method.startswith(("session/", "_"))
@@ -141,7 +141,7 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
-        await self._environment.upkeep.refresh()
+        await self._environment.models.upkeep.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
         await session.keep()
         self._sessions[session.id] = session
@@ -235,7 +235,7 @@ class AcpAgent:
             await session.recover()
 
         call.after = announce
-        self._environment.upkeep.discover_soon()
+        self._environment.models.upkeep.discover_soon()
 
     async def _list(self, params: Params, call: Call) -> object:
         cwd = read.optional_text(params, "cwd")

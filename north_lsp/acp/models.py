@@ -41,7 +41,7 @@ def model_methods(environment: Environment, allowed_of: Callable[[Params], Allow
 class _ModelMethods:
     def __init__(self, environment: Environment, allowed_of: Callable[[Params], Allowed]) -> None:
         self._environment = environment
-        self._catalog = environment.catalog
+        self._catalog = environment.models.catalog
         self._allowed_of = allowed_of
         self._store = CredentialStore(environment.locations)
 
@@ -55,7 +55,7 @@ class _ModelMethods:
         given = meta.get("north") if isinstance(meta, dict) else None
         if isinstance(given, dict):
             await self.set_key(given, call)
-        await self._environment.upkeep.refresh()
+        await self._environment.models.upkeep.refresh()
         if not self._catalog.available():
             raise RpcError(AUTH_REQUIRED, ways_to_a_model(self._catalog))
         return {}
@@ -69,8 +69,8 @@ class _ModelMethods:
 
     async def models(self, params: Params, call: Call) -> object:
         """`{pattern?, available?, sessionId?}` → `{models}`."""
-        await self._environment.upkeep.refresh()
-        self._environment.upkeep.discover_soon()
+        await self._environment.models.upkeep.refresh()
+        self._environment.models.upkeep.discover_soon()
         found = rows(
             self._catalog,
             read.optional_text(params, "pattern") or "",
@@ -82,7 +82,7 @@ class _ModelMethods:
 
     async def keys(self, params: Params, call: Call) -> object:
         """The stored keys by label and last characters, and the providers that a key can be stored for."""
-        await self._environment.upkeep.refresh()
+        await self._environment.models.upkeep.refresh()
         stored = [_shown(key) for key in self._catalog.keys.stored]
         providers = [{"id": info.id, "name": info.title} for info in self._catalog.providers if info.credentials]
         return {"keys": stored, "providers": providers}
@@ -122,8 +122,8 @@ class _ModelMethods:
 
     async def _keys_changed(self) -> None:
         await anyio.to_thread.run_sync(self._catalog.keys.refresh)
-        await self._environment.upkeep.changed()
-        self._environment.upkeep.discover_soon()
+        await self._environment.models.upkeep.changed()
+        self._environment.models.upkeep.discover_soon()
 
     async def _stored(self, work: Callable[[], _T]) -> _T:
         try:

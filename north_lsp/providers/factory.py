@@ -1,103 +1,45 @@
-"""Makes the provider of a model from what the catalogue says of it. Imports the vendor's SDK."""
+"""Makes a model's provider: a vendor's, the offline one, a script, the user's own, or one that says what is wrong."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from north_lsp.providers.adapters.failures import Endpoint
-from north_lsp.providers.adapters.http import HeaderRules, make_client
-from north_lsp.providers.base import Provider, Timeouts
-from north_lsp.providers.compat import compat_for, serves_tiers
-from north_lsp.providers.credentials import MissingCredential, can_be_sent
-from north_lsp.providers.keys.credential_lookup import find_credential
+from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
+from north_lsp.providers.catalog.catalog import SCRIPT_VARIABLE
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 
 
-def make_remote(
-    model: Model, environ: Mapping[str, str], timeouts: Timeouts, keys: Keys = NO_KEYS, extras: Extras = NO_EXTRAS
+def make_provider(
+    model: Model,
+    environ: Mapping[str, str],
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    keys: Keys = NO_KEYS,
+    extras: Extras = NO_EXTRAS,
 ) -> Provider:
-    """Raises MissingCredential."""
-    info = model.provider
-    address = model.address or info.address_in(environ)
-    if address is None:
-        raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
-    key = find_credential(model, environ, keys)
-    secret = key.secret if key is not None else None
-    headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
-    if key is not None:
-        _check(key.secret, key.source)
-    for name, value in headers.items():
-        _check(value, f"the header {name} of {info.id}")
-    if info.auth_header and secret is not None:
-        headers["Authorization"] = f"Bearer {secret}"
-    put = {**info.transform.put, **model.transform.put}
-    rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
-    body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
-    http = make_client(rules, timeouts, environ)
-    endpoint = Endpoint(info.title, address, key.source if key is not None else "")
-    match model.api or info.api:
-        case "anthropic-messages":
-            from north_lsp.providers.adapters.anthropic import AnthropicProvider
+    """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
+    MissingCredential."""
+    if model.problem:
+        from north_lsp.providers.catalog.unknown import UnknownProvider
 
-            return AnthropicProvider(
-                secret,
-                address,
-                is_token=key is not None and key.is_token,
-                long_cache=extras.long_cache,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-            )
-        case "openai-responses":
-            from north_lsp.providers.adapters.openai_responses import ResponsesProvider
+        return UnknownProvider(model.problem)
+    if model.provider.stream is not None:
+        from north_lsp.providers.catalog.extensions import ExtensionProvider
 
-            return ResponsesProvider(
-                secret,
-                address,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-                strict_tools=compat_for(address, {**info.compat, **model.compat}).strict_tools,
-            )
-        case "google-generative-ai":
-            from north_lsp.providers.adapters.google import GoogleProvider
+        return ExtensionProvider(model.provider.stream, model.provider.title)
+    if model.provider.api == "north-test":
+        from north_lsp.providers.adapters.scripted import ScriptedProvider
 
-            return GoogleProvider(
-                secret,
-                address,
-                reasons=model.thinking is not None,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-            )
-        case _:
-            from north_lsp.providers.adapters.openai_chat import ChatProvider
+        return ScriptedProvider(Path(environ.get(SCRIPT_VARIABLE, "")))
+    if model.provider.api == "offline":
+        from north_lsp.providers.offline.provider import OfflineProvider
 
-            return ChatProvider(
-                secret,
-                address,
-                compat=compat_for(address, {**info.compat, **model.compat}),
-                reasons=model.thinking is not None,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-                note=extras.note,
-            )
+        return OfflineProvider(delay=_offline_delay(environ))
+    from north_lsp.providers.remote import make_remote
+
+    return make_remote(model, environ, timeouts, keys, extras)
 
 
-def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:
-    if extras.service_tier is None or not serves_tiers(address, model.api or model.provider.api):
-        return {}
-    return {"service_tier": extras.service_tier}
-
-
-def _check(value: str, source: str) -> None:
-    if not can_be_sent(value):
-        raise MissingCredential(f"{source} has characters that cannot be sent: check it")
+def _offline_delay(environ: Mapping[str, str]) -> float:
+    """Seconds between the offline model's words, so that a demonstration can be watched (`NORTH_OFFLINE_DELAY_MS`)."""
+    text = environ.get("NORTH_OFFLINE_DELAY_MS", "")
+    return min(int(text), 1000) / 1000 if text.isdecimal() else 0.0

@@ -7,8 +7,8 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
-from north_lsp.providers.catalog.catalog import make_provider
 from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.factory import make_provider
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 

@@ -26,6 +26,7 @@ from north_lsp.agent.calls.abandoned_tasks import Detached
 from north_lsp.agent.costs.recorder import CostKeeper
 from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.models.fallback import Fallbacks
+from north_lsp.agent.models.models import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.session.environment import Environment
@@ -130,15 +131,11 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             environment = Environment(
                 locations,
                 options.environ,
-                known,
-                providers,
+                Models(known, providers, upkeep, fallbacks, saved.save),
                 tools,
                 background,
                 _retry(settings),
                 CostKeeper(Costs(locations), background),
-                fallbacks,
-                upkeep,
-                saved.save,
                 Detached(background),
                 settings_file,
                 Keeper(background),
@@ -252,7 +249,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
                 await end_agent("exit")
 
         if agent is None:
-            core.environment.background.start_soon(_tell_plainly, peer, core.environment.upkeep)
+            core.environment.background.start_soon(_tell_plainly, peer, core.environment.models.upkeep)
         core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
         core.environment.background.start_soon(service.watch_parent)
         return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)

@@ -1,20 +1,20 @@
 """Which model a session asks: the user's choice, what stands in its way, and who answers instead."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import anyio.to_thread
 
+from north_lsp.agent.models.models import Models
 from north_lsp.agent.models.notices import clamped, obstacles
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import ModelChanged, Notice
-from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.turn.history import History
+from north_lsp.agent.ports.events import ModelChanged, Notice, UsageChanged
 from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import Level, as_level
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.settings import Settings
 
 
 class ModelChoice:
@@ -23,33 +23,34 @@ class ModelChoice:
     def __init__(
         self,
         model: Model,
-        history: History,
+        models: Models,
+        settings: Callable[[], Settings],
         conversation: Conversation,
         editor: Editor,
-        environment: Environment,
-        notices: Sequence[str] = (),
+        usage: Callable[[int], UsageChanged | None],
         allowed: Allowed = EVERYTHING,
     ) -> None:
-        """`notices` are what the user should be told of how `model` came to be chosen."""
+        """`usage` says what the conversation fills of a window of that many tokens."""
         self.model = model
         self.allowed = allowed
-        self._history = history
+        self._models = models
+        self._settings = settings
         self._conversation = conversation
         self._editor = editor
-        self._environment = environment
-        self._notices = list(notices)
+        self._usage = usage
+        self._notices: list[str] = []
 
     @property
     def offered(self) -> Sequence[Model]:
         """What the user can choose from."""
-        return [model for model in self._environment.catalog.available() if self.allowed.allows(model)]
+        return [model for model in self._models.catalog.available() if self.allowed.allows(model)]
 
     # -- the user chooses --------------------------------------------------------------------------------------------
 
     async def find(self, selector: str) -> Model:
         """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
-        await self._environment.upkeep.refresh()
-        model = self._environment.catalog.find(selector)
+        await self._models.upkeep.refresh()
+        model = self._models.catalog.find(selector)
         if (reason := self.allowed.reason_against(model)) is not None:
             raise ValueError(f"{model.selector} may not be used here: {reason}")
         return model
@@ -68,10 +69,10 @@ class ModelChoice:
 
     async def _settled(self, model: Model) -> list[str]:
         """Makes the choice the default; says what stands in the way of using the model here."""
-        usage = self._history.usage(model.window)
-        told = obstacles(model, self._environment.catalog, usage, self._environment.settings.models.service_tier)
+        usage = self._usage(model.window)
+        told = obstacles(model, self._models.catalog, usage, self._settings().models.service_tier)
         try:
-            await anyio.to_thread.run_sync(self._environment.save_model, model.selector)
+            await anyio.to_thread.run_sync(self._models.save, model.selector)
         except OSError as error:
             told.append(f"the choice of the model could not be saved: {error.strerror or error}")
         if usage is not None:
@@ -94,15 +95,19 @@ class ModelChoice:
 
     # -- what has changed meanwhile ----------------------------------------------------------------------------------
 
+    def note(self, notices: Iterable[str]) -> None:
+        """What the user should be told of how the model came to be chosen."""
+        self._notices += notices
+
     def take_notices(self) -> list[str]:
         """What the user should be told of models and keys, once."""
-        told, self._notices = [*self._notices, *self._environment.upkeep.news()], []
+        told, self._notices = [*self._notices, *self._models.upkeep.news()], []
         return told
 
     async def look_after(self) -> None:
         """Take in what was edited meanwhile."""
-        await self._environment.upkeep.refresh()
-        before, self.model = self.model, self._environment.catalog.current(self.model)
+        await self._models.upkeep.refresh()
+        before, self.model = self.model, self._models.catalog.current(self.model)
         if self.model.selector != before.selector:  # what was asked for is there now
             self._conversation.append("model_change", model=self.model.selector, reason="restore")
             await self._editor.show(ModelChanged(self.model.selector))
@@ -117,25 +122,25 @@ class ModelChoice:
     async def answering(self) -> tuple[Model, Provider]:
         """Who is asked first: the choice, unless it has failed lately and there is another. Raises
         MissingCredential."""
-        other = await self._environment.fallbacks.instead_of(self.model, self.allowed)
+        other = await self._models.fallbacks.instead_of(self.model, self.allowed)
         if other is not None:
             return other[0].with_level(self.model.level), other[1]
         return self.model, await self.provider_of(self.model)
 
     async def provider_of(self, model: Model) -> Provider:
         """Raises MissingCredential."""
-        return await self._environment.providers.get(model)
+        return await self._models.providers.get(model)
 
     async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
         """Who goes on when a model has failed for good."""
-        found = await self._environment.fallbacks.after(model, failure, self.allowed)
+        found = await self._models.fallbacks.after(model, failure, self.allowed)
         return None if found is None else (found[0].with_level(model.level), found[1])
 
     async def larger(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:
         """Who goes on when the conversation is too long for a model, except those of the selectors in `without`."""
-        if not self._environment.settings.turns.context_promotion:
+        if not self._settings().turns.context_promotion:
             return None
-        for larger in larger_models(self._environment.catalog, model):
+        for larger in larger_models(self._models.catalog, model):
             if larger.selector in without or not self.allowed.allows(larger):
                 continue
             try:

@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 from north_lsp.agent.calls.abandoned_tasks import Detached
 from north_lsp.agent.costs.recorder import CostKeeper
-from north_lsp.agent.models.fallback import Fallbacks
+from north_lsp.agent.models.models import Models
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
-from north_lsp.providers.catalog.catalog import Catalog
-from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.refresh import Upkeep
 from north_lsp.shell.pool import Keeper
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
@@ -23,20 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Environment:
-    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread, and so
-    is `save_model`, which makes a model the default (raises OSError); `background` owns what may outlive a turn."""
+    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread;
+    `background` owns what may outlive a turn."""
 
     locations: Locations
     environ: Mapping[str, str]
-    catalog: Catalog
-    providers: ProviderPool
+    models: Models
     load_tools: Callable[[], "Registry"]
     background: Background
     retry: RetrySettings
     costs: CostKeeper
-    fallbacks: Fallbacks
-    upkeep: Upkeep
-    save_model: Callable[[str], None]
     detached: Detached
     settings_file: SettingsFile
     shells: Keeper | None = None

@@ -90,7 +90,7 @@ class SessionFactory:
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
         """The model of a stored conversation, or another one and what is to be said of that."""
-        known = self._environment.catalog
+        known = self._environment.models.catalog
         model = known.recover(selector)
         if model is not None and known.is_available(model):
             return model, ()

@@ -98,7 +98,11 @@ class Session:
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
-        self.choice = ModelChoice(model, self._history, conversation, self._editor, environment, notices, allowed)
+        models, history = environment.models, self._history
+        self.choice = ModelChoice(
+            model, models, lambda: environment.settings, conversation, self._editor, history.usage, allowed
+        )
+        self.choice.note(notices)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -126,7 +130,7 @@ class Session:
         self._slash = SlashCommands(conversation, self._editor, host)
         self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
-        secrets = secret_names(environment.catalog)
+        secrets = secret_names(environment.models.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         self._runner = make_runner(
             environment.settings,

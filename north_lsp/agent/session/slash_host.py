@@ -152,7 +152,7 @@ class SessionHost(ChangesHost, ProvidersHost):
         totals = await self._environment.costs.totals()
         rows: list[Spent] = []
         for name, row in totals["byModel"].items():
-            models = self._environment.catalog.models  # older North wrote the id alone
+            models = self._environment.models.catalog.models  # older North wrote the id alone
             known = next((model for model in models if name in (model.selector, model.id)), None)
             priced = known is None or known.prices.known
             selector = known.selector if known is not None else name

@@ -48,16 +48,16 @@ class ProvidersHost:
 
         async def write() -> None:
             await _done(addition.write)
-            await self._environment.upkeep.refresh()
+            await self._environment.models.upkeep.refresh()
 
         shown = fenced(addition.difference, "diff")
         return PlannedProvider(str(addition.path), shown, f"`/login {name}` goes on.", write)
 
     async def how_to_log_in(self, provider: str | None) -> str:
-        await self._environment.upkeep.refresh()
-        offered = [info for info in self._environment.catalog.providers if info.credentials]
+        await self._environment.models.upkeep.refresh()
+        offered = [info for info in self._environment.models.catalog.providers if info.credentials]
         if provider is None:
-            stored = {key.provider for key in self._environment.catalog.keys.stored}
+            stored = {key.provider for key in self._environment.models.catalog.keys.stored}
             rows = [f"- `{info.id}`: {info.title}{', stored' if info.id in stored else ''}" for info in offered]
             return "\n".join([_COMMAND_LINE.format(" <provider>"), "", *rows])
         info = next((info for info in offered if info.id == provider), None)
@@ -72,8 +72,8 @@ class ProvidersHost:
 
     async def forget_key(self, id: int) -> None:
         await _done(partial(CredentialStore(self._environment.locations).remove, id))
-        await anyio.to_thread.run_sync(self._environment.catalog.keys.refresh)
-        await self._environment.upkeep.changed()
+        await anyio.to_thread.run_sync(self._environment.models.catalog.keys.refresh)
+        await self._environment.models.upkeep.changed()
 
 
 async def _done(work: Callable[[], _T]) -> _T:

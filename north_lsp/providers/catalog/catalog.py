@@ -9,24 +9,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.keys.credential_lookup import has_credential
-from north_lsp.providers.keys.sources import NO_KEYS, Keys
+from north_lsp.providers.keys.sources import NO_KEYS
 from north_lsp.providers.model import (
     DEFAULT_OUTPUT,
     DEFAULT_WINDOW,
     FREE,
-    NO_EXTRAS,
     UNPRICED,
-    Extras,
     Model,
     Prices,
     ProviderInfo,
 )
 from north_lsp.providers.thinking import ThinkingInfo
 
-_TEST_VARIABLE = "NORTH_TEST_PROVIDER"
+SCRIPT_VARIABLE = "NORTH_TEST_PROVIDER"
 
 
 class UnknownModel(ValueError):
@@ -253,45 +250,9 @@ def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
 
 def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:
     """With the provider that plays a script, if the environment names one."""
-    if not environ.get(_TEST_VARIABLE):
+    if not environ.get(SCRIPT_VARIABLE):
         return known
     info = ProviderInfo("north-test", "north-test", "Test", (), address="script:", keyless=True)
     model = Model(info, "test", "test", "Test", 200_000, 32_000, FREE, ThinkingInfo("effort"), api="north-test")
     *others, offline = known.models
     return Catalog((*known.providers, info), (*others, model, offline))
-
-
-def make_provider(
-    model: Model,
-    environ: Mapping[str, str],
-    timeouts: Timeouts = DEFAULT_TIMEOUTS,
-    keys: Keys = NO_KEYS,
-    extras: Extras = NO_EXTRAS,
-) -> Provider:
-    """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
-    MissingCredential."""
-    if model.problem:
-        from north_lsp.providers.catalog.unknown import UnknownProvider
-
-        return UnknownProvider(model.problem)
-    if model.provider.stream is not None:
-        from north_lsp.providers.catalog.extensions import ExtensionProvider
-
-        return ExtensionProvider(model.provider.stream, model.provider.title)
-    if model.provider.api == "north-test":
-        from north_lsp.providers.adapters.scripted import ScriptedProvider
-
-        return ScriptedProvider(Path(environ.get(_TEST_VARIABLE, "")))
-    if model.provider.api == "offline":
-        from north_lsp.providers.offline.provider import OfflineProvider
-
-        return OfflineProvider(delay=_offline_delay(environ))
-    from north_lsp.providers.factory import make_remote
-
-    return make_remote(model, environ, timeouts, keys, extras)
-
-
-def _offline_delay(environ: Mapping[str, str]) -> float:
-    """Seconds between the offline model's words, so that a demonstration can be watched (`NORTH_OFFLINE_DELAY_MS`)."""
-    text = environ.get("NORTH_OFFLINE_DELAY_MS", "")
-    return min(int(text), 1000) / 1000 if text.isdecimal() else 0.0

@@ -16,7 +16,8 @@ from north_lsp.providers.base import (
     TextDelta,
     UserMessage,
 )
-from north_lsp.providers.catalog.catalog import load_catalog, make_provider
+from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.factory import make_provider
 from tests.end_to_end.test_faults import opened, prompt, texts
 from tests.end_to_end.world import World
 from tests.support.inside import inside

@@ -1,0 +1,103 @@
+"""Makes the provider of a model that a server answers for. Imports the vendor's SDK."""
+
+from collections.abc import Mapping
+
+from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.http import HeaderRules, make_client
+from north_lsp.providers.base import Provider, Timeouts
+from north_lsp.providers.compat import compat_for, serves_tiers
+from north_lsp.providers.credentials import MissingCredential, can_be_sent
+from north_lsp.providers.keys.credential_lookup import find_credential
+from north_lsp.providers.keys.sources import NO_KEYS, Keys
+from north_lsp.providers.model import NO_EXTRAS, Extras, Model
+
+
+def make_remote(
+    model: Model, environ: Mapping[str, str], timeouts: Timeouts, keys: Keys = NO_KEYS, extras: Extras = NO_EXTRAS
+) -> Provider:
+    """Raises MissingCredential."""
+    info = model.provider
+    address = model.address or info.address_in(environ)
+    if address is None:
+        raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
+    key = find_credential(model, environ, keys)
+    secret = key.secret if key is not None else None
+    headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
+    if key is not None:
+        _check(key.secret, key.source)
+    for name, value in headers.items():
+        _check(value, f"the header {name} of {info.id}")
+    if info.auth_header and secret is not None:
+        headers["Authorization"] = f"Bearer {secret}"
+    put = {**info.transform.put, **model.transform.put}
+    rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
+    body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
+    http = make_client(rules, timeouts, environ)
+    endpoint = Endpoint(info.title, address, key.source if key is not None else "")
+    match model.api or info.api:
+        case "anthropic-messages":
+            from north_lsp.providers.adapters.anthropic import AnthropicProvider
+
+            return AnthropicProvider(
+                secret,
+                address,
+                is_token=key is not None and key.is_token,
+                long_cache=extras.long_cache,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )
+        case "openai-responses":
+            from north_lsp.providers.adapters.openai_responses import ResponsesProvider
+
+            return ResponsesProvider(
+                secret,
+                address,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+                strict_tools=compat_for(address, {**info.compat, **model.compat}).strict_tools,
+            )
+        case "google-generative-ai":
+            from north_lsp.providers.adapters.google import GoogleProvider
+
+            return GoogleProvider(
+                secret,
+                address,
+                reasons=model.thinking is not None,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+            )
+        case _:
+            from north_lsp.providers.adapters.openai_chat import ChatProvider
+
+            return ChatProvider(
+                secret,
+                address,
+                compat=compat_for(address, {**info.compat, **model.compat}),
+                reasons=model.thinking is not None,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+                note=extras.note,
+            )
+
+
+def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:
+    if extras.service_tier is None or not serves_tiers(address, model.api or model.provider.api):
+        return {}
+    return {"service_tier": extras.service_tier}
+
+
+def _check(value: str, source: str) -> None:
+    if not can_be_sent(value):
+        raise MissingCredential(f"{source} has characters that cannot be sent: check it")
