@@ -1,4 +1,4 @@
-"""Commands that go on after North, since the user said so: started through `holder.py`, found again by their records.
+"""Commands that go on after North, since the user said so: started through `job_supervisor.py`, found again by their records.
 
 Each has a folder with what it is (`job.json`), a lock that is held while it lives, and, once it has ended, its exit
 code. The lock is what tells: a process id alone may be another's by now.
@@ -33,7 +33,7 @@ from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import MAX_CONFIG_BYTES, json_bytes, private_directory, read_json, write_atomic
 
 MAX_OUTPUT_BYTES = 128 * 1024 * 1024
-_HOLDER = Path(__file__).with_name("holder.py")
+_HOLDER = Path(__file__).with_name("job_supervisor.py")
 _START_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _READ = 262_144

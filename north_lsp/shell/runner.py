@@ -131,7 +131,6 @@ class CommandRunner:
         self._stopping: set[Bash] = set()
         self._job_shells: list[Bash] = []
         self._kept_inside: list[KeptProcess] = []
-        self.told_of_missing_sandbox = False
         self.containment = (
             None
             if sandbox is None

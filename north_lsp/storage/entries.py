@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Callable, Container, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -87,3 +88,8 @@ def is_from_user(type: str, payload: Mapping[str, Any]) -> bool:
     """Whether an entry is something that the user said or ran; the first such entry creates the file."""
     message = payload.get("message")
     return type == "message" and isinstance(message, Mapping) and message.get("role") in _USER_ROLES
+
+
+def now_ms() -> int:
+    """The time as entries have it: milliseconds since 1970 (UTC)."""
+    return round(time.time() * 1000)

@@ -1,13 +1,13 @@
-"""What a tool is: its description for the model, and one of three ways to act, by what needs the user's approval."""
+"""What a tool is: its arguments, what it needs, and how it has that done."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.settings import EditSettings, ReadSettings
@@ -21,8 +21,11 @@ from north_lsp.workspace.proposal import FileChange
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+T = TypeVar("T")
 Mode = Literal["ask", "agent"]
-Approval = Literal["none", "write", "shell"]
+Need = Literal["read", "write", "run", "network", "ask"]
+"""What a tool has done with the user's things: files are read, edits proposed, commands run, servers asked, the user
+asked."""
 Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
 
 
@@ -244,13 +247,38 @@ class Workspace:
         return Trees(self.roots, self.ignore, self.private, self.reading.index_limit)
 
 
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Host(Protocol[R_co]):
+    """What a tool that declares the need can have done; whoever does it gives the call's result. The methods raise
+    ToolError, and PermissionError for a need that is not declared."""
+
+    async def look(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Something that only reads, which a cancelled turn does not wait for."""
+        ...
+
+    async def propose(self, changes: Sequence[FileChange]) -> R_co:
+        """An edit, reviewed and applied."""
+        ...
+
+    async def run_command(self, make: Callable[[], Command]) -> R_co:
+        """A command, approved and run; `make` may look at the disk."""
+        ...
+
+    async def control_jobs(self, request: JobRequest) -> R_co:
+        """Commands in the background, looked after."""
+        ...
+
+
 class Tool(ABC):
-    """What every tool has. `parallel` tools may run side by side; `modes` are those that offer it to the model; with
-    many tools, `discoverable` ones are told by name only."""
+    """What every tool has. `needs` is what it has done; `parallel` tools may run side by side; `modes` are those that
+    offer it to the model; with many tools, `discoverable` ones are told by name only."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
-    approval: ClassVar[Approval]
+    needs: ClassVar[frozenset[Need]]
     modes: ClassVar[frozenset[Mode]]
     parallel: ClassVar[bool] = False
     discoverable: ClassVar[bool] = False
@@ -260,13 +288,24 @@ class Tool(ABC):
     def title(self, args: dict[str, Any]) -> str:
         """One line for people; `args` may be incomplete while they stream."""
 
+    @abstractmethod
+    async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
+        """Do what the checked arguments ask for, as far as `host` and the user let it. Raises ToolError."""
+
+    @property
+    def only_reads(self) -> bool:
+        return self.needs == {"read"}
+
 
 class ReadTool(Tool):
     """Only looks: runs unasked, in every mode, beside others of its kind."""
 
-    approval = "none"
+    needs = frozenset({"read"})
     modes = frozenset({"ask", "agent"})
     parallel = True
+
+    async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
+        return await host.look(partial(self.run, args, workspace))
 
     @abstractmethod
     async def run(self, args: Any, workspace: Workspace) -> Output:
@@ -276,9 +315,12 @@ class ReadTool(Tool):
 class WriteTool(Tool):
     """Proposes changes; the review decides, and whoever reviewed them applies them."""
 
-    approval = "write"
+    needs = frozenset({"read", "write"})
     kind: ClassVar[Kind] = "edit"
     modes = frozenset({"agent"})
+
+    async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
+        return await host.propose(await host.look(partial(self.prepare, args, workspace)))
 
     @abstractmethod
     async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
@@ -288,9 +330,12 @@ class WriteTool(Tool):
 class ShellTool(Tool):
     """Asks for a command to be run."""
 
-    approval = "shell"
+    needs = frozenset({"run"})
     kind = "execute"
     modes = frozenset({"agent"})
+
+    async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
+        return await host.run_command(partial(self.command, args, workspace))
 
     @abstractmethod
     def command(self, args: Any, workspace: Workspace) -> Command:
@@ -300,9 +345,12 @@ class ShellTool(Tool):
 class JobTool(Tool):
     """Looks after commands that were put into the background."""
 
-    approval = "none"
+    needs = frozenset({"run"})
     kind = "execute"
     modes = frozenset({"agent"})
+
+    async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
+        return await host.control_jobs(self.request(args))
 
     @abstractmethod
     def request(self, args: Any) -> JobRequest:

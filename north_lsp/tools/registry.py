@@ -76,7 +76,7 @@ class Registry:
                 "TOO_LARGE",
                 f"the arguments of {name} are {size} bytes; at most {MAX_ARGUMENT_BYTES} are accepted",
                 "write the file in your answer, between <NORTH_FILE> tags, or make several smaller edits"
-                if tool.approval == "write"
+                if "write" in tool.needs
                 else "send less at once",
             )
         try:
@@ -87,8 +87,9 @@ class Registry:
 
 @cache
 def _description(tool: Tool) -> str:
-    """What the model is told about a tool: the Markdown file beside the module that defines it."""
-    package = type(tool).__module__.rpartition(".")[0]
+    """What the model is told about a tool: the Markdown file beside the module that names it."""
+    owner = next(one for one in type(tool).__mro__ if "name" in vars(one))
+    package = owner.__module__.rpartition(".")[0]
     return files(package).joinpath(f"{tool.name}.md").read_text("utf-8").strip()
 
 

@@ -10,16 +10,21 @@ import pytest
 
 from north_lsp.acp import v1
 from north_lsp.acp.editor import AcpEditor
-from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls import dispatch
+from north_lsp.agent.calls.leak_guard import LeakGuard
+from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.previews import Previews
 from north_lsp.agent.calls.repetition import Repetition
+from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.costs import recorder as costs
+from north_lsp.agent.costs.account import Account
 from north_lsp.agent.edits import review as edits
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.shell import run as commands
-from north_lsp.agent.turn import request as asking
+from north_lsp.agent.shell.approve import CommandApprover
+from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.agent.turn.stream import AnswerStream
@@ -41,21 +46,21 @@ _GOES_ON: list[tuple[object, str]] = [
     (v1, "updates"),
     (ReadFile, "title"),
     (ReadFile, "run"),
-    (Calls, "_places"),
-    (Calls, "_without_leak"),
-    (Calls, "_repaired"),
-    (Calls, "_store"),
-    (Calls, "_output"),
+    (Titles, "_places"),
+    (LeakGuard, "cleaned"),
+    (dispatch, "repaired"),
+    (OpenCalls, "_store"),
+    (dispatch.ToolRunner, "_of_output"),
     (Repetition, "note"),
     (AnswerStream, "_look_ahead"),
     (PartialFile, "flush"),
     (Previews, "note"),
     (edits, "_judged"),
-    (edits, "_applied"),
-    (commands, "_decide"),
+    (edits, "applied_row"),
+    (CommandApprover, "_decide"),
     (commands, "told"),
     (Checkpoints, "record"),
-    (asking.Asking, "_report_usage"),
+    (Account, "report"),
     (costs.CostKeeper, "record"),
     (costs.CostKeeper, "settle"),
     (costs.CostKeeper, "look"),
@@ -64,11 +69,11 @@ _GOES_ON: list[tuple[object, str]] = [
 ]
 # Where there is nothing to go on with: the turn ends in words.
 _ENDS: list[tuple[object, str]] = [
-    (asking, "build_request"),
+    (RequestBuilder, "build"),
     (Turn, "_is_to_be_reminded"),
     (FileBlocks, "settle"),
     (PromptQueue, "take_steering"),
-    (Calls, "run"),
+    (dispatch.Dispatcher, "run"),
 ]
 
 

@@ -22,7 +22,8 @@ _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HEADER = 8
 _IMPORTED = (
     *("anthropic", "openai"),
-    *(f"north_lsp.{name}" for name in ("connection", "demo.run", "doctor", "tcp", "acp.agent", "lsp.service")),
+    *("north_lsp.server.connection", "north_lsp.server.tcp", "north_lsp.acp.agent", "north_lsp.lsp.service"),
+    *("north_lsp.cli.demo.run", "north_lsp.cli.doctor"),
 )
 
 

@@ -1,23 +1,65 @@
-"""What both kinds of review do with an answer: keep it in the log, and remember it where the user said "always"."""
+"""The questions that a session asks about edits and commands: in the log from when they are asked until they are
+decided, and remembered where the user said "always"."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
 
 import anyio.to_thread
 
+from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
-from north_lsp.agent.turn_state import TurnState
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import new_entry_id
 
 
-async def remember(state: TurnState, store: Callable[[], None]) -> None:
-    """Keep an "always"; say so if it cannot be kept."""
-    await anyio.to_thread.run_sync(store)
-    if (error := state.approvals.write_error) is not None:
-        text = f"this answer could not be stored and holds for this conversation only: {error.strerror}"
-        await state.editor.show(Notice("warning", text))
-    await state.editor.show(ApprovalsChanged())
+class Reviews:
+    """Those of one session; `sync` brings the conversation to the disk."""
 
+    def __init__(
+        self,
+        conversation: Conversation,
+        editor: Editor,
+        approvals: ProjectApprovals,
+        sync: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.approvals = approvals
+        self._conversation = conversation
+        self._editor = editor
+        self._sync = sync
 
-def record(state: TurnState, entry_id: str, status: str, comment: str | None, **more: object) -> None:
-    """Write a review's outcome to the log."""
-    decision = {"kind": status} | ({"comment": comment} if comment else {}) | more
-    state.conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status, "decision": decision})
+    def open(
+        self,
+        kind: Literal["write", "shell"],
+        call_id: str,
+        request: Mapping[str, object],
+        review_id: str | None = None,
+    ) -> str:
+        """Write what needs an answer to the log, as pending; the id of its entry."""
+        entry = self._conversation.append(
+            "review",
+            reviewId=review_id or new_entry_id(()),
+            kind=kind,
+            toolCallId=call_id,
+            request=dict(request),
+            status="pending",
+        )
+        return str(entry["id"])
+
+    async def keep_open(self) -> None:
+        """Bring the question to the disk before the user is asked: a killed process leaves it as one without an
+        answer."""
+        await self._sync()
+
+    def close(self, entry_id: str, status: str, comment: str | None, **more: object) -> None:
+        """Write a review's outcome to the log."""
+        decision = {"kind": status} | ({"comment": comment} if comment else {}) | more
+        self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status, "decision": decision})
+
+    async def remember(self, store: Callable[[], None]) -> None:
+        """Keep an "always"; say so if it cannot be kept."""
+        await anyio.to_thread.run_sync(store)
+        if (error := self.approvals.write_error) is not None:
+            text = f"this answer could not be stored and holds for this conversation only: {error.strerror}"
+            await self._editor.show(Notice("warning", text))
+        await self._editor.show(ApprovalsChanged())

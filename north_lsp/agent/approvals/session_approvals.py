@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import anyio.to_thread
 
+from north_lsp.agent.approvals.project import ProjectApprovals
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
-from north_lsp.agent.turn_state import ProjectApprovals
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.trust import By
 

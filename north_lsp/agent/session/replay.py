@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from north_lsp.agent.edits.review import accepted_part
+from north_lsp.agent.edits.outcome import accepted_part
 from north_lsp.agent.log.transcript import FILE_BLOCK, Entry, blocks_of, text_of
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.agent.ports.events import (

@@ -11,12 +11,16 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
+from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.approvals.record import Reviews
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.calls.tool_search import offered
+from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import interrupted_edits, recover_project, settle_interrupted
+from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, Undoing, told_of_undo
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
@@ -36,19 +40,22 @@ from north_lsp.agent.ports.events import (
     UsageChanged,
     UserSaid,
 )
+from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
+from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.replay import events_of, shown_text
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
+from north_lsp.agent.session.wiring import Means, SessionParts
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.shell.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
+from north_lsp.agent.turn.answering import AnsweringModel
 from north_lsp.agent.turn.context import system_text
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, Queued, Row, Stopped
+from north_lsp.agent.turn.queue import PromptQueue, Queued, Row, Steering, Stopped
 from north_lsp.agent.turn.request import ModelFailed
-from north_lsp.agent.turn.retry import RetryControl
-from north_lsp.agent.turn.turn import Turn
-from north_lsp.agent.turn_state import ProjectApprovals, TurnState
+from north_lsp.agent.turn.retry import Retries, RetryControl
+from north_lsp.agent.turn.waiting import RetryWait
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
@@ -146,6 +153,13 @@ class Session:
         )
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
+        ports = Ports(self._editor, self.status, diagnostics)
+        reviews = Reviews(conversation, self._editor, approvals, self._sync)
+        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
+        means = Means(self._runner, checkpoints, artifacts, environment.detached)
+        tools = means.tools(conversation, reviews, edits, ports)
+        account = Account(environment.costs, self._spending, history.usage, self._editor)
+        self._parts = SessionParts(conversation, history, checkpoints, edits, tools, account, ports)
         self._own = OwnCommands(
             conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
         )
@@ -473,39 +487,15 @@ class Session:
         model, provider = await self.choice.answering()
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
-        state = TurnState(
-            self._conversation,
-            self._history,
-            model,
-            provider,
-            self._system(),
-            mode,
-            await self._tools(),
-            self._workspace,
-            self._editor,
-            self._approvals,
-            self._runner,
-            self._checkpoints,
-            self._diagnostics,
-            self._sync,
-            self.retry,
-            self.retry_control,
-            self.queue,
-            self.status,
-            self._say,
-            self._environment.costs,
-            self._spending,
-            self.choice.after,
-            self.choice.larger,
-            self._environment.detached,
-            lambda: self.choice.model,
-            self.choice.provider_of,
-            self._artifacts,
-            self._environment.settings,
+        context = TurnContext(
+            model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
-        turn = Turn(state)
+        ports = self._parts.ports
+        answering = AnsweringModel(self.choice, model, provider, self._conversation, ports)
+        waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
+        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._say))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -517,6 +507,7 @@ class Session:
         finally:
             self.queue.close()
             with anyio.CancelScope(shield=True):
+                self._conversation.resolve_pending()  # no question is left without its decision
                 await turn.wind_up()
                 await self._sync()
                 with self._diagnostics.guarded("counting costs"):

@@ -7,8 +7,9 @@ from dataclasses import replace
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.turn_state import TurnState
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
@@ -18,45 +19,52 @@ from north_lsp.workspace.paths import lies_in
 _SHOWN = 20
 
 
-@asynccontextmanager
-async def observed(state: TurnState, call_id: str, command: str) -> AsyncIterator[None]:
-    """Around a command: what it changed becomes a checkpoint, and what cannot be taken back is said."""
-    if not state.workspace.edits.shell_checkpoints:
-        yield
-        return
-    before = await anyio.to_thread.run_sync(_take_all, state.workspace)
-    try:
-        yield
-    finally:
-        with anyio.CancelScope(shield=True):
-            await _record(state, call_id, command, before)
+class ChangeObserver:
+    """Of one session."""
+
+    def __init__(self, checkpoints: Checkpoints, editor: Editor) -> None:
+        self._checkpoints = checkpoints
+        self._editor = editor
+
+    @asynccontextmanager
+    async def around(self, workspace: Workspace, call_id: str, command: str) -> AsyncIterator[None]:
+        """Around a command: what it changed becomes a checkpoint, and what cannot be taken back is said."""
+        if not workspace.edits.shell_checkpoints:
+            yield
+            return
+        before = await anyio.to_thread.run_sync(_take_all, workspace)
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._record(workspace, call_id, command, before)
+
+    async def _record(self, workspace: Workspace, call_id: str, command: str, before: list[Snapshot | None]) -> None:
+        told: list[str] = []
+        images: list[FileImage] = []
+        lost: list[str] = []
+        for snapshot in before:
+            if snapshot is None:
+                told.append("there are too many files here to tell what a command changes")
+                continue
+            found = await anyio.to_thread.run_sync(_compared, workspace, snapshot)
+            images += found.images
+            lost += [path.name for path in found.uncovered]
+        if lost:
+            names = ", ".join(lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
+            told.append(f"the command changed files that cannot be restored: {names}")
+        if images:
+            try:
+                title = one_line(f"Ran {command}")
+                await self._checkpoints.record_images(call_id, title, workspace.roots, images)
+            except ToolError as error:
+                told.append(error.message)
+        for text in told:
+            await self._editor.show(Notice("warning", visible(text)))
 
 
 def _take_all(workspace: Workspace) -> list[Snapshot | None]:
     return [take(root, workspace.seen.paths()) for root in workspace.roots.roots]
-
-
-async def _record(state: TurnState, call_id: str, command: str, before: list[Snapshot | None]) -> None:
-    told: list[str] = []
-    images: list[FileImage] = []
-    lost: list[str] = []
-    for snapshot in before:
-        if snapshot is None:
-            told.append("there are too many files here to tell what a command changes")
-            continue
-        found = await anyio.to_thread.run_sync(_compared, state.workspace, snapshot)
-        images += found.images
-        lost += [path.name for path in found.uncovered]
-    if lost:
-        names = ", ".join(lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
-        told.append(f"the command changed files that cannot be restored: {names}")
-    if images:
-        try:
-            await state.checkpoints.record_images(call_id, one_line(f"Ran {command}"), state.workspace.roots, images)
-        except ToolError as error:
-            told.append(error.message)
-    for text in told:
-        await state.editor.show(Notice("warning", visible(text)))
 
 
 def _compared(workspace: Workspace, snapshot: Snapshot) -> Observed:

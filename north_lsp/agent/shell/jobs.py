@@ -7,20 +7,19 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import record
-from north_lsp.agent.ports.editor import CommandReview
+from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.ports.editor import CommandReview, Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, StopTurn, ok
-from north_lsp.agent.shell.quarantine import review_late
-from north_lsp.agent.turn_state import TurnState
+from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.jobs import Job
 from north_lsp.shell.options import UNASKED, Place
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.base import Command, JobRequest
+from north_lsp.tools.base import Command, JobRequest, Workspace
 from north_lsp.workspace.search.effort import longest_text
 
 _FIRST_LINES = 40
@@ -28,23 +27,88 @@ _LEAST_LINE = 100
 _MATCHING_SECONDS = 1.0
 
 
-async def start_job(
-    state: TurnState, call: ToolCall, title: str, command: Command, place: Place, notes: list[str]
-) -> Result:
-    """Start an approved command in the background. Raises ToolError."""
-    cwd = command.cwd or state.workspace.roots.main
-    artifacts = state.artifacts
-    spill = None if artifacts is None else (lambda: artifacts.stream("job"))
-    keep = await anyio.to_thread.run_sync(_reserved, artifacts) if command.keep else None
-    job = await state.runner.jobs.begin(command.command, place, cwd, spill, keep)
-    where = f"; its whole output: artifact://{job.sink.number}" if job.sink.number is not None else ""
-    head = f"job {job.id} (pid {job.pid}) is {job.state()}{where}"
-    text = "\n".join([head, *_output(state, job, _FIRST_LINES), *command.notices, *notes])
-    failed = not job.running and job.exit_code != 0
-    details: dict[str, object] = {"jobId": job.id, "pid": job.pid, "cwd": str(cwd)}
-    if job.sink.number is not None:
-        details["artifactId"] = str(job.sink.number)
-    return Result(text, failed, CallEnded(call.id, title, not failed, visible(text)), details)
+class JobCommands:
+    """The jobs of one session."""
+
+    def __init__(
+        self,
+        runner: CommandRunner,
+        artifacts: Artifacts | None,
+        reviews: Reviews,
+        editor: Editor,
+        quarantine: Quarantine,
+    ) -> None:
+        self._runner = runner
+        self._artifacts = artifacts
+        self._reviews = reviews
+        self._editor = editor
+        self._quarantine = quarantine
+
+    async def start(self, call: ToolCall, title: str, command: Command, place: Place, notes: list[str]) -> Result:
+        """Start an approved command, whose directory is known, in the background. Raises ToolError."""
+        artifacts, cwd = self._artifacts, command.cwd
+        assert cwd is not None
+        spill = None if artifacts is None else (lambda: artifacts.stream("job"))
+        keep = await anyio.to_thread.run_sync(_reserved, artifacts) if command.keep else None
+        job = await self._runner.jobs.begin(command.command, place, cwd, spill, keep)
+        where = f"; its whole output: artifact://{job.sink.number}" if job.sink.number is not None else ""
+        head = f"job {job.id} (pid {job.pid}) is {job.state()}{where}"
+        text = "\n".join([head, *self._output(job, _FIRST_LINES), *command.notices, *notes])
+        failed = not job.running and job.exit_code != 0
+        details: dict[str, object] = {"jobId": job.id, "pid": job.pid, "cwd": str(cwd)}
+        if job.sink.number is not None:
+            details["artifactId"] = str(job.sink.number)
+        return Result(text, failed, CallEnded(call.id, title, not failed, visible(text)), details)
+
+    def _output(self, job: Job, lines: int) -> list[str]:
+        text = self._runner.jobs.output(job, lines)
+        return [text] if text.strip() else ["(no output yet)" if job.running else "(no output)"]
+
+    async def run(self, workspace: Workspace, call: ToolCall, title: str, request: JobRequest) -> Result:
+        """What the tool `job` asks for. Raises StopTurn, ToolError."""
+        jobs = self._runner.jobs
+        await self._editor.show(CallRunning(call.id))
+        if request.action == "list":
+            rows = [f"{job.id}: {one_line(job.command, 200)} (pid {job.pid}), {job.state()}" for job in jobs.all()]
+            return _result(call, title, "\n".join(rows) or "there are no jobs")
+        job = jobs.find(request.id)
+        match request.action:
+            case "output":
+                text = "\n".join([f"job {job.id} {_is(job)}", *self._output(job, request.lines)])
+            case "wait":
+                came = await jobs.wait(job, request.seconds, _pattern(request.pattern), request.port)
+                text = "\n".join([came, *self._output(job, request.lines)])
+            case "kill":
+                await jobs.kill(job)
+                text = "\n".join([f"job {job.id} {job.state()}", *self._output(job, request.lines)])
+            case "input":
+                given = await self._approved_input(call, title, job, request.text)
+                if isinstance(given, Result):
+                    return given
+                jobs.send(job, given)
+                text = f"job {job.id} was sent {len(given.encode('utf-8', 'replace'))} bytes"
+                text += "" if given == request.text else f"; the user changed them to: {given}"
+        return _result(call, title, "\n".join([text, *await self._quarantine.review_late(workspace, call)]))
+
+    async def _approved_input(self, call: ToolCall, title: str, job: Job, text: str) -> str | Result:
+        """What a job is given to read: it may run it, so that this is asked about like a command, unless all commands
+        are approved and it is held by the sandbox. Raises StopTurn."""
+        if job.place in UNASKED and self._reviews.approvals.shell_auto_approved():
+            return text
+        review = self._reviews.open("shell", call.id, {"command": text, "cwd": str(job.cwd), "timeout": 0})
+        await self._reviews.keep_open()
+        warning = f"is read by job {job.id} (`{one_line(job.command, 200)}`), which may run it"
+        decision = await self._editor.review_command(
+            CommandReview(call.id, Command(text, job.cwd, 0), title, False, (warning,))
+        )
+        status = "ran" if decision.kind == "run" else "cancelled" if decision.kind == "stop" else "denied"
+        self._reviews.close(review, status, decision.comment)
+        if status == "cancelled":
+            raise StopTurn(decision.comment)
+        if status == "denied":
+            data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
+            return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the job was sent nothing."))
+        return decision.command if decision.command is not None else text
 
 
 def _reserved(artifacts: Artifacts | None) -> tuple[int, Path]:
@@ -55,62 +119,6 @@ def _reserved(artifacts: Artifacts | None) -> tuple[int, Path]:
         return artifacts.reserve("job")
     except OSError as error:
         raise ToolError("IO_ERROR", f"the output cannot be stored: {error.strerror}") from None
-
-
-def _output(state: TurnState, job: Job, lines: int) -> list[str]:
-    text = state.runner.jobs.output(job, lines)
-    return [text] if text.strip() else ["(no output yet)" if job.running else "(no output)"]
-
-
-async def run_job(state: TurnState, call: ToolCall, title: str, request: JobRequest) -> Result:
-    """What the tool `job` asks for. Raises StopTurn, ToolError."""
-    jobs = state.runner.jobs
-    await state.editor.show(CallRunning(call.id))
-    if request.action == "list":
-        rows = [f"{job.id}: {one_line(job.command, 200)} (pid {job.pid}), {job.state()}" for job in jobs.all()]
-        return _result(call, title, "\n".join(rows) or "there are no jobs")
-    job = jobs.find(request.id)
-    match request.action:
-        case "output":
-            text = "\n".join([f"job {job.id} {_is(job)}", *_output(state, job, request.lines)])
-        case "wait":
-            came = await jobs.wait(job, request.seconds, _pattern(request.pattern), request.port)
-            text = "\n".join([came, *_output(state, job, request.lines)])
-        case "kill":
-            await jobs.kill(job)
-            text = "\n".join([f"job {job.id} {job.state()}", *_output(state, job, request.lines)])
-        case "input":
-            given = await _approved_input(state, call, title, job, request.text)
-            if isinstance(given, Result):
-                return given
-            jobs.send(job, given)
-            text = f"job {job.id} was sent {len(given.encode('utf-8', 'replace'))} bytes"
-            text += "" if given == request.text else f"; the user changed them to: {given}"
-    return _result(call, title, "\n".join([text, *await review_late(state, call)]))
-
-
-async def _approved_input(state: TurnState, call: ToolCall, title: str, job: Job, text: str) -> str | Result:
-    """What a job is given to read: it may run it, so that this is asked about like a command, unless all commands are
-    approved and it is held by the sandbox. Raises StopTurn."""
-    if job.place in UNASKED and state.approvals.shell_auto_approved():
-        return text
-    request = {"command": text, "cwd": str(job.cwd), "timeout": 0}
-    review = state.conversation.append(
-        "review", reviewId=new_entry_id(()), kind="shell", toolCallId=call.id, request=request, status="pending"
-    )
-    await state.sync()
-    warning = f"is read by job {job.id} (`{one_line(job.command, 200)}`), which may run it"
-    decision = await state.editor.review_command(
-        CommandReview(call.id, Command(text, job.cwd, 0), title, False, (warning,))
-    )
-    status = "ran" if decision.kind == "run" else "cancelled" if decision.kind == "stop" else "denied"
-    record(state, review["id"], status, decision.comment)
-    if status == "cancelled":
-        raise StopTurn(decision.comment)
-    if status == "denied":
-        data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
-        return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the job was sent nothing."))
-    return decision.command if decision.command is not None else text
 
 
 def _is(job: Job) -> str:

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.edits.review import review_edit
-from north_lsp.agent.turn_state import TurnState
+from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.watch import Taken
+from north_lsp.tools.base import Workspace
 from north_lsp.workspace.edit.diff import make_change, make_folder_change
 from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import decode, is_binary
 
@@ -26,61 +28,68 @@ _MAX_BYTES = 1_000_000
 _EXECUTABLE = 0o100
 
 
-async def review_taken(state: TurnState, call: ToolCall, taken: Sequence[Taken]) -> list[str]:
-    """Ask about all that was taken away, in one question, and put back what is accepted. Says in words what became of
-    each. Raises StopTurn."""
-    notes: list[str] = []
-    offered: list[tuple[Taken, list[FileChange]]] = []
-    for one in taken:
+class Quarantine:
+    """Of one session."""
+
+    def __init__(self, runner: CommandRunner, edits: EditReviewer) -> None:
+        self._runner = runner
+        self._edits = edits
+
+    async def review(self, workspace: Workspace, call: ToolCall, taken: Sequence[Taken]) -> list[str]:
+        """Ask about all that was taken away, in one question, and put back what is accepted. Says in words what became
+        of each. Raises StopTurn."""
+        roots = workspace.roots
+        notes: list[str] = []
+        offered: list[tuple[Taken, list[FileChange]]] = []
+        for one in taken:
+            try:
+                offered.append((one, await anyio.to_thread.run_sync(partial(_listed_changes, workspace, one))))
+            except ToolError as error:
+                notes.append(_said(roots, one, f"lies in {one.kept} ({error.message})"))
+        if not offered:
+            return notes
+        problem = ""
         try:
-            offered.append((one, await anyio.to_thread.run_sync(partial(_listed_changes, state, one))))
+            await self._review(workspace, call, [change for _, changes in offered for change in changes])
         except ToolError as error:
-            notes.append(_said(state, one, f"lies in {one.kept} ({error.message})"))
-    if not offered:
+            problem = error.message
+        for one, changes in offered:
+            stands = await anyio.to_thread.run_sync(_all_there, changes)
+            if stands:
+                await anyio.to_thread.run_sync(_forget, one)
+            refused = f"it lies in {one.kept} ({problem})" if problem else "the user did not accept it"
+            words = "the user accepted it, and it stands there now" if stands else refused
+            notes.append(_said(roots, one, f"shown; {words}"))
         return notes
-    problem = ""
-    try:
-        await _reviewed(state, call, [change for _, changes in offered for change in changes])
-    except ToolError as error:
-        problem = error.message
-    for one, changes in offered:
-        stands = await anyio.to_thread.run_sync(_all_there, changes)
-        if stands:
-            await anyio.to_thread.run_sync(_forget, one)
-        refused = f"it lies in {one.kept} ({problem})" if problem else "the user did not accept it"
-        words = "the user accepted it, and it stands there now" if stands else refused
-        notes.append(_said(state, one, f"shown; {words}"))
-    return notes
+
+    async def review_late(self, workspace: Workspace, call: ToolCall) -> list[str]:
+        """The same for what was taken away while nobody waited for a command."""
+        box = self._runner.containment
+        return await self.review(workspace, call, box.take_late()) if box is not None else []
+
+    async def _review(self, workspace: Workspace, call: ToolCall, changes: list[FileChange]) -> None:
+        why = "it was made by a command in the sandbox, which may not make such names"
+        names = ", ".join(dict.fromkeys(change.relative for change in changes))
+        title, without_words = one_line(f"Taken away: {names}", 200), replace(call, arguments={})
+        await self._edits.review(workspace, without_words, title, changes, asks=(why,))
 
 
-def _said(state: TurnState, taken: Taken, what: str) -> str:
-    name = _relative(state, taken.path)
+def _said(roots: Roots, taken: Taken, what: str) -> str:
+    root = next(root for root in roots.roots if taken.path.is_relative_to(root))
+    name = taken.path.relative_to(root).as_posix()
     return f"{name} is a protected name: what the command made there was taken away and {what}"
-
-
-async def review_late(state: TurnState, call: ToolCall) -> list[str]:
-    """The same for what was taken away while nobody waited for a command."""
-    box = state.runner.containment
-    return await review_taken(state, call, box.take_late()) if box is not None else []
-
-
-async def _reviewed(state: TurnState, call: ToolCall, changes: list[FileChange]) -> None:
-    why = "it was made by a command in the sandbox, which may not make such names"
-    names = ", ".join(dict.fromkeys(change.relative for change in changes))
-    without_words = replace(call, arguments={})
-    await review_edit(state, without_words, one_line(f"Taken away: {names}", 200), changes, lambda result: None, (why,))
 
 
 def _all_there(changes: Sequence[FileChange]) -> bool:
     return all(change.path.exists() for change in changes)
 
 
-def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
+def _changes(workspace: Workspace, taken: Taken) -> Iterator[FileChange]:
     """Raises ToolError for what cannot be offered."""
     kept = taken.kept
     if kept is None:
         raise ToolError("NOT_FOUND", "it is gone")
-    root = next(root for root in state.workspace.roots.roots if taken.path.is_relative_to(root))
+    root = next(root for root in workspace.roots.roots if taken.path.is_relative_to(root))
     paths = sorted(_files(kept))
     if len(paths) > _MAX_FILES:
         raise ToolError("TOO_LARGE", f"{len(paths)} files are too many to be shown")
@@ -104,10 +113,10 @@ def _changes(state: TurnState, taken: Taken) -> Iterator[FileChange]:
         yield replace(change, binary=is_binary(data), make_executable=executable)
 
 
-def _listed_changes(state: TurnState, taken: Taken) -> list[FileChange]:
+def _listed_changes(workspace: Workspace, taken: Taken) -> list[FileChange]:
     """Raises ToolError for what cannot be offered."""
-    changes = list(_changes(state, taken))
-    if (why := refusal(changes, state.workspace.roots, state.workspace.private)) is not None:
+    changes = list(_changes(workspace, taken))
+    if (why := refusal(changes, workspace.roots, workspace.private)) is not None:
         raise ToolError("OUTSIDE_WORKSPACE", why)
     return changes
 
@@ -125,8 +134,3 @@ def _files(kept: Path) -> Iterator[Path]:
 def _forget(taken: Taken) -> None:
     if taken.kept is not None:
         shutil.rmtree(taken.kept.parent, ignore_errors=True)
-
-
-def _relative(state: TurnState, path: Path) -> str:
-    root = next(root for root in state.workspace.roots.roots if path.is_relative_to(root))
-    return path.relative_to(root).as_posix()

@@ -2,34 +2,12 @@
 
 import anyio.to_thread
 
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.turn_state import TurnState
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import InForce, probe
+from north_lsp.tools.base import Workspace
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
-
-
-async def missing_wall(state: TurnState) -> str | None:
-    """Why there is no sandbox that holds, for the question and for people; None if there is one. Takes a while the
-    first time."""
-    held = await anyio.to_thread.run_sync(probe)
-    if isinstance(held, str):
-        return f"there is no sandbox here ({held})"
-    if not held.namespaces:
-        return f"the sandbox of this machine cannot hold protected and closed names ({held.why})"
-    box = state.runner.containment
-    if box is None:
-        return "there is no sandbox here"
-    problem = await box.problem()
-    return f"the sandbox cannot hold: {problem}" if problem else None
-
-
-async def say_what_is_missing(state: TurnState, missing: str | None) -> None:
-    """Once in a session: what it costs that there is no sandbox."""
-    if missing is None or state.runner.told_of_missing_sandbox:
-        return
-    state.runner.told_of_missing_sandbox = True
-    await state.editor.show(Notice("warning", f"{missing[0].upper()}{missing[1:]}. {COST}"))
-
 
 COST = (
     "What you allow once and for all asks all the same, except for plain commands that only read. "
@@ -37,13 +15,42 @@ COST = (
 )
 
 
-def has_closed_names(state: TurnState) -> bool:
+class Walls:
+    """Of one session."""
+
+    def __init__(self, runner: CommandRunner, editor: Editor) -> None:
+        self._runner = runner
+        self._editor = editor
+        self._told = False
+
+    async def missing(self) -> str | None:
+        """Why there is no sandbox that holds, for the question and for people; None if there is one. Takes a while the
+        first time. What that costs is told once."""
+        missing = await self._missing()
+        if missing is not None and not self._told:
+            self._told = True
+            await self._editor.show(Notice("warning", f"{missing[0].upper()}{missing[1:]}. {COST}"))
+        return missing
+
+    async def _missing(self) -> str | None:
+        held = await anyio.to_thread.run_sync(probe)
+        if isinstance(held, str):
+            return f"there is no sandbox here ({held})"
+        if not held.namespaces:
+            return f"the sandbox of this machine cannot hold protected and closed names ({held.why})"
+        box = self._runner.containment
+        if box is None:
+            return "there is no sandbox here"
+        problem = await box.problem()
+        return f"the sandbox cannot hold: {problem}" if problem else None
+
+
+def has_closed_names(workspace: Workspace) -> bool:
     """Whether a command that just reads could show what the user keeps closed. Looks at the disk."""
-    trees = state.workspace.trees
     return any(
         (root / OWN_IGNORE_FILE).exists()
-        or any(path.rpartition("/")[2] == OWN_IGNORE_FILE for path in trees.tree(root).listing().files)
-        for root in state.workspace.roots.roots
+        or any(path.rpartition("/")[2] == OWN_IGNORE_FILE for path in workspace.trees.tree(root).listing().files)
+        for root in workspace.roots.roots
     )
 
 

@@ -1,13 +1,21 @@
 """What the model sees, in a cache-stable order: the tools, the system text, the conversation."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
+
+from north_lsp.agent.log.images import has_images, with_images
+from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
+from north_lsp.agent.turn.context_window import LEAST_ANSWER, read_tokens, room_for_answer, too_long
+from north_lsp.agent.turn.history import History
 from north_lsp.display import one_line
-from north_lsp.providers.base import Message, ModelRequest, ToolSpec
+from north_lsp.providers.base import Failed, ModelRequest
 from north_lsp.providers.model import Model
 
 
@@ -22,12 +30,33 @@ def system_text(roots: tuple[Path, ...], started: date) -> str:
     )
 
 
-def build_request(
-    model: Model,
-    system: str,
-    messages: Sequence[Message],
-    tools: tuple[ToolSpec, ...],
-    conversation_id: str,
-) -> ModelRequest:
-    """One request; for a longer history of the same conversation it begins with the whole of this one."""
-    return ModelRequest(model.id, system, messages, tools, model.output_limit, conversation_id, model.reasoning)
+class RequestBuilder:
+    """Makes the requests of one turn. `read_picture` gives the bytes of a picture by its digest. `read` is how many
+    tokens the last one has."""
+
+    def __init__(self, context: TurnContext, history: History, read_picture: Callable[[str], bytes | None]) -> None:
+        self._context = context
+        self._history = history
+        self._read_picture = read_picture
+        self.read = 0
+
+    def build(self, model: Model) -> ModelRequest | Failed:
+        """One request; for a longer history of the same conversation it begins with the whole of this one. A failure
+        stands for a request which would leave no room for an answer."""
+        context = self._context
+        messages, last = self._history.messages(model), self._history.last_usage()
+        tools, conversation = context.tools.specs(context.mode), self._history.conversation_id
+        most, reasoning = model.output_limit, model.reasoning
+        request = ModelRequest(model.id, context.system, messages, tools, most, conversation, reasoning)
+        self.read = read_tokens(last, request)
+        room = room_for_answer(model, self.read)
+        if room is not None and room < LEAST_ANSWER:
+            return too_long(model, room)
+        return replace(request, max_output=room) if room is not None and room < most else request
+
+    async def with_pictures(self, request: ModelRequest, model: Model) -> ModelRequest:
+        """The request as it is sent."""
+        if not has_images(request):
+            return request
+        fill = partial(with_images, request, self._read_picture, takes_images=model.images)
+        return await anyio.to_thread.run_sync(fill)

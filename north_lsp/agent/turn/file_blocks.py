@@ -10,19 +10,22 @@ from typing import BinaryIO
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.calls.dispatch import Calls
 from north_lsp.agent.calls.leaks import leak_in, may_leak
+from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.previews import GrowingFile, Previews
-from north_lsp.agent.edits.review import review_edit
+from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.transcript import FILE_BLOCK
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady, CallRunning
 from north_lsp.agent.ports.results import Result, failed
+from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.agent.turn.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Prose
-from north_lsp.agent.turn_state import TurnState
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import now_ms
 from north_lsp.storage.files import private_directory
 from north_lsp.tools.edit.drafting import Draft
 from north_lsp.tools.support.texts import resolve_open, text_of
@@ -76,9 +79,14 @@ def block_id(entry_id: str, number: int) -> str:
 class FileBlocks:
     """The files of one turn's answers."""
 
-    def __init__(self, state: TurnState, calls: Calls) -> None:
-        self._state = state
+    def __init__(
+        self, context: TurnContext, conversation: Conversation, calls: OpenCalls, edits: EditReviewer, editor: Editor
+    ) -> None:
+        self._context = context
+        self._conversation = conversation
         self._calls = calls
+        self._edits = edits
+        self._editor = editor
         self._parser = BlockParser()
         self._entry_id = ""
         self._count = 0
@@ -153,7 +161,7 @@ class FileBlocks:
             block.refusal = error
             return f"{start.tag}\n"
         await anyio.to_thread.run_sync(self._stage, block)
-        show = self._state.editor.show
+        show = self._editor.show
         await show(CallNamed(block.id, FILE_BLOCK, "edit", block.title))
         await show(CallReady(block.id, block.title, {"path": block.path}))
         await show(CallRunning(block.id))
@@ -163,7 +171,7 @@ class FileBlocks:
     def _growing(self, block: _Block, resolved: Resolved) -> GrowingFile:
         async def read_old() -> str | None:
             try:
-                return (await text_of(resolved.path, self._state.workspace))[0].text
+                return (await text_of(resolved.path, self._context.workspace))[0].text
             except ToolError:
                 return None
 
@@ -174,23 +182,23 @@ class FileBlocks:
 
     async def _resolve(self, start: BlockStart) -> Resolved:
         """Raises ToolError for a file that cannot be written."""
-        if self._state.mode != "agent":
+        if not self._context.may_write:
             raise ToolError("MODE_FORBIDDEN", "files are written in agent mode only")
         if self._count > _MAX_BLOCKS:
             raise ToolError("TOO_LARGE", f"at most {_MAX_BLOCKS} files are written in one answer")
         if not start.path:
             raise ToolError("INVALID_INPUT", "the tag names no path", 'write <NORTH_FILE path="…">')
-        resolved = await resolve_open(start.path, self._state.workspace)
+        resolved = await resolve_open(start.path, self._context.workspace)
         if await anyio.to_thread.run_sync(os.path.isdir, resolved.path):
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder")
         if start.mode == "append" and not resolved.exists:
             raise ToolError("NOT_FOUND", f"{resolved.relative} does not exist, so nothing can be appended to it")
-        await Draft(self._state.workspace).check(start.path)
+        await Draft(self._context.workspace).check(start.path)
         return resolved
 
     def _stage(self, block: _Block) -> None:
         """Where the content is kept as it arrives, so that it survives whatever happens."""
-        conversation = self._state.conversation
+        conversation = self._conversation
         folder = private_directory(conversation.folder / "staging")
         name = Path(block.path).name[:80] or "file"
         block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
@@ -214,8 +222,10 @@ class FileBlocks:
     async def settle(self) -> bool:
         """Review what is complete. True when the model has to be asked again: to go on with a file that broke off, or
         because something did not become what it proposed. Raises StopTurn."""
-        finished, self._finished = self._finished, []
-        outcomes = [await self._decide(block, complete=True) for block in finished]
+        outcomes: list[bool] = []
+        while self._finished:  # one that is cancelled while it is reviewed is left for `wind_up`
+            outcomes.append(await self._decide(self._finished[0], complete=True))
+            del self._finished[0]
         block = self._open
         if block is None:
             return not all(outcomes)
@@ -225,13 +235,13 @@ class FileBlocks:
         block.continuations += 1
         window = "\n".join(block.text.split("\n")[-_WINDOW - 1 :])
         text = render("continue_file", path=block.path, lines=str(block.text.count("\n")), window=window)
-        self._state.conversation.append(
+        self._conversation.append(
             "message",
             message={
                 "role": "user",
                 "content": [{"type": "text", "text": text}],
                 "attribution": "north",
-                "timestamp": self._state.milliseconds(),
+                "timestamp": now_ms(),
             },
         )
         return True
@@ -264,7 +274,7 @@ class FileBlocks:
         try:
             changes, asks = await self._changes(block, is_whole=complete)
             keep = partial(self._calls.keep, block.id)
-            result = await review_edit(self._state, block.call, title, changes, keep, asks)
+            result = await self._edits.review(self._context.workspace, block.call, title, changes, keep, asks)
         except ToolError as error:
             text = f"{error.message}\nThe content is kept in {block.staging}"
             result = Result(failed(error), True, CallEnded(block.id, title, False, text))
@@ -273,9 +283,9 @@ class FileBlocks:
 
     async def _changes(self, block: _Block, *, is_whole: bool) -> tuple[Sequence[FileChange], Sequence[str]]:
         """The change, by the rules of the edit tools, and why the user is asked in any case. Raises ToolError."""
-        resolved, workspace = block.resolved, self._state.workspace
+        resolved, workspace = block.resolved, self._context.workspace
         assert resolved is not None
-        leak = leak_in(block.text) if may_leak(self._state.model.id) else None
+        leak = leak_in(block.text) if may_leak(self._context.model.id) else None
         if leak is not None:
             raise ToolError(
                 "INVALID_INPUT",

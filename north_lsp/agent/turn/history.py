@@ -9,7 +9,7 @@ from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Message, ToolCall
 from north_lsp.providers.model import Model
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import message_of
+from north_lsp.storage.entries import message_of, now_ms
 
 
 class History:
@@ -28,6 +28,39 @@ class History:
         self._model: Model | None = None
         self._transcript: Transcript | None = None
         self._given = 0  # entries that the transcript has
+
+    @property
+    def conversation_id(self) -> str:
+        return self._conversation.id
+
+    def exclude_answer_with(self, call_id: str) -> bool:
+        """No model gets the answer with this call again, here or in a later turn; whether there is one. It stays in the
+        conversation."""
+        for entry in self._conversation.active_path():
+            message = message_of(entry)
+            calls = message.get("content") or () if message.get("role") == "assistant" else ()
+            if any(block.get("type") == "tool_call" and block.get("id") == call_id for block in calls):
+                self._exclude(entry)
+                return True
+        return False
+
+    def exclude_last_prompt(self) -> None:
+        """The last prompt and what came after it stay in the conversation, but no model gets them again."""
+        for entry in reversed(self._conversation.active_path()):
+            if entry["type"] == "message":
+                self._exclude(entry)
+                message = message_of(entry)
+                if message.get("role") == "user" and message.get("attribution") != "north":
+                    return
+
+    def append_nudge(self, text: str) -> None:
+        """Words of North's own to the model, which people are not shown."""
+        content = [{"type": "text", "text": text}]
+        message = {"role": "user", "content": content, "attribution": "north", "timestamp": now_ms()}
+        self._conversation.append("message", message=message)
+
+    def _exclude(self, entry: Entry) -> None:
+        self._conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
 
     def messages(self, model: Model) -> Sequence[Message]:
         """What a model is given, in a list of its own."""

@@ -250,3 +250,23 @@ class PromptQueue:
             self._leave(word)
             self._settle(word, delivered=False)
         return back
+
+
+class Steering:
+    """What the user says to the turn that runs. `say` brings it into the conversation."""
+
+    def __init__(self, queue: PromptQueue, say: Callable[[Queued], Awaitable[None]]) -> None:
+        self._queue = queue
+        self._say = say
+
+    def interrupts(self) -> bool:
+        """Whether the calls that have not begun are to be skipped for it."""
+        return self._queue.interrupts
+
+    async def take(self) -> bool:
+        """Bring the oldest of it, or all of it, into the conversation; whether there was anything."""
+        with anyio.CancelScope(shield=True):  # what is taken out of the queue stands in the conversation
+            said = await self._queue.take_steering()
+            for word in said:
+                await self._say(word)
+        return bool(said)

@@ -1,15 +1,19 @@
 """How answers are kept in the conversation: whole, cut off by the user, failed, or broken and asked for again."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.log.transcript import block_to_log
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import AnswerDelta
 from north_lsp.agent.turn.stream import Streamed
-from north_lsp.agent.turn_state import TurnState
-from north_lsp.providers.base import AssistantMessage, Failed, Text
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import AssistantMessage, Failed, Text, ToolCall
 from north_lsp.providers.model import Model
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import now_ms
 
 CANCELLED_MARK = " [Cancelled]"
 """For the model; people are told by the editor."""
@@ -18,8 +22,9 @@ CANCELLED_MARK = " [Cancelled]"
 class AnswerLog:
     """Of one turn."""
 
-    def __init__(self, state: TurnState, calls: Calls) -> None:
-        self._state = state
+    def __init__(self, conversation: Conversation, editor: Editor, calls: OpenCalls) -> None:
+        self._conversation = conversation
+        self._editor = editor
         self._calls = calls
 
     def form(
@@ -44,7 +49,7 @@ class AnswerLog:
             | ({"estimated": True} if estimated else {}),
             "stopReason": reason,
             "durationMs": streamed.duration_ms,
-            "timestamp": self._state.milliseconds(),
+            "timestamp": now_ms(),
         }
 
     def store(
@@ -53,8 +58,9 @@ class AnswerLog:
         """In the log; its partial copy is not needed any more."""
         reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
         stored = self.form(message, model, reason, streamed, estimated=estimated) | more
-        self._state.conversation.append("message", entry_id=streamed.entry_id, message=stored)
-        self._state.conversation.clear_partial()
+        self._conversation.append("message", entry_id=streamed.entry_id, message=stored)
+        self._calls.begin(message.calls)
+        self._conversation.clear_partial()
 
     def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
@@ -69,13 +75,18 @@ class AnswerLog:
         partial = replace(end.partial, stop_reason="error")
         self.store(partial, model, streamed, errorMessage=end.message, excludeFromContext=True)
         text = error_text(end.message, bool(end.partial.text))
-        await self._state.editor.show(AnswerDelta(streamed.entry_id, text))
+        await self._editor.show(AnswerDelta(streamed.entry_id, text))
 
     async def keep_broken(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
         partial = replace(streamed.message(), usage=end.partial.usage, stop_reason="error")
         self.store(partial, model, streamed, excludeFromContext=True)
-        await self._calls.break_off(partial.calls, end.message)
+        await self.fail_unrun(partial.calls, end.message)
+
+    async def fail_unrun(self, calls: Sequence[ToolCall], reason: str) -> None:
+        """The calls of an answer that broke off: none of them is run."""
+        self._calls.fail(calls, ToolError("CANCELLED", f"not run: {reason}"))
+        await self._calls.finish()
 
 
 def error_text(message: str, after_text: bool) -> str:

@@ -10,15 +10,17 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.calls.call_ids import UniqueIds
-from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
 from north_lsp.agent.calls.previews import GrowingCall, Previews
 from north_lsp.agent.costs.estimates import at_least
 from north_lsp.agent.log.transcript import block_to_log
 from north_lsp.agent.ports.events import CallNamed, CallReady, CallTitled
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.agent.turn.file_blocks import FileBlocks
-from north_lsp.agent.turn_state import TurnState
+from north_lsp.agent.turn.history import History
 from north_lsp.display import one_line
 from north_lsp.providers.adapters.accumulator import grow
 from north_lsp.providers.base import (
@@ -39,6 +41,7 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.providers.model import Model
+from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.partial import NOT_COMPLETE
 from north_lsp.tools.base import WriteTool
 
@@ -71,27 +74,64 @@ class Streamed:
         return round((time.monotonic() - self.started) * 1000)
 
 
+class AnswerStreams:
+    """Opens the streams of one turn's answers. `log` keeps what becomes of them."""
+
+    def __init__(
+        self,
+        context: TurnContext,
+        conversation: Conversation,
+        history: History,
+        files: FileBlocks,
+        dispatcher: Dispatcher,
+        log: "AnswerLog",
+        ports: Ports,
+    ) -> None:
+        self.context = context
+        self.conversation = conversation
+        self.history = history
+        self.files = files
+        self.dispatcher = dispatcher
+        self.log = log
+        self.ports = ports
+
+    @property
+    def in_file(self) -> bool:
+        """What arrived last belongs to a file."""
+        return self.files.in_block
+
+    def nothing(self) -> Streamed:
+        """Of a request that is not sent."""
+        return Streamed(self.conversation.reserve_id())
+
+    def open(self, model: Model) -> "AnswerStream":
+        return AnswerStream(self, model)
+
+
 class AnswerStream:
     """The stream of one request. `streamed` is what there is of it, also when it is cancelled."""
 
-    def __init__(self, state: TurnState, calls: Calls, files: FileBlocks, log: "AnswerLog", model: Model) -> None:
-        self._state = state
-        self._calls = calls
-        self._files = files
-        self._log = log
+    def __init__(self, turn: AnswerStreams, model: Model) -> None:
+        self._context = turn.context
+        self._conversation = turn.conversation
+        self._turn = turn
+        self._files = turn.files
+        self._titles = turn.dispatcher.titles
+        self._ports = turn.ports
         self._model = model
-        self._previews = Previews(state.editor.show, state.on_failure)
-        self.streamed = Streamed(state.conversation.reserve_id())
-        self._merger = DeltaMerger(self.streamed.entry_id, state.editor.show, state.settings.turns.flush_ms / 1000)
+        self._previews = Previews(turn.ports.show, turn.ports.on_failure)
+        self.streamed = turn.nothing()
+        seconds = turn.context.settings.turns.flush_ms / 1000
+        self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
 
     async def run(self, provider: Provider, request: ModelRequest) -> Done | Failed:
         """Until it ends. What a provider does wrong is a failure; cancelling leaves everything that arrived shown."""
-        state, streamed, merger = self._state, self.streamed, self._merger
+        conversation, streamed, merger = self._conversation, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
-        form = self._log.form(streamed.message(), self._model, "aborted", streamed)
-        state.conversation.begin_partial(form, streamed.entry_id)
+        form = self._turn.log.form(streamed.message(), self._model, "aborted", streamed)
+        conversation.begin_partial(form, streamed.entry_id)
         end: Done | Failed | None = None
-        ids = UniqueIds(state.history.call_ids())
+        ids = UniqueIds(self._turn.history.call_ids())
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(merger.run)
@@ -119,7 +159,7 @@ class AnswerStream:
                 await merger.flush()
             raise
         except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
-            state.on_failure("model stream", error)
+            self._ports.on_failure("model stream", error)
             end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
         return end or Failed("network", "the model's stream ended early", streamed.message(), retryable=True)
 
@@ -138,26 +178,26 @@ class AnswerStream:
             case CallStart(index, id, name):
                 await merger.flush()
                 call = ToolCall(id, name, {}, NOT_COMPLETE)
-                tool = self._state.tools.find(name)
+                tool = self._context.tools.find(name)
                 kind = tool.kind if tool is not None else "other"
-                title = self._calls.title(call)
-                await self._state.editor.show(CallNamed(id, one_line(name), kind, title))
+                title = self._titles.title(call)
+                await self._ports.show(CallNamed(id, one_line(name), kind, title))
                 blocks[index] = call
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
-                if isinstance(tool, WriteTool) and self._state.mode == "agent":
-                    streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._state.workspace)
+                if isinstance(tool, WriteTool) and self._context.may_write:
+                    streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._context.workspace)
             case BlockEnd(_, ToolCall() as block):
                 await self._previews.stop()
                 await merger.flush()
-                title = self._calls.title(block)
-                places = self._calls.places(block)
-                await self._state.editor.show(CallReady(block.id, title, dict(block.arguments), places))
+                title = self._titles.title(block)
+                places = self._titles.places(block)
+                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
-                with self._state.diagnostics.guarded("looking into a call that arrives"):
+                with self._ports.diagnostics.guarded("looking into a call that arrives"):
                     if arriving is not None and arriving.take(json):
                         await self._look_ahead(arriving, index)
-                with self._state.diagnostics.guarded("previewing an edit"):
+                with self._ports.diagnostics.guarded("previewing an edit"):
                     if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
                         self._previews.note(growing)
             case _:
@@ -166,7 +206,7 @@ class AnswerStream:
     def _keep(self, event: StreamEvent) -> None:
         """For the case that this process does not live to see the answer's end; it is written when something is
         shown."""
-        grow = self._state.conversation.grow_partial
+        grow = self._conversation.grow_partial
         match event:
             case TextDelta(index, text):
                 grow("text", index, text)
@@ -183,28 +223,28 @@ class AnswerStream:
 
     async def _look_ahead(self, call: StreamingCall, index: int) -> None:
         """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
-        state, streamed, merger = self._state, self.streamed, self._merger
+        context, ports, streamed, merger = self._context, self._ports, self.streamed, self._merger
         block = streamed.blocks[index]
         if not isinstance(block, ToolCall):
             return
         known = replace(block, arguments=call.partial.settled)
-        title = self._calls.title(known)
+        title = self._titles.title(known)
         if title != call.title:
             call.title = title
             await merger.flush()
-            await state.editor.show(CallTitled(call.id, title))
-        if not state.settings.turns.stream_guard or state.mode != "agent":
+            await ports.show(CallTitled(call.id, title))
+        if not context.settings.turns.stream_guard or not context.may_write:
             return
         earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
-        if self._files.has_unsettled or (error := await cannot_apply(call, earlier, state.workspace)) is None:
+        if self._files.has_unsettled or (error := await cannot_apply(call, earlier, context.workspace)) is None:
             return
-        state.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
-        self._calls.foresee(call.id, error)
+        ports.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
+        self._turn.dispatcher.foresee(call.id, error)
         streamed.blocks[index] = replace(known, problem=None)
         streamed.cut_short = True
         await self._previews.stop()
         await merger.flush()
-        await state.editor.show(CallReady(call.id, title, dict(known.arguments)))
+        await ports.show(CallReady(call.id, title, dict(known.arguments)))
 
     async def _prose(self, text: str) -> str:
         """What of the answer's text is shown as such: not the files that are written in it."""

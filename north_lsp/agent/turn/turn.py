@@ -2,18 +2,18 @@
 
 import re
 
-import anyio
-
-from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import StopTurn
+from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.agent.turn.file_blocks import FileBlocks
-from north_lsp.agent.turn.queue import Stopped
-from north_lsp.agent.turn.request import Asking, ModelFailed
-from north_lsp.agent.turn_state import TurnState
-from north_lsp.providers.base import AssistantMessage, ToolCall
+from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.queue import Steering, Stopped
+from north_lsp.agent.turn.request import ModelFailed, ModelRequester
+from north_lsp.providers.base import AssistantMessage
 
 _TOO_LONG = 3
 _CUT = "the answer reached the model's length limit; `/continue` goes on with it"
@@ -28,49 +28,55 @@ _LIMIT = "the turn was ended after {} requests; say `go on` to continue it"
 class Turn:
     """Runs once. The prompt is already in the log."""
 
-    def __init__(self, state: TurnState) -> None:
-        self._state = state
-        self._calls = Calls(state)
-        self._files = FileBlocks(state, self._calls)
-        self._asking = Asking(state, self._calls, self._files)
-        self._unfinished: list[ToolCall] = []
+    def __init__(
+        self,
+        context: TurnContext,
+        requester: ModelRequester,
+        dispatcher: Dispatcher,
+        files: FileBlocks,
+        history: History,
+        steering: Steering,
+        ports: Ports,
+    ) -> None:
+        self._context = context
+        self._requester = requester
+        self._dispatcher = dispatcher
+        self._files = files
+        self._history = history
+        self._steering = steering
+        self._ports = ports
         self._reminded = False
 
     async def run(self) -> Stopped:
         """Until the model stops or the caller cancels. Raises ModelFailed."""
-        state = self._state
+        context, ports = self._context, self._ports
         was_empty = False
         too_long = 0
         try:
-            for _ in range(state.settings.turns.max_requests):
+            for _ in range(context.settings.turns.max_requests):
                 answer = await self._ask()
-                self._unfinished = list(answer.calls)
                 if answer.stop_reason == "refusal":
                     await self._files.give_up()
                     return await self._stopped(answer)
                 go_on = await self._files.settle()
                 if answer.calls:
-                    await state.status.set("running_tools")
-                    await self._calls.run(answer.calls)
+                    await ports.status.set("running_tools")
+                    await self._dispatcher.run(answer.calls, self._steering.interrupts)
                     if answer.stop_reason == "length":
                         too_long += 1
                         if too_long > _TOO_LONG:
                             return await self._stopped(answer)
-                    if self._calls.is_stuck:
-                        await state.editor.show(Notice("warning", _STUCK))
+                    if self._dispatcher.is_stuck:
+                        await ports.show(Notice("warning", _STUCK))
                         return "end_turn"
-                self._unfinished = []
-                with anyio.CancelScope(shield=True):  # what is taken out of the queue stands in the conversation
-                    said = await state.queue.take_steering()
-                    for word in said:
-                        await state.say(word)
+                said = await self._steering.take()
                 if not said and not answer.calls and not go_on:
                     if self._is_to_be_reminded(answer):
                         continue
                     if answer.blocks or answer.stop_reason != "stop":
                         return await self._stopped(answer)
                     if was_empty:
-                        await state.editor.show(Notice("warning", "the model answered with nothing, twice"))
+                        await ports.show(Notice("warning", "the model answered with nothing, twice"))
                         return "end_turn"
                 was_empty = not answer.blocks
         except StopTurn:
@@ -78,31 +84,29 @@ class Turn:
         except ModelFailed:
             raise
         except LimitReached as reached:
-            await state.editor.show(Notice("warning", str(reached)))
+            await ports.show(Notice("warning", str(reached)))
             return "end_turn"
         except Exception as error:  # noqa: BLE001 - the frame around the turn: what was done is kept, and said
-            state.on_failure("turn", error)
-            await state.editor.show(Notice("error", _BROKEN.format(state.diagnostics.log.path)))
+            ports.on_failure("turn", error)
+            await ports.show(Notice("error", _BROKEN.format(ports.diagnostics.log.path)))
             return "end_turn"
-        await state.editor.show(Notice("warning", _LIMIT.format(state.settings.turns.max_requests)))
+        await ports.show(Notice("warning", _LIMIT.format(context.settings.turns.max_requests)))
         return "max_turn_requests"
 
     def _is_to_be_reminded(self, answer: AssistantMessage) -> bool:
         """The model shows an edit in its answer and makes none, where the user wants that to be said; once."""
-        state = self._state
-        if self._reminded or not state.settings.turns.nudge_unapplied_code or state.mode != "agent":
+        context = self._context
+        if self._reminded or not context.settings.turns.nudge_unapplied_code or not context.may_write:
             return False
         if answer.stop_reason != "stop" or _SHOWN_EDIT.search(answer.text) is None:
             return False
         self._reminded = True
-        content = [{"type": "text", "text": render("nudge_edit")}]
-        message = {"role": "user", "content": content, "attribution": "north", "timestamp": state.milliseconds()}
-        state.conversation.append("message", message=message)
+        self._history.append_nudge(render("nudge_edit"))
         return True
 
     async def _ask(self) -> AssistantMessage:
         try:
-            return await self._asking.ask()
+            return await self._requester.ask()
         except (ModelFailed, LimitReached):
             await self._files.give_up()
             raise
@@ -110,29 +114,16 @@ class Turn:
     async def _stopped(self, answer: AssistantMessage) -> Stopped:
         match answer.stop_reason:
             case "length":
-                await self._state.editor.show(Notice("info", _CUT))
+                await self._ports.show(Notice("info", _CUT))
                 return "max_tokens"
             case "refusal":
-                self._forget_refused()
+                self._history.exclude_last_prompt()
                 return "refusal"
             case _:
                 return "end_turn"
 
-    def _forget_refused(self) -> None:
-        """The refused prompt and what came after it stay in the conversation, but no model gets them again."""
-        conversation = self._state.conversation
-        for entry in reversed(conversation.active_path()):
-            if entry["type"] == "message":
-                conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
-                message = entry["message"]
-                if message.get("role") == "user" and message.get("attribution") != "north":
-                    return
-
     async def wind_up(self) -> None:
-        """After the end, however it came: every call that was begun has its result, every question its decision. The
-        caller shields this."""
-        self._state.conversation.resolve_pending()
-        with self._state.diagnostics.guarded("ending files in the answer"):
+        """After the end, however it came: every call that was begun has its result. The caller shields this."""
+        with self._ports.diagnostics.guarded("ending files in the answer"):
             await self._files.wind_up()
-        await self._calls.wind_up([*self._asking.unfinished, *self._unfinished])
-        self._unfinished, self._asking.unfinished = [], []
+        await self._dispatcher.close()

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.edits.outcome import accepted_part, left_out
 from north_lsp.agent.edits.recovery import interrupted_edits
-from north_lsp.agent.edits.review import _change_to_log, accepted_part, left_out
+from north_lsp.agent.edits.review import _change_to_log
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.agent.session.replay import _change
 from north_lsp.errors import ToolError

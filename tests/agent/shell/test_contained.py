@@ -57,7 +57,7 @@ async def unasked(folder: Path, settings: Settings | None = None) -> AsyncIterat
     await anyio.run_process(["git", "init", "-q", str(root)])
     settings = settings or Settings(shell=ShellSettings(snapshot=False))
     async with shell(folder, settings, Reviewing(decision=CommandDecision("deny"))) as one:
-        one.state.approvals.approve_commands_of_this_session()
+        one.approvals.approve_commands_of_this_session()
         yield one
 
 
@@ -303,7 +303,7 @@ async def test_a_job_is_held_and_looked_after_too(tmp_path: Path) -> None:
         (root / "run.sh").write_text("while ! test -e go; do sleep 0.05; done; mkdir .vscode; cat a.secret; sleep 60")
         await one.text(command="bash run.sh", background=True)
         (root / "go").touch()
-        box = one.state.runner.containment
+        box = one.means.runner.containment
         assert box is not None
         with anyio.fail_after(20):
             while not box.late:

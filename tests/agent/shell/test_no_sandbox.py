@@ -35,8 +35,8 @@ async def main(folder):
     options = Options(environ={"NORTH_CONFIG_DIR": str(folder / "config")})
     found = {"doctor": [(one.level, one.text, one.remedy) for one in _sandbox(options)]}
     async with shell(folder, Settings(sandbox="workspace", shell=ShellSettings(snapshot=False))) as one:
-        one.state.approvals.allow_command("echo ran")
-        one.state.approvals.approve_commands_of_this_session()
+        one.approvals.allow_command("echo ran")
+        one.approvals.approve_commands_of_this_session()
         found["auto"] = await one.text(command="touch made")
         found["reasons"] = one.editor.reviews[0].reasons
         found["told"] = [event.text for event in one.editor.shown if isinstance(event, Notice)]

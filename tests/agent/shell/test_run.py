@@ -13,16 +13,20 @@ from typing import Any, cast
 import anyio
 
 from north_lsp.agent.approvals.listing import described
+from north_lsp.agent.approvals.record import Reviews
 from north_lsp.agent.calls.abandoned_tasks import Detached
-from north_lsp.agent.calls.dispatch import Calls
+from north_lsp.agent.calls.dispatch import Dispatcher, ToolRunner
+from north_lsp.agent.calls.open_calls import OpenCalls
+from north_lsp.agent.calls.titles import Titles
+from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import CommandDecision, CommandReview
+from north_lsp.agent.ports.editor import CommandDecision, CommandReview, Editor
 from north_lsp.agent.ports.events import CallRunning, Event
+from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.status import Status
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.wiring import Means
 from north_lsp.agent.shell.setup import make_runner
-from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue
-from north_lsp.agent.turn_state import TurnState
 from north_lsp.command_policy.rules import Rule
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog.catalog import load_catalog
@@ -86,7 +90,11 @@ class Playing(MemoryEditor):
 class Shell:
     """One conversation whose model makes the calls that the test names."""
 
-    state: TurnState
+    context: TurnContext
+    means: Means
+    approvals: Approvals
+    tools: ToolRunner
+    ports: Ports
     editor: Playing
     world: World
     log: DiagnosticsLog
@@ -98,7 +106,9 @@ class Shell:
         call = ToolCall(f"c{self.count}", tool, arguments)
         blocks = [{"type": "toolCall", "id": call.id, "name": tool, "arguments": arguments}]
         self.world.conversation.append("message", message={"role": "assistant", "content": blocks})
-        await Calls(self.state).run([call])
+        calls = OpenCalls(self.world.conversation, self.ports, Titles(self.context, self.ports.diagnostics))
+        calls.begin([call])
+        await Dispatcher(self.context, calls, self.tools, self.ports).run([call])
         message: dict[str, Any] = self.world.conversation.active_path()[-1]["message"]
         return message
 
@@ -125,17 +135,17 @@ async def shell(
         async def sync() -> None:
             world.conversation.sync()
 
-        nothing, model = cast(Any, None), load_catalog(folder, {}).find("offline")
-        state = TurnState(
-            world.conversation, History(world.conversation), model, nothing, "", "agent", world.tools,
-            world.workspace, cast(Any, editor),
-            Approvals(world.locations, "0" * 16, world.root), runner, world.checkpoints, Diagnostics(log, "s"), sync,
-            nothing, nothing, PromptQueue(editor.show), Status(cast(Any, editor)), nothing, nothing, nothing, nothing,
-            nothing, Detached(background), lambda: model, nothing,
-            Artifacts(folder / "artifacts"), settings,
-        )  # fmt: skip
+        model = load_catalog(folder, {}).find("offline")
+        context = TurnContext(model, "", "agent", world.tools, world.workspace, settings)
+        asked = cast(Editor, editor)
+        ports = Ports(asked, Status(asked), Diagnostics(log, "s"))
+        approvals = Approvals(world.locations, "0" * 16, world.root)
+        reviews = Reviews(world.conversation, asked, approvals, sync)
+        means = Means(runner, world.checkpoints, Artifacts(folder / "artifacts"), Detached(background))
+        edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect)
+        tools = means.tools(world.conversation, reviews, edits, ports)
         try:
-            yield Shell(state, editor, world, log)
+            yield Shell(context, means, approvals, tools, ports, editor, world, log)
         finally:
             with anyio.CancelScope(shield=True):
                 await runner.end_all(0.1)
@@ -166,8 +176,8 @@ async def test_lines_of_the_output_and_the_rest_is_kept(tmp_path: Path) -> None:
         assert (await one.text(command="seq 9", head=3, tail=1)).startswith(
             "3\n(the first 3 and the last 1 of 9 lines)"
         )
-        assert one.state.artifacts is not None
-        assert one.state.artifacts.read(1).split()[0] == "1"
+        assert one.means.artifacts is not None
+        assert one.means.artifacts.read(1).split()[0] == "1"
 
 
 async def test_the_user_changes_the_command_and_the_model_sees_what_ran(tmp_path: Path) -> None:
@@ -186,8 +196,8 @@ async def test_the_user_changes_the_command_and_the_model_sees_what_ran(tmp_path
         assert "cannot be run" in await one.text(command="echo asked")
         one.editor.decision = CommandDecision("always", None, "echo other")
         assert await one.text(command="echo asked") == "asked"
-        assert one.state.approvals.command_allowed("echo asked")
-        assert not one.state.approvals.command_allowed("echo other")
+        assert one.approvals.command_allowed("echo asked")
+        assert not one.approvals.command_allowed("echo other")
 
 
 async def test_the_user_runs_it_in_a_terminal(tmp_path: Path) -> None:
@@ -247,7 +257,7 @@ async def test_what_is_allowed_is_listed_with_its_last_use_and_taken_back(tmp_pa
         asked = len(one.editor.reviews)
         assert (await one.call(command="wc -l b.txt"))["details"]["autoApproved"]
         assert len(one.editor.reviews) == asked
-        approvals = one.state.approvals
+        approvals = one.approvals
         path = one.world.root / ".north/allowlist.json"
         content = json.loads(path.read_text())
         path.write_text(json.dumps({**content, "allowedCommands": [*content["allowedCommands"], "foreign"]}))
@@ -274,9 +284,9 @@ async def test_switches_are_listed_and_taken_back(tmp_path: Path) -> None:
     async with shell(tmp_path) as one:
         one.editor.decision = CommandDecision("all")
         await one.call(command="echo on")
-        assert [row.id for row in one.state.approvals.listed()] == ["shellAutoApprove"]
-        assert one.state.approvals.revoke_id("shellAutoApprove")
-        assert not one.state.approvals.shell_auto_approved()
+        assert [row.id for row in one.approvals.listed()] == ["shellAutoApprove"]
+        assert one.approvals.revoke_id("shellAutoApprove")
+        assert not one.approvals.shell_auto_approved()
 
 
 async def test_the_log_has_no_command_but_at_debug(tmp_path: Path) -> None:
@@ -325,9 +335,9 @@ async def test_a_command_may_run_in_a_folder_that_the_settings_open_but_is_asked
         docs = tmp_path.resolve() / "docs"
         docs.mkdir()
         assert "outside the workspace" in await one.text(command="pwd", cwd=str(docs))
-        workspace = one.state.workspace
-        one.state = replace(one.state, workspace=replace(workspace, roots=replace(workspace.roots, extra=(docs,))))
-        one.state.approvals.allow_rule(Rule(("pwd",), (), "none").to_json())
+        workspace = one.context.workspace
+        one.context = replace(one.context, workspace=replace(workspace, roots=replace(workspace.roots, extra=(docs,))))
+        one.approvals.allow_rule(Rule(("pwd",), (), "none").to_json())
         assert await one.text(command="pwd") == str(one.world.root)
         assert one.editor.reviews == []
         assert await one.text(command="pwd", cwd=str(docs)) == str(docs)
@@ -344,8 +354,8 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
         "PASSED_TOKEN": "mine",
     }
     async with shell(tmp_path, settings, None, **given) as one:
-        runner = one.state.runner
-        one.state.approvals.allow_command("export")
+        runner = one.means.runner
+        one.approvals.allow_command("export")
         seen = [
             await one.text(command="export -p; type -t hi"),
             await one.text(command="export", tail=30),
@@ -384,8 +394,8 @@ async def test_all_commands_are_approved_until_the_conversation_ends(tmp_path: P
 
 async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Path) -> None:
     async with shell(tmp_path) as one:
-        one.state.approvals.allow_command("sleep 60")
-        one.state.approvals.enable_shell_auto_approve()
+        one.approvals.allow_command("sleep 60")
+        one.approvals.enable_shell_auto_approve()
         assert "set background" in await one.text(command="sleep 60", keep=True)
         one.editor.decision = CommandDecision("deny")
         denied = await one.text(command="sleep 60", background=True, keep=True)
@@ -393,10 +403,10 @@ async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Pat
         (review,) = one.editor.reviews
         assert not review.may_remember
         assert any("goes on after North has ended" in warning for warning in review.warnings)
-        assert one.state.runner.jobs.all() == []
+        assert one.means.runner.jobs.all() == []
         one.editor.decision = CommandDecision("all")
         text = await one.text(command="echo up; exec sleep 60", background=True, keep=True)
         assert "goes on after North; its whole output: artifact://1\nup" in text
-        assert one.state.artifacts is not None
-        assert one.state.artifacts.read(1) == "up\n"
+        assert one.means.artifacts is not None
+        assert one.means.artifacts.read(1) == "up\n"
         assert "killed" in await one.text("job", action="kill", jobId="1")

@@ -1,0 +1,92 @@
+"""What a running tool can have done, as far as it declares the need: edits reviewed, commands run, jobs managed."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Literal, TypeVar
+
+import anyio.to_thread
+
+from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.edits.review import EditReviewer
+from north_lsp.agent.ports.events import CallRunning
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.results import Result
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.shell.jobs import JobCommands
+from north_lsp.agent.shell.run import ShellCommands
+from north_lsp.providers.base import ToolCall
+from north_lsp.tools.base import Command, JobRequest, Need, Tool
+from north_lsp.workspace.proposal import FileChange
+
+_T = TypeVar("_T")
+
+
+class Abilities:
+    """What tools can be given, once for a session."""
+
+    def __init__(
+        self, edits: EditReviewer, shell: ShellCommands, jobs: JobCommands, detached: Detached, ports: Ports
+    ) -> None:
+        self.edits = edits
+        self.shell = shell
+        self.jobs = jobs
+        self.detached = detached
+        self.ports = ports
+
+    def for_call(
+        self, context: TurnContext, tool: Tool, call: ToolCall, title: str, keep: Callable[[str, Result], None]
+    ) -> "CallHost":
+        return CallHost(self, context, tool, call, title, partial(keep, call.id))
+
+
+class CallHost:
+    """For one call. `keep` gets the result of what was written even when the turn is cancelled at that moment."""
+
+    def __init__(
+        self,
+        abilities: Abilities,
+        context: TurnContext,
+        tool: Tool,
+        call: ToolCall,
+        title: str,
+        keep: Callable[[Result], None],
+    ) -> None:
+        self._abilities = abilities
+        self._context = context
+        self._tool = tool
+        self._call = call
+        self._title = title
+        self._keep = keep
+
+    async def look(self, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Something that only reads: when the turn is cancelled, it is not waited for longer than is fair."""
+        self._ensure("read")
+        diagnostics, call = self._abilities.ports.diagnostics, self._call
+
+        def note(what: Literal["left", "ended late"]) -> None:
+            diagnostics.warning("tool_detached", toolName=call.name, callId=call.id, what=what)
+
+        if self._tool.only_reads:
+            await self._abilities.ports.show(CallRunning(call.id))
+        return await self._abilities.detached.run(work, note)
+
+    async def propose(self, changes: Sequence[FileChange]) -> Result:
+        """Have an edit reviewed and applied. Raises StopTurn, ToolError."""
+        self._ensure("write")
+        workspace = self._context.workspace
+        return await self._abilities.edits.review(workspace, self._call, self._title, changes, self._keep)
+
+    async def run_command(self, make: Callable[[], Command]) -> Result:
+        """Have a command approved and run; `make` may look at the disk. Raises StopTurn, ToolError."""
+        self._ensure("run")
+        command = await anyio.to_thread.run_sync(make)
+        return await self._abilities.shell.run(self._context, self._call, self._title, command)
+
+    async def control_jobs(self, request: JobRequest) -> Result:
+        """Look after what runs in the background. Raises StopTurn, ToolError."""
+        self._ensure("run")
+        return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
+
+    def _ensure(self, need: Need) -> None:
+        if need not in self._tool.needs:
+            raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")

@@ -1,0 +1,56 @@
+"""Calls in which a model has mixed text of its inner channels: refused, or saved as far as they can be."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from north_lsp.agent.calls.leaks import leak_in, may_leak, patch_before, texts_of
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.tools.support.texts import resolve_open, text_of
+
+_TOLD_AT = 2
+_SHOWN = 60
+
+
+class LeakGuard:
+    """Of one turn."""
+
+    def __init__(self, context: TurnContext, ports: Ports) -> None:
+        self._context = context
+        self._ports = ports
+        self._leaks = 0
+
+    async def cleaned(self, call: ToolCall) -> tuple[ToolCall, str | None]:
+        """The call, or what can be kept of it and a note for the model. Raises ToolError for one that is refused."""
+        model = self._context.model
+        if not may_leak(model.id):
+            return call, None
+        for name, text in texts_of(call.arguments):
+            leak = leak_in(text)
+            if leak is None or await self._stands_there(call.arguments, text[leak:].split("\n")[0][:_SHOWN]):
+                continue
+            self._ports.diagnostics.event("channel_leak", toolName=call.name, field=name)
+            if call.name == "edit_patch" and (kept := patch_before(text, leak)) is not None:
+                note = "a later part of the patch held text of another channel and was left out: send that part again"
+                return replace(call, arguments={**call.arguments, name: kept}), note
+            self._leaks += 1
+            if self._leaks == _TOLD_AT:
+                told = f"{model.title} keeps mixing its inner channels into its calls; another model may do better"
+                await self._ports.show(Notice("warning", told))
+            problem = f"{name} holds text that belongs to another channel ({one_line(text[leak:], _SHOWN)})"
+            raise ToolError("INVALID_INPUT", problem, f"send the call again with a clean {name}")
+        return call, None
+
+    async def _stands_there(self, arguments: Mapping[str, object], marker: str) -> bool:
+        """The file that the call is about has that text already: it is meant."""
+        workspace = self._context.workspace
+        try:
+            resolved = await resolve_open(str(arguments["path"]), workspace)
+            text, _ = await text_of(resolved.path, workspace)
+        except (KeyError, ToolError):
+            return False
+        return marker.split(maxsplit=1)[0] in text.text

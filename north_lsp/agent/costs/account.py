@@ -1,0 +1,46 @@
+"""What one conversation spends: counted, shown, and held to the user's limits."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from north_lsp.agent.costs.limits import Spending
+from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import UsageChanged
+from north_lsp.providers.base import Usage
+from north_lsp.providers.model import Model
+
+
+class Account:
+    """Of one session. `usage` gives what the conversation has used, for a window of that many tokens."""
+
+    def __init__(
+        self,
+        costs: CostKeeper,
+        spending: Spending,
+        usage: Callable[[int], UsageChanged | None],
+        editor: Editor,
+    ) -> None:
+        self._costs = costs
+        self._spending = spending
+        self._usage = usage
+        self._editor = editor
+
+    async def check(self, model: Model) -> None:
+        """Before a request. Raises LimitReached."""
+
+        def spent() -> float:
+            usage = self._usage(model.window)
+            return usage.cost_usd if usage is not None else 0.0
+
+        await self._spending.check(spent)
+
+    def record(self, model: Model, usage: Usage) -> None:
+        """Count what a request used, whatever became of its answer."""
+        self._costs.record(model, usage)
+
+    async def report(self, model: Model) -> None:
+        """Show what the conversation has used until now."""
+        event = self._usage(model.window)
+        if event is not None:
+            await self._editor.show(replace(event, all_time_usd=self._costs.all_time()))

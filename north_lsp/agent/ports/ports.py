@@ -1,0 +1,24 @@
+"""What a session tells its surroundings with: the editor, the session's status, and North's own log."""
+
+from dataclasses import dataclass
+
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import Event
+from north_lsp.agent.ports.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Of one session."""
+
+    editor: Editor
+    status: Status
+    diagnostics: Diagnostics
+
+    async def show(self, event: Event) -> None:
+        await self.editor.show(event)
+
+    def on_failure(self, where: str, error: BaseException) -> None:
+        """Write an exception that nobody expected to North's log."""
+        self.diagnostics.failure(where, error)

@@ -1,0 +1,28 @@
+"""What is settled when a turn begins and holds until its end."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from north_lsp.providers.model import Model
+from north_lsp.storage.settings import Settings
+from north_lsp.tools.base import Mode, Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """The `model` that is asked first, the `system` text, the `mode` that was in force when the prompt was sent, the
+    `tools` that are offered, and workspace and settings as they were read for this turn."""
+
+    model: Model
+    system: str
+    mode: Mode
+    tools: "Registry"
+    workspace: Workspace
+    settings: Settings
+
+    @property
+    def may_write(self) -> bool:
+        return self.mode == "agent"

@@ -1,0 +1,80 @@
+"""How the parts of a turn are put together: those that live as long as the session, and those of one turn."""
+
+from dataclasses import dataclass
+
+from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.calls.dispatch import Dispatcher, ToolRunner
+from north_lsp.agent.calls.host import Abilities
+from north_lsp.agent.calls.open_calls import OpenCalls
+from north_lsp.agent.calls.titles import Titles
+from north_lsp.agent.costs.account import Account
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.edits.review import EditReviewer
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.shell.approve import CommandApprover
+from north_lsp.agent.shell.changes import ChangeObserver
+from north_lsp.agent.shell.execute import CommandExecution
+from north_lsp.agent.shell.jobs import JobCommands
+from north_lsp.agent.shell.quarantine import Quarantine
+from north_lsp.agent.shell.run import ShellCommands
+from north_lsp.agent.shell.walls import Walls
+from north_lsp.agent.turn.answering import AnsweringModel
+from north_lsp.agent.turn.context import RequestBuilder
+from north_lsp.agent.turn.file_blocks import FileBlocks
+from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.queue import Steering
+from north_lsp.agent.turn.request import ModelRequester
+from north_lsp.agent.turn.store import AnswerLog
+from north_lsp.agent.turn.stream import AnswerStreams
+from north_lsp.agent.turn.turn import Turn
+from north_lsp.agent.turn.waiting import RetryWait
+from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.conversation import Conversation
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the tools of one session work with. `detached` takes over what a cancelled turn cannot wait for."""
+
+    runner: CommandRunner
+    checkpoints: Checkpoints
+    artifacts: Artifacts | None
+    detached: Detached
+
+    def tools(self, conversation: Conversation, reviews: Reviews, edits: EditReviewer, ports: Ports) -> ToolRunner:
+        """What runs the calls of the session."""
+        runner, artifacts, editor = self.runner, self.artifacts, ports.editor
+        quarantine = Quarantine(runner, edits)
+        jobs = JobCommands(runner, artifacts, reviews, editor, quarantine)
+        approver = CommandApprover(runner, Walls(runner, editor), reviews, conversation, ports)
+        execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
+        shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
+        return ToolRunner(Abilities(edits, shell, jobs, self.detached, ports), self.checkpoints, artifacts, ports)
+
+
+@dataclass(frozen=True)
+class SessionParts:
+    """What the turns of one session share."""
+
+    conversation: Conversation
+    history: History
+    checkpoints: Checkpoints
+    edits: EditReviewer
+    tools: ToolRunner
+    account: Account
+    ports: Ports
+
+    def turn(self, context: TurnContext, answering: AnsweringModel, waiting: RetryWait, steering: Steering) -> Turn:
+        """One turn; it runs once."""
+        ports, conversation = self.ports, self.conversation
+        calls = OpenCalls(conversation, ports, Titles(context, ports.diagnostics))
+        dispatcher = Dispatcher(context, calls, self.tools, ports)
+        files = FileBlocks(context, conversation, calls, self.edits, ports.editor)
+        log = AnswerLog(conversation, ports.editor, calls)
+        streams = AnswerStreams(context, conversation, self.history, files, dispatcher, log, ports)
+        builder = RequestBuilder(context, self.history, self.checkpoints.content)
+        requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
+        return Turn(context, requester, dispatcher, files, self.history, steering, ports)

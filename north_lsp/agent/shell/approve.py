@@ -1,0 +1,263 @@
+"""Whether a command may run: decided by the project's approvals and the walls around it, or asked of the user."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio.to_thread
+
+from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.edits.unsaved import unsaved_files
+from north_lsp.agent.log.transcript import text_of
+from north_lsp.agent.ports.editor import CommandDecision, CommandReview
+from north_lsp.agent.ports.events import CallEnded, CallRunning
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.results import Result, StopTurn, ok
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.shell.walls import Walls, has_closed_names, held_words
+from north_lsp.command_policy.commands import Verdict, dangers, judge
+from north_lsp.command_policy.interceptor import Better, Pattern, better_tool
+from north_lsp.command_policy.places import Place
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.shell.options import Place as ShellPlace
+from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.sandbox import InForce, probe
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import message_of
+from north_lsp.tools.base import Command
+
+_STATUSES = {
+    "run": "ran", "terminal": "ran", "always": "always", "rule": "always", "all": "auto", "session": "auto",
+    "deny": "denied", "stop": "cancelled",
+}  # fmt: skip
+_MAX_EDITED_BYTES = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A command that may run: as the user left it, where, and whether in a terminal that the user types into."""
+
+    command: Command
+    shell: ShellPlace
+    auto: bool = False
+    interactive: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around a command: why there is no sandbox that holds (`missing`), what the sandbox of this machine
+    can do (`held`, None where none is asked for), and whether the command runs `outside` of it."""
+
+    missing: str | None
+    held: InForce | str | None
+    outside: bool
+    changes: tuple[str, ...]
+
+
+class CommandApprover:
+    """Of one session."""
+
+    def __init__(
+        self, runner: CommandRunner, walls: Walls, reviews: Reviews, conversation: Conversation, ports: Ports
+    ) -> None:
+        self._runner = runner
+        self._walls = walls
+        self._reviews = reviews
+        self._conversation = conversation
+        self._ports = ports
+
+    async def approve(self, context: TurnContext, call: ToolCall, title: str, command: Command) -> Approved | Result:
+        """Ask, unless an earlier answer allows it; a result means that it does not run. Raises StopTurn, ToolError."""
+        runner, workspace = self._runner, context.workspace
+        now = runner.state(workspace.roots.main)
+        asked = replace(command, cwd=command.cwd or now.cwd)
+        missing = await self._walls.missing()
+        held = await anyio.to_thread.run_sync(probe) if runner.sandboxed else None
+        outside = command.outside or (runner.sandboxed and not isinstance(held, InForce))
+        around = _Around(missing, held, outside, now.changes)
+        verdict = await anyio.to_thread.run_sync(self._decide, context, asked, around)
+        review = self._reviews.open("shell", call.id, _request(asked))
+        if verdict.status is not None:
+            self._reviews.close(review, verdict.status, None)
+            if verdict.used:
+                await anyio.to_thread.run_sync(self._reviews.approvals.note_use, verdict.used)
+            return Approved(command, _place_of(verdict, missing), auto=True)
+        await self._reviews.keep_open()
+        question = CommandReview(
+            call.id,
+            asked,
+            title,
+            verdict.may_remember,
+            verdict.warnings,
+            verdict.reasons,
+            verdict.rule.described() if verdict.rule is not None else None,
+            held_words(held) if runner.sandboxed and not outside else None,
+            may_use_terminal=not command.background and (outside or not runner.sandboxed),
+            unsaved=await unsaved_files(workspace),
+            may_remember_text=verdict.may_remember_text,
+        )
+        decision = await self._decision(question)
+        if verdict.may_remember:
+            await self._remember(decision, verdict, command)
+        status = _STATUSES[decision.kind]
+        edited = self._closed(review, command, decision, status)
+        if status == "denied":
+            data: dict[str, object] = {"denied": True} | ({"comment": decision.comment} if decision.comment else {})
+            return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the command was not run."))
+        return _as_decided(command, edited, decision, "outside" if outside else "session")
+
+    async def approve_outside(
+        self, context: TurnContext, call: ToolCall, title: str, command: Command, why: str
+    ) -> Approved | list[str]:
+        """A command that ran without a question in the sandbox, and failed for want of something outside: asked about
+        like any other. Notes mean that the user does not want it. Raises StopTurn, ToolError."""
+        asked = replace(command, cwd=command.cwd or self._runner.state(context.workspace.roots.main).cwd)
+        review = self._reviews.open("shell", call.id, _request(asked))
+        await self._reviews.keep_open()
+        warnings = ("runs outside the sandbox, with all of your rights",)
+        reasons = (f"it ran in the sandbox without a question, and failed there ({why}); what it did so far stays",)
+        question = CommandReview(call.id, asked, title, False, warnings, reasons, may_use_terminal=True)
+        decision = await self._decision(question)
+        status = _STATUSES[decision.kind]
+        edited = self._closed(review, command, decision, status)
+        if status != "ran":
+            said = f" The user says: {decision.comment}" if decision.comment else ""
+            why_not = "It does not run outside it: the user says no."
+            return [f"It ran in the sandbox and failed there ({why}). {why_not}{said}"]
+        await self._ports.show(CallRunning(call.id))
+        return _as_decided(command, edited, decision, "outside")
+
+    async def _decision(self, question: CommandReview) -> CommandDecision:
+        """The command's text is for the log's level `debug` only."""
+        diagnostics, command = self._ports.diagnostics, question.command.command
+        diagnostics.event("shell_review_shown", callId=question.call_id, dangers=len(question.warnings))
+        diagnostics.debug("shell_review_shown_text", command=command)
+        decision = await self._ports.editor.review_command(question)
+        diagnostics.event("shell_review_decision", callId=question.call_id, decision=decision.kind)
+        diagnostics.debug("shell_review_decision_text", command=command)
+        return decision
+
+    def _closed(self, review: str, command: Command, decision: CommandDecision, status: str) -> Command | None:
+        """The command as the user changed it, once the outcome is in the log. Raises StopTurn, ToolError."""
+        edited = _edited(command, decision.command) if status == "ran" else None
+        more = {"command": edited.command} if edited is not None else {}
+        self._reviews.close(review, status, decision.comment, **more)
+        if status == "cancelled":
+            raise StopTurn(decision.comment)
+        return edited
+
+    async def _remember(self, decision: CommandDecision, verdict: Verdict, command: Command) -> None:
+        reviews, approvals = self._reviews, self._reviews.approvals
+        match decision.kind:
+            case "always" if verdict.may_remember_text:
+                await reviews.remember(partial(approvals.allow_command, command.command))
+            case "rule" if verdict.rule is not None:
+                await reviews.remember(partial(approvals.allow_rule, verdict.rule.to_json()))
+            case "all":
+                await reviews.remember(approvals.enable_shell_auto_approve)
+            case "session":
+                await reviews.remember(approvals.approve_commands_of_this_session)
+            case _:
+                pass
+
+    def _decide(self, context: TurnContext, command: Command, around: _Around) -> Verdict:
+        """On a thread: parses, looks at the disk, may ask git. Raises ToolError when a tool is to be used instead."""
+        settings, workspace, missing = context.settings, context.workspace, around.missing
+        warnings = dangers(command.command, settings.shell_always_ask)
+        if settings.shell_interceptor and not warnings and not self._asked_for(command.command):
+            _ensure_no_better_tool(context, command.command)
+        each_time: list[str] = []
+        if around.outside:
+            each_time.append(
+                f"runs without the sandbox that the settings ask for ({around.held})"
+                if isinstance(around.held, str)
+                else "runs outside the sandbox, with all of your rights"
+            )
+        if command.keep:
+            each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
+        if each_time:
+            return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=around.changes)
+        place = Place(
+            command.cwd or workspace.roots.main,
+            workspace.roots,
+            missing is None,
+            self._runner.environ,
+            closed=lambda path: workspace.trees.closed(path) is not None,
+            first_closed=workspace.trees.first_closed,
+            has_lists=workspace.trees.has_lists,
+        )
+        verdict = judge(
+            command.command,
+            place=place,
+            approvals=self._reviews.approvals,
+            changes=around.changes,
+            always_ask=settings.shell_always_ask,
+            background=command.background,
+        )
+        if missing is None:
+            return verdict
+        if verdict.status is None:
+            return replace(verdict, reasons=(*verdict.reasons, missing)) if verdict.reasons else verdict
+        if verdict.contained:
+            return replace(verdict, status=None, reasons=(*verdict.reasons, missing))
+        if has_closed_names(workspace):
+            closed = f"{missing}, so that nothing keeps it from showing files that are closed by .northignore"
+            return replace(verdict, status=None, reasons=(*verdict.reasons, closed))
+        return verdict
+
+    def _asked_for(self, command: str) -> bool:
+        """Whether the user's newest prompt spells this very command out: then it is what they want."""
+        for entry in reversed(self._conversation.active_path()):
+            message = message_of(entry)
+            if message.get("role") == "user":
+                return command.strip() in text_of(message)
+        return False
+
+
+def _request(asked: Command) -> dict[str, object]:
+    return {"command": asked.command, "cwd": str(asked.cwd), "timeout": asked.timeout}
+
+
+def _ensure_no_better_tool(context: TurnContext, command: str) -> None:
+    """Raises ToolError for a command that a tool does better, by North's table or by the user's."""
+    rules = context.settings.shell.interceptor_rules
+    own = [
+        Pattern(row.pattern, Better(row.tool, row.reason or "it is what the user wants", row.name))
+        for row in rules
+        if row.enabled
+    ]
+    off = {row.name for row in rules if not row.enabled}
+    better = better_tool(command, {spec.name for spec in context.tools.specs(context.mode)}, own, off)
+    if better is not None:
+        raise ToolError(
+            "BLOCKED",
+            f"BLOCKED: use {better.tool}: {better.reason}",
+            f"call {better.tool} instead of running a command",
+            {"suggestedTool": better.tool, "command": command},
+        )
+
+
+def _as_decided(command: Command, edited: Command | None, decision: CommandDecision, place: ShellPlace) -> Approved:
+    notes = []
+    if edited is not None:
+        notes.append(f"The user changed the command before it ran. What ran: {edited.command}")
+    if decision.comment:
+        notes.append(f"The user says: {decision.comment}")
+    return Approved(edited or command, place, interactive=decision.kind == "terminal", notes=tuple(notes))
+
+
+def _place_of(verdict: Verdict, missing: str | None) -> ShellPlace:
+    """Where a command runs that nobody is asked about."""
+    if missing is not None:
+        return "bare"
+    return "clean" if verdict.status == "always" and verdict.shell == "clean" else "contained"
+
+
+def _edited(command: Command, text: str | None) -> Command | None:
+    """The command as the user changed it; None if they did not. Raises ToolError for what cannot be run."""
+    if text is None or text == command.command:
+        return None
+    if not text.strip() or "\0" in text or len(text.encode("utf-8", "replace")) > _MAX_EDITED_BYTES:
+        raise ToolError("INVALID_INPUT", "the command that the user put in its place cannot be run")
+    return replace(command, command=text)

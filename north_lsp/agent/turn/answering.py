@@ -1,0 +1,77 @@
+"""Which model answers now: the one that the user has chosen meanwhile, or another one that goes on for it."""
+
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.events import FellBack, Notice, Promoted
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.providers.base import Failed, Provider
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import Model
+from north_lsp.storage.conversation import Conversation
+
+
+class AnsweringModel:
+    """Of one turn: `model`, and the `provider` through which it is reached."""
+
+    def __init__(
+        self, choice: ModelChoice, model: Model, provider: Provider, conversation: Conversation, ports: Ports
+    ) -> None:
+        self.model, self.provider = model, provider
+        self._choice = choice
+        self._chosen = choice.model
+        self._conversation = conversation
+        self._ports = ports
+        self._fell_from = ""  # the model that another one answers for
+        self._was_too_long_for: set[str] = set()
+
+    async def follow_choice(self) -> bool:
+        """Go on with the model that the user has chosen meanwhile, if it can be used; what stands in the way is told
+        when it is chosen. Only more or less thinking concerns whichever model answers. Whether it is another model."""
+        before, self._chosen = self._chosen, self._choice.model
+        if self._chosen.selector == before.selector:
+            if self._chosen.level != before.level:
+                self.model = self.model.with_level(self._chosen.level)
+            return False
+        try:
+            self.provider = await self._choice.provider_of(self._chosen)
+        except MissingCredential:
+            return False
+        self.model, self._fell_from = self._chosen, ""
+        return True
+
+    async def fallback(self, end: Failed) -> tuple[Model, Provider] | None:
+        """Another model, where the user has named one for this case."""
+        return await self._choice.after(self.model, end)
+
+    async def fall_back_to(self, found: tuple[Model, Provider], end: Failed) -> None:
+        """Go on with another model after a failure."""
+        before = self._switch(found, "retry")
+        self._ports.diagnostics.event("retry_fallback_applied", before=before.selector, after=self.model.selector)
+        text = f"{before.title} failed ({end.message}); {self.model.title} answers instead"
+        await self._ports.show(Notice("warning", text))
+        self._fell_from = before.selector
+        await self._ports.show(FellBack("applied", before.selector, self.model.selector))
+
+    async def larger(self) -> tuple[Model, Provider] | None:
+        """A model that has a larger window, where there is one; each is tried once."""
+        self._was_too_long_for.add(self.model.selector)
+        return await self._choice.larger(self.model, self._was_too_long_for)
+
+    async def promote_to(self, found: tuple[Model, Provider]) -> None:
+        """Go on with a model that has a larger window."""
+        before = self._switch(found, "promotion")
+        self._ports.diagnostics.event("context_promoted", before=before.selector, after=self.model.selector)
+        text = f"the conversation is too long for {before.title}: {self.model.title}, with a larger window, answers"
+        await self._ports.show(Notice("warning", text))
+        await self._ports.show(Promoted(before.selector, self.model.selector))
+
+    def _switch(self, found: tuple[Model, Provider], reason: str) -> Model:
+        """The model that answered before."""
+        before, (self.model, self.provider) = self.model, found
+        self._conversation.append("model_change", model=self.model.selector, reason=reason, temporary=True)
+        return before
+
+    async def ended(self, *, failed: bool) -> None:
+        """Tell that another model has answered, where one has."""
+        before, self._fell_from = self._fell_from, ""
+        if before and not failed:
+            await self._ports.show(FellBack("succeeded", before, self.model.selector))

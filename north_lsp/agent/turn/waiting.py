@@ -1,0 +1,59 @@
+"""Waiting before a model is asked again: with a countdown that the user can see, shorten and end."""
+
+import math
+from typing import Literal
+
+import anyio
+
+from north_lsp.agent.ports.events import RetryEnded, Retrying
+from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.turn.retry import Retries, RetryControl, Wait
+from north_lsp.providers.base import Failed
+from north_lsp.storage.entries import new_entry_id
+
+
+class RetryWait:
+    """Of one turn; `retries` decides whether and for how long."""
+
+    def __init__(self, retries: Retries, control: RetryControl, ports: Ports) -> None:
+        self.retries = retries
+        self._control = control
+        self._ports = ports
+        self._attempt = 0  # of asking again
+
+    async def wait(self, step: Wait, failure: Failed) -> bool:
+        """False if the user gives up."""
+        ports, control = self._ports, self._control
+        ports.diagnostics.event("auto_retry_start", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000)
+        id = f"retry-{new_entry_id(())}"
+        deadline = anyio.current_time() + step.seconds
+        control.aborted = False
+        outcome: Literal["over", "stopped"] = "stopped"
+        first = True
+        self._attempt = step.attempt
+        await ports.status.set("retrying")
+        try:
+            while (left := deadline - anyio.current_time()) > 0:
+                if step.shown:
+                    event = Retrying(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
+                    await ports.show(event)
+                first = False
+                if await control.wait(min(left, 1.0)):
+                    break
+            outcome = "stopped" if control.aborted else "over"
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self.ended("cancelled by the user")
+            raise
+        finally:
+            control.finished()
+            if step.shown and not first:
+                with anyio.CancelScope(shield=True):
+                    await ports.show(Retrying(id, step.attempt, step.of, 0, failure.message, outcome))
+        return outcome == "over"
+
+    async def ended(self, error: str = "") -> None:
+        """Tell how the attempts ended, where there were any."""
+        attempt, self._attempt = self._attempt, 0
+        if attempt:
+            await self._ports.show(RetryEnded(not error, attempt, error))
