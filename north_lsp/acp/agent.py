@@ -33,7 +33,7 @@ from north_lsp.agent.turn.queue import Queued
 from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
-from north_lsp.providers.catalog.catalog import UnknownModel
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.rpc.messages import (

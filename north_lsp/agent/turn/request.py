@@ -12,7 +12,8 @@ from north_lsp.agent.turn.answering import AnsweringModel
 from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.retry import GiveUp, Wait
-from north_lsp.agent.turn.stream import AnswerStreams, Streamed
+from north_lsp.agent.turn.stream import AnswerStreams
+from north_lsp.agent.turn.streamed import Streamed
 from north_lsp.agent.turn.waiting import RetryWait
 from north_lsp.providers.adapters.failures import orphaned_call
 from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, Usage
