@@ -458,8 +458,7 @@ class Session:
 
     def _take_turn_settings(self) -> None:
         turns = self._settings.turns
-        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
-        self.queue.interrupt_mode = turns.interrupt_mode
+        self.queue.set_modes(turns.steering_mode, turns.follow_up_mode, turns.interrupt_mode)
 
     async def _follow_settings(self) -> None:
         """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
@@ -601,6 +600,10 @@ class Session:
             await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
 
     # -- everything else -------------------------------------------------------------------------------------------
+
+    def set_auto_retry(self, enabled: bool) -> None:
+        """Whether a model that failed is asked again, from the next turn on."""
+        self.retry = replace(self.retry, enabled=enabled)
 
     async def set_mode(self, mode: Mode) -> None:
         """For the next prompt on."""

@@ -17,7 +17,7 @@ from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.providers.catalog.catalog import UnknownModel
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
 from north_lsp.slash.base import CommandError, Costs, Host, Spent
 from north_lsp.slash.parsing import Invocation, find_command

@@ -29,7 +29,7 @@ from north_lsp.agent.session.wiring import Means
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.command_policy.rules import Rule
 from north_lsp.providers.base import ToolCall
-from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.shell.options import Place
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
