@@ -13,7 +13,7 @@ The map, in the order in which a prompt goes through it, and in which to read it
     ports       what the core asks of an editor and shows it           ports/events.py, ports/editor.py
 
 A room imports only rooms below it (`.importlinter`). Only `ports/events.py` names what an editor can be shown. A class
-takes the few things it uses. What a vendor says in its own words belongs to `providers`; how a protocol says it, to
-`acp` and `lsp`, which talk to the session, not past it. Nothing here may import those two, `rpc`, `server`, pygls or a
-vendor's SDK.
+takes the few things it uses, at most seven. What a vendor says in its own words belongs to `providers`; how a protocol
+says it, to `acp` and `lsp`, which talk to the session, not past it. Nothing here may import those two, `rpc`,
+`server`, pygls or a vendor's SDK.
 """
