@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,13 @@ _SHOWN_WIDTH = 4000
 
 @dataclass(frozen=True, slots=True)
 class OwnCommand:
-    """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there."""
+    """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there.
+    `note` stands behind its output."""
 
     command: str
     excluded: bool
     in_terminal: bool = False
+    note: str = ""
 
 
 def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
@@ -92,10 +94,8 @@ class OwnCommands:
             await self._sync()
 
         unsaved = await self._unsaved()
-        note = told_of_unsaved(unsaved, "The command read") if unsaved else ""
-        run = partial(
-            run_own_command, own, self._conversation, self._runner, self._editor, self._root, store, note=note
-        )
+        own = replace(own, note=told_of_unsaved(unsaved, "The command read") if unsaved else "")
+        run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self._root, store)
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -113,10 +113,8 @@ async def run_own_command(
     root: Path,
     store: Callable[[dict[str, Any]], Awaitable[None]],
     place: Place,
-    note: str = "",
 ) -> None:
-    """Run it with the user's own rights, in the shell's directory, and record it, with a `note` behind its output. A
-    cancelled one is recorded, too."""
+    """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
     entry_id = conversation.reserve_id()
     message: dict[str, Any] = {
         "role": "bashExecution",
@@ -143,8 +141,8 @@ async def run_own_command(
     except ToolError as error:
         message |= {"output": error.message, "cancelled": False}
     finally:
-        if note:
-            message["output"] = f"{message['output']}\n[{note}]".lstrip("\n")
+        if own.note:
+            message["output"] = f"{message['output']}\n[{own.note}]".lstrip("\n")
         with anyio.CancelScope(shield=True):
             await store({"entry_id": entry_id, "message": message})
             await editor.show(_ending(entry_id, message))

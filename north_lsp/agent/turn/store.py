@@ -8,7 +8,7 @@ from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.log.transcript import block_to_log
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import AnswerDelta
-from north_lsp.agent.turn.stream import Streamed
+from north_lsp.agent.turn.streamed import Streamed
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Failed, Text, ToolCall
 from north_lsp.providers.model import Model
