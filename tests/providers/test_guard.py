@@ -135,10 +135,10 @@ KNOWN = {
     "tests/support/model_server.py": "holds requests to the rules",
     "tests/support/script.py": "says what that server answers",
     "tests/support/guard/path/sitecustomize.py": "is the guard of providers in Python",
-    "tests/providers/test_chunks.py": "holds requests to the rules",
+    "tests/providers/adapters/test_chunks.py": "holds requests to the rules",
     "benchmarks/turns.py": "holds requests to the rules",
-    "tests/providers/vendors.py": "hands on the transport that a test gives",
-    "tests/providers/test_broker.py": "gives keys, and answers no model's requests",
+    "tests/providers/adapters/vendors.py": "hands on the transport that a test gives",
+    "tests/providers/keys/test_broker.py": "gives keys, and answers no model's requests",
     "tests/shell/test_sandbox.py": "is a socket that commands try to reach",
     "tests/shell/test_jobs.py": "is a socket that commands try to reach",
 }

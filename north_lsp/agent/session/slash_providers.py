@@ -28,7 +28,11 @@ class ProvidersHost:
 
     def __init__(self, environment: "Environment") -> None:
         self._environment = environment
-        self._keys = UserKeys(environment.models, environment.locations, environment.environ)
+
+    @property
+    def _keys(self) -> UserKeys:
+        environment = self._environment
+        return UserKeys(environment.models, environment.locations, environment.environ)
 
     @property
     def presets(self) -> Sequence[str]:
