@@ -656,7 +656,7 @@ class Session:
         tools = await self._tools()
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
-            events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
+            events.append(TitleChanged(self.title, str(path[-1].get("timestamp", "")) if path else ""))
         usage = self.usage()
         if usage is None:
             return events
