@@ -19,6 +19,7 @@ from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import (
     Answer,
+    Call,
     Cut,
     Fail,
     Gate,
@@ -122,8 +123,8 @@ def replace(path: str, old: str, new: str, count: int = 1) -> Part:
     return call("edit_replace_exact", path=path, old=old, new=new, expectedOccurrences=count)
 
 
-def shell(command: str, **more: object) -> Part:
-    return call("shell_run", command=command, **more)
+def shell(command: str) -> Part:
+    return call("shell_run", command=command)
 
 
 def block(path: str, content: str, *, end: bool = True, mode: str = "") -> str:
@@ -148,7 +149,7 @@ async def edits(on: Stage) -> None:
     await on.say("Again", answers=(answer(replace("many.py", "ITEM", "ENTRY")), BYE))
     await on.say("/checkpoint here")
     made = call("edit_create_file", path="new/made.txt", content="one\ntwo\n")
-    moved = call("edit_move_file", **{"from": "old.txt", "to": "moved.txt"})
+    moved = Call("edit_move_file", {"from": "old.txt", "to": "moved.txt"}, "toolu_moved")
     gone = call("edit_delete_file", path="many.py")
     on.verdicts = [option("accept"), option("accept"), hunks()]
     await on.say("Files", answers=(answer(made, moved, gone), BYE))

@@ -14,14 +14,14 @@ from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
 from north_lsp.agent.calls.previews import GrowingCall, Previews
 from north_lsp.agent.costs.estimates import at_least
-from north_lsp.agent.log.transcript import block_to_log
-from north_lsp.agent.ports.events import CallNamed, CallReady, CallTitled
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.projection import call_named
+from north_lsp.agent.ports.events import CallReady, CallTitled
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
-from north_lsp.display import one_line
 from north_lsp.providers.adapters.accumulator import grow
 from north_lsp.providers.base import (
     AssistantMessage,
@@ -41,7 +41,6 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.providers.model import Model
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.partial import NOT_COMPLETE
 from north_lsp.tools.base import WriteTool
 
@@ -80,7 +79,7 @@ class AnswerStreams:
     def __init__(
         self,
         context: TurnContext,
-        conversation: Conversation,
+        conversation: Log,
         history: History,
         files: FileBlocks,
         dispatcher: Dispatcher,
@@ -129,7 +128,7 @@ class AnswerStream:
         conversation, streamed, merger = self._conversation, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
         form = self._turn.log.form(streamed.message(), self._model, "aborted", streamed)
-        conversation.begin_partial(form, streamed.entry_id)
+        conversation.begin_answer(streamed.entry_id, form)
         end: Done | Failed | None = None
         ids = UniqueIds(self._turn.history.call_ids())
         try:
@@ -166,7 +165,7 @@ class AnswerStream:
     async def _take(self, event: StreamEvent) -> None:
         streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
         streamed.began = True
-        self._keep(event)
+        self._conversation.note_arrived(event, self._known(event))
         streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
         grow(blocks, event)
         match event:
@@ -179,9 +178,8 @@ class AnswerStream:
                 await merger.flush()
                 call = ToolCall(id, name, {}, NOT_COMPLETE)
                 tool = self._context.tools.find(name)
-                kind = tool.kind if tool is not None else "other"
                 title = self._titles.title(call)
-                await self._ports.show(CallNamed(id, one_line(name), kind, title))
+                await self._ports.show(call_named(call, self._context.tools, title))
                 blocks[index] = call
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
                 if isinstance(tool, WriteTool) and self._context.may_write:
@@ -203,23 +201,8 @@ class AnswerStream:
             case _:
                 pass
 
-    def _keep(self, event: StreamEvent) -> None:
-        """For the case that this process does not live to see the answer's end; it is written when something is
-        shown."""
-        grow = self._conversation.grow_partial
-        match event:
-            case TextDelta(index, text):
-                grow("text", index, text)
-            case ThinkingDelta(index, text):
-                grow("thinking", index, text)
-            case CallStart(index, id, name):
-                grow("call", index, {"id": id, "name": name})
-            case CallDelta(index, json):
-                grow("arguments", index, json)
-            case BlockEnd(index, block) if block != self.streamed.blocks.get(index):
-                grow("block", index, block_to_log(block))
-            case _:
-                pass
+    def _known(self, event: StreamEvent) -> Block | None:
+        return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None
 
     async def _look_ahead(self, call: StreamingCall, index: int) -> None:
         """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""

@@ -14,6 +14,7 @@ import pytest
 from north_lsp.agent.costs.usage import spent_by_model, usage_of
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.export import as_markdown
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.remembering import sightings_of
 from north_lsp.agent.log.transcript import broke_off, messages_of
 from north_lsp.providers.catalog.catalog import load_catalog
@@ -47,8 +48,9 @@ def read(world: World, id: str) -> dict[str, Any]:
     store = Locations(world.folder / "config", world.data, world.folder / "state")
     (row,) = list_conversations(store)
     conversation = Conversation.open(store, id)
-    path = conversation.active_path()
-    checkpoints = Checkpoints(conversation, Blobs(world.folder / "blobs"), world.folder / "journals")
+    log = Log(conversation)
+    path = log.path()
+    checkpoints = Checkpoints(log, Blobs(world.folder / "blobs"), world.folder / "journals")
     return {
         "name": row.name,
         "messages": plain(messages_of(path, MODEL)),
