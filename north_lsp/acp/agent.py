@@ -25,6 +25,7 @@ from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.ports.editor import Documents
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedText
+from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
@@ -32,10 +33,9 @@ from north_lsp.agent.turn.queue import Queued
 from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
-from north_lsp.providers.catalog.catalog import UnknownModel
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
 from north_lsp.providers.credentials import MissingCredential
-from north_lsp.providers.thinking import LEVELS, as_level
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,
@@ -48,8 +48,6 @@ from north_lsp.rpc.messages import (
 from north_lsp.rpc.peer import Call, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
-from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.tools.base import Mode
 from north_lsp.workspace.paths import Roots
 
@@ -78,6 +76,7 @@ class AcpAgent:
         self._documents_for = documents_for
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
+        self._conversations = Conversations(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
@@ -243,8 +242,7 @@ class AcpAgent:
             raise invalid_params("cwd", "has to be an absolute path")
         start = _read_cursor(read.optional_text(params, "cursor"))
         folder = Path(cwd) if cwd is not None else None
-        find = partial(list_conversations, self._environment.locations, cwd=folder)
-        found = [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
+        found = await self._conversations.listed(folder)
         page = found[start : start + _PAGE]
         sessions = [
             {
@@ -308,12 +306,11 @@ class AcpAgent:
         id = read.text(params, "sessionId")
         async with self._opening:
             await self._end(id)
-            if valid_conversation_id(id):
-                try:
-                    await anyio.to_thread.run_sync(delete_conversation, self._environment.locations, id)
-                except OSError as error:
-                    problem = f"the session {id} cannot be deleted: {error.strerror or error}"
-                    raise RpcError(INVALID_REQUEST, problem) from None
+            try:
+                await self._conversations.delete(id)
+            except OSError as error:
+                problem = f"the session {id} cannot be deleted: {error.strerror or error}"
+                raise RpcError(INVALID_REQUEST, problem) from None
         return {}
 
     def _session(self, params: Params) -> Session:
@@ -363,10 +360,10 @@ class AcpAgent:
                 except (UnknownModel, ValueError) as error:
                     raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
             case "thought_level":
-                level = as_level(read.text(params, "value"))
-                if level is None:
-                    raise invalid_params("value", f"has to be one of {', '.join(LEVELS)}")
-                await session.choice.set_thinking_level(level)
+                try:
+                    await session.choice.choose_thinking(read.text(params, "value"))
+                except ValueError as error:
+                    raise invalid_params("value", str(error)) from None
             case "_edits":
                 await session.approvals.set_edits_auto_accepted(_is_auto(params))
             case "_shell":

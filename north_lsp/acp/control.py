@@ -1,7 +1,6 @@
 """`_north/state/*`, `_north/queue/*` and what else drives a turn: ACP has no word for it."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
@@ -70,8 +69,8 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         steering = _one_of(wanted, "steeringMode", _DEQUEUE, queue.steering_mode)
         follow_up = _one_of(wanted, "followUpMode", _DEQUEUE, queue.follow_up_mode)
         interrupt = _one_of(wanted, "interruptMode", _INTERRUPT, queue.interrupt_mode)
-        session.retry = replace(session.retry, enabled=enabled)
-        queue.steering_mode, queue.follow_up_mode, queue.interrupt_mode = steering, follow_up, interrupt
+        session.set_auto_retry(enabled)
+        queue.set_modes(steering, follow_up, interrupt)
         return _state(session)
 
     async def follow_up(params: Params, call: Call) -> object:

@@ -2,7 +2,6 @@
 of its own: nothing is taken for granted, and what stands there afterwards is looked at."""
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,18 +9,15 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.acp.initialize import Client
+from north_lsp.agent.edits.behind_editor import disk_size, disk_text, ensure_own_file, ensure_unchanged, restore
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import spoilt
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.workspace.apply.apply import apply
-from north_lsp.workspace.apply.open_folders import ensure_own
-from north_lsp.workspace.edit.diff import make_change, with_texts
+from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.written import in_ends_of, is_same, why_spoilt
-from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange, TextForm
-from north_lsp.workspace.text import Text, read_text
 
 FILE_SECONDS = 5.0
 _WRITE_SECONDS = 10.0
@@ -64,7 +60,7 @@ class ClientFiles:
         content = await self._asked(path)
         if content is None:
             return None
-        if not content and (size := await anyio.to_thread.run_sync(_size, path)) != 0:
+        if not content and (size := await anyio.to_thread.run_sync(disk_size, path)) != 0:
             if size is None:  # for some clients, a file that does not exist is empty
                 return None
             raise self._unknown(path, f"it answered with an empty text, and there are {size} bytes on the disk")
@@ -94,7 +90,7 @@ class ClientFiles:
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
             return content
-        if await anyio.to_thread.run_sync(_size, path) is None:  # most clients have some error for a missing file
+        if await anyio.to_thread.run_sync(disk_size, path) is None:  # most clients have some error for a missing file
             return None
         raise self._unknown(path, why)
 
@@ -119,7 +115,7 @@ class ClientFiles:
         tried: dict[Path, tuple[FileChange, str | None]] = {}  # with what was seen there afterwards
         try:
             for change in changes:
-                await anyio.to_thread.run_sync(_check_disk, change)
+                await anyio.to_thread.run_sync(ensure_unchanged, change)
                 tried[change.path] = (change, None)
                 await self._write(change, change.new_text)
                 now = await self._current(change)
@@ -170,19 +166,19 @@ class ClientFiles:
         if now is None or (now != seen and not is_same(now, change.new_text)):
             return change.relative
         with contextlib.suppress(ToolError):
-            await anyio.to_thread.run_sync(ensure_own, change.path)
+            await anyio.to_thread.run_sync(ensure_own_file, change.path)
             await self._write(change, old)
             now = await self._current(change)
         if now is None or not is_same(now, old):
             with contextlib.suppress(ToolError):
-                await anyio.to_thread.run_sync(_restore, change)
+                await anyio.to_thread.run_sync(restore, change)
             now = await self._current(change)
         return None if now is not None and is_same(now, old) else change.relative
 
     async def _current(self, change: FileChange) -> str | None:
         """What stands there now: the client's text, with the line ends that the disk or the change has, since those are
         the client's own business. None if nobody knows."""
-        disk = await anyio.to_thread.run_sync(_disk, change.path)
+        disk = await anyio.to_thread.run_sync(disk_text, change.path)
         try:
             shown = await self._asked(change.path)
         except UnsavedUnknown:
@@ -192,48 +188,3 @@ class ClientFiles:
         if disk is not None and is_same(disk.text, shown.removeprefix("\ufeff")):
             return disk.text
         return in_ends_of(change.new_text, shown)
-
-
-def _size(path: Path) -> int | None:
-    """How many bytes a file has on the disk; None for nothing."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return None
-
-
-def _disk(path: Path) -> Text | None:
-    try:
-        return read_text(path)
-    except ToolError:
-        return None
-
-
-def _restore(change: FileChange) -> None:
-    """Put the old text on the disk where the client did not, if the client has changed that. Raises ToolError."""
-    disk = _disk(change.path)
-    if disk is not None and (disk.tag == change.disk_tag or is_same(disk.text, change.old_text or "")):
-        return
-    found = disk.text if disk is not None else None
-    back = make_change(change.path, change.relative, found, change.old_text or "", change.form)
-    apply([back], Roots.of(change.path.parent))
-
-
-def _check_disk(change: FileChange) -> None:
-    """A client that writes a text writes over the disk, wherever the path leads: what came there meanwhile would be
-    lost, if the client has not seen it. Looked at before each single write. Raises ToolError STALE."""
-    ensure_own(change.path)
-    if change.disk_tag is None:
-        return
-    try:
-        now = read_text(change.path).tag
-    except ToolError as error:
-        if error.code == "NOT_FOUND":
-            return
-        raise
-    if now != change.disk_tag:
-        raise ToolError(
-            "STALE",
-            f"{change.relative} was changed on the disk while the editor shows another text; nothing was written",
-            "ask the user to save or to reload the file in the editor, then read it again",
-        )

@@ -1,25 +1,18 @@
 """Models and keys over ACP: signing in and out, and `_north/models/list`, `_north/keys/*`. A key comes in here and goes
 to the store or to the memory of this process, never into a log, a conversation or an answer."""
 
-import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, TypeVar
-
-import anyio
-import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp.initialize import KEY_METHOD
+from north_lsp.agent.models.keys import UserKeys
 from north_lsp.agent.session.environment import Environment
-from north_lsp.providers.catalog.listing import rows
 from north_lsp.providers.catalog.model_selection import Allowed
-from north_lsp.providers.catalog.onboarding import ways_to_a_model
-from north_lsp.providers.keys.check import key_problem
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.rpc.messages import AUTH_REQUIRED, INTERNAL_ERROR, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call
-from north_lsp.storage.credentials import CredentialStore, StoredKey
+from north_lsp.storage.credentials import StoredKey
 
 Handler = Callable[[Params, Call], Awaitable[object]]
 _T = TypeVar("_T")
@@ -40,10 +33,9 @@ def model_methods(environment: Environment, allowed_of: Callable[[Params], Allow
 
 class _ModelMethods:
     def __init__(self, environment: Environment, allowed_of: Callable[[Params], Allowed]) -> None:
-        self._environment = environment
-        self._catalog = environment.models.catalog
+        self._models = environment.models
+        self._keys = UserKeys(environment.models, environment.locations, environment.environ)
         self._allowed_of = allowed_of
-        self._store = CredentialStore(environment.locations)
 
     async def authenticate(self, params: Params, call: Call) -> object:
         """Succeeds when a model can be used, be it the one that needs no key; a client of North's own gives a key in
@@ -55,36 +47,25 @@ class _ModelMethods:
         given = meta.get("north") if isinstance(meta, dict) else None
         if isinstance(given, dict):
             await self.set_key(given, call)
-        await self._environment.models.upkeep.refresh()
-        if not self._catalog.available():
-            raise RpcError(AUTH_REQUIRED, ways_to_a_model(self._catalog))
+        if (problem := await self._models.problem()) is not None:
+            raise RpcError(AUTH_REQUIRED, problem)
         return {}
 
     async def logout(self, params: Params, call: Call) -> object:
         """Forgets every key that North has stored or was given; variables and models.yml are the user's own."""
-        self._catalog.keys.take_all_back()
-        await self._stored(partial(self._store.remove))
-        await self._keys_changed()
+        await _stored(self._keys.forget_all())
         return {}
 
     async def models(self, params: Params, call: Call) -> object:
         """`{pattern?, available?, sessionId?}` → `{models}`."""
-        await self._environment.models.upkeep.refresh()
-        self._environment.models.upkeep.discover_soon()
-        found = rows(
-            self._catalog,
-            read.optional_text(params, "pattern") or "",
-            allowed=self._allowed_of(params),
-            available=_flag(params, "available"),
-            now=time.time(),
-        )
+        pattern = read.optional_text(params, "pattern") or ""
+        found = await self._models.listed(pattern, self._allowed_of(params), available=_flag(params, "available"))
         return {"models": [row.to_json() for row in found]}
 
     async def keys(self, params: Params, call: Call) -> object:
         """The stored keys by label and last characters, and the providers that a key can be stored for."""
-        await self._environment.models.upkeep.refresh()
-        stored = [_shown(key) for key in self._catalog.keys.stored]
-        providers = [{"id": info.id, "name": info.title} for info in self._catalog.providers if info.credentials]
+        stored = [_shown(key) for key in await self._keys.known()]
+        providers = [{"id": info.id, "name": info.title} for info in self._keys.providers()]
         return {"keys": stored, "providers": providers}
 
     async def set_key(self, params: Params, call: Call) -> object:
@@ -94,18 +75,14 @@ class _ModelMethods:
         secret = read.text(params, "key").strip()
         if not secret:
             raise invalid_params("key", "has to be a key")
-        problem = None if _flag(params, "force") else await key_problem(info, secret, self._environment.environ)
+        problem = None if _flag(params, "force") else await self._keys.problem(info, secret)
         if problem is not None:
             raise RpcError(AUTH_REQUIRED, problem, {"field": "key", "mayForce": True})
-        answer: dict[str, Any] = {}
         if _flag(params, "runtime"):
-            self._catalog.keys.give(info.id, secret)
-        else:
-            label = read.optional_text(params, "label") or info.title
-            stored = await self._stored(partial(self._store.add, info.id, secret, label[:80]))
-            answer = {"key": _shown(stored)}
-        await self._keys_changed()
-        return answer
+            await self._keys.give(info, secret)
+            return {}
+        label = read.optional_text(params, "label") or info.title
+        return {"key": _shown(await _stored(self._keys.store(info, secret, label[:80])))}
 
     async def remove_key(self, params: Params, call: Call) -> object:
         """`{id}` or `{provider}` → `{removed}`, the number of keys."""
@@ -114,28 +91,20 @@ class _ModelMethods:
             raise invalid_params("id", "has to be given, or provider, but not both")
         if id is not None and (not isinstance(id, int) or isinstance(id, bool)):
             raise invalid_params("id", "has to be a number")
-        if provider is not None:
-            self._catalog.keys.give(provider, None)
-        removed = await self._stored(partial(self._store.remove, id, provider))
-        await self._keys_changed()
-        return {"removed": removed}
-
-    async def _keys_changed(self) -> None:
-        await anyio.to_thread.run_sync(self._catalog.keys.refresh)
-        await self._environment.models.upkeep.changed()
-        self._environment.models.upkeep.discover_soon()
-
-    async def _stored(self, work: Callable[[], _T]) -> _T:
-        try:
-            return await anyio.to_thread.run_sync(work)
-        except OSError as error:
-            raise RpcError(INTERNAL_ERROR, str(error)) from None
+        return {"removed": await _stored(self._keys.remove(id, provider))}
 
     def _provider(self, id: str) -> ProviderInfo:
-        found = next((info for info in self._catalog.providers if info.id == id and info.api != "offline"), None)
+        found = self._keys.provider(id)
         if found is None:
             raise invalid_params("provider", f"names no provider that North knows: {id[:64]!r}")
         return found
+
+
+async def _stored(work: Awaitable[_T]) -> _T:
+    try:
+        return await work
+    except OSError as error:
+        raise RpcError(INTERNAL_ERROR, str(error)) from None
 
 
 def _shown(key: StoredKey) -> dict[str, Any]:

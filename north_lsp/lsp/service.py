@@ -13,6 +13,7 @@ import anyio.to_thread
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.log.prompt import FileLink, Part, Words
 from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
@@ -32,9 +33,7 @@ from north_lsp.rpc.messages import (
 from north_lsp.rpc.peer import Call, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
-from north_lsp.storage.listing import list_conversations
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.roots import project_hash
 
 _PARENT_SECONDS = 2.0
 _PROGRESS_SECONDS = 2.0
@@ -208,9 +207,7 @@ class LspService:
         return {"mode": mode}
 
     async def _list(self, given: dict[str, Any], params: Params, call: Call) -> object:
-        roots = self._roots()
-        find = partial(list_conversations, self._environment.locations, repo_hash=project_hash(roots.main))
-        found = await anyio.to_thread.run_sync(find)
+        found = await Conversations(self._environment.locations).of_project(self._roots().main)
         return [{"conversationId": row.id, "title": row.name, "updatedAt": row.updated_at} for row in found]
 
     async def _load(self, given: dict[str, Any], params: Params, call: Call) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
-from north_lsp.providers.catalog.catalog import SCRIPT_VARIABLE
+from north_lsp.providers.catalog.loading import SCRIPT_VARIABLE
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 

@@ -39,8 +39,8 @@ from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.service import LspService
 from north_lsp.providers.base import Timeouts
-from north_lsp.providers.catalog.catalog import load_catalog
 from north_lsp.providers.catalog.discovery import Discoverer
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
 from north_lsp.providers.catalog.models_cache import ModelsCache
 from north_lsp.providers.model import Extras

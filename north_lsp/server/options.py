@@ -34,7 +34,7 @@ class Options:
     def load_catalog(self, models: "ModelSettings | None" = None) -> "Catalog":
         """The shipped models, and the user's, with the keys that he has stored. Reads files; also the settings, unless
         `models` are what they say."""
-        from north_lsp.providers.catalog.catalog import load_catalog
+        from north_lsp.providers.catalog.loading import load_catalog
         from north_lsp.providers.keys.broker import broker_of
         from north_lsp.providers.keys.sources import Keys
         from north_lsp.storage.credentials import CredentialStore
@@ -57,7 +57,7 @@ class Options:
 
         Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
         """
-        from north_lsp.providers.catalog.catalog import UnknownModel
+        from north_lsp.providers.catalog.model_list import UnknownModel
         from north_lsp.providers.catalog.model_selection import EVERYTHING, choose
         from north_lsp.providers.credentials import MissingCredential
 

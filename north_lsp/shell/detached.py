@@ -1,4 +1,4 @@
-"""Commands that go on after North, since the user said so: started through `job_supervisor.py`, found again by their records.
+"""Commands that go on after North, since the user said so: started through `job_supervisor.py`, found by their records.
 
 Each has a folder with what it is (`job.json`), a lock that is held while it lives, and, once it has ended, its exit
 code. The lock is what tells: a process id alone may be another's by now.

@@ -1,8 +1,9 @@
 """Holds a command that goes on without North: takes its output into a file and writes down how it ended.
 
-Run as a script of its own (`python -I -S job_supervisor.py`, with a JSON text on its input), it imports nothing of ours. It
-leaves North at once (its parent ends), holds a lock on `lock` for as long as the command or anything that it left
-running lives, and says on its standard output how the start went: `{"pid": …}`, a line end, and what the launcher told.
+Run as a script of its own (`python -I -S job_supervisor.py`, with a JSON text on its input), it imports nothing of
+ours. It leaves North at once (its parent ends), holds a lock on `lock` for as long as the command or anything that it
+left running lives, and says on its standard output how the start went: `{"pid": …}`, a line end, and what the launcher
+told.
 """
 
 import contextlib

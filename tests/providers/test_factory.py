@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, ModelRequest, UserMessage
-from north_lsp.providers.catalog.catalog import catalog, load_catalog
+from north_lsp.providers.catalog.catalog import catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import prepared
 from north_lsp.providers.factory import make_provider
 from north_lsp.providers.model import Extras

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import anyio
 
-from north_lsp.providers.catalog.catalog import Catalog, catalog, load_catalog
+from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.discovery import Discoverer
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.models_cache import ModelsCache
 from north_lsp.providers.keys.sources import Keys
 from north_lsp.providers.pool import ProviderPool

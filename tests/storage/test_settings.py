@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.storage.limits import Limits, key_of
 from north_lsp.storage.locations import Locations

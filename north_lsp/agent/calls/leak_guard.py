@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from north_lsp.agent.calls.leaks import leak_in, may_leak, patch_before, texts_of
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
+from north_lsp.providers.leaks import leak_in, may_leak, patch_before, texts_of
 from north_lsp.tools.support.texts import resolve_open, text_of
 
 _TOLD_AT = 2

@@ -14,7 +14,7 @@ from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.providers.thinking import Level, as_level
+from north_lsp.providers.thinking import LEVELS, Level, as_level
 from north_lsp.storage.settings import Settings
 
 
@@ -79,6 +79,13 @@ class ModelChoice:
         if usage is not None:
             await self._editor.show(usage)
         return told
+
+    async def choose_thinking(self, text: str) -> None:
+        """For the next request on. Raises ValueError for what is no level."""
+        level = as_level(text)
+        if level is None:
+            raise ValueError(f"has to be one of {', '.join(LEVELS)}")
+        await self.set_thinking_level(level)
 
     async def set_thinking_level(self, level: Level | None) -> None:
         """For the next request on; a level that the model does not have is kept for one that has it."""

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from north_lsp.providers.base import ErrorKind, Failed, Provider
-from north_lsp.providers.catalog.catalog import Catalog, UnknownModel
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model

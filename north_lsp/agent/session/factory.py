@@ -19,6 +19,7 @@ from north_lsp.agent.log.remembering import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.session import Session
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, Choice
 from north_lsp.providers.model import Model
@@ -182,19 +183,7 @@ class SessionFactory:
         workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
-        return Session(
-            conversation,
-            log,
-            workspace,
-            editor,
-            environment,
-            approvals,
-            checkpoints,
-            diagnostics,
-            model.with_level(level),
-            mode,
-            artifacts,
-            notices,
-            self._defaults.allowed(roots.main),
-            queue=conversation.queue if held is None else [],
-        )
+        queue = conversation.queue if held is None else []
+        stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
+        start = Start(model.with_level(level), mode, notices, self._defaults.allowed(roots.main))
+        return Session(stored, start, workspace, editor, environment, diagnostics)

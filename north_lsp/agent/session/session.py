@@ -11,13 +11,11 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from north_lsp.agent.approvals.project import ProjectApprovals
 from north_lsp.agent.approvals.record import Reviews
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.calls.tool_search import offered
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
-from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import interrupted_edits, recover_project, settle_interrupted
 from north_lsp.agent.edits.review import EditReviewer
@@ -26,7 +24,6 @@ from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import Content
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
@@ -48,9 +45,10 @@ from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import Means, SessionParts
-from north_lsp.agent.shell.setup import make_runner
+from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
 from north_lsp.agent.turn.answering import AnsweringModel
 from north_lsp.agent.turn.context import system_text
@@ -61,12 +59,10 @@ from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.waiting import RetryWait
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
-from north_lsp.providers.model import Model
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import Taken
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.conversation import Conversation, ConversationBusy
+from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
@@ -86,23 +82,21 @@ class Session:
 
     def __init__(
         self,
-        conversation: Conversation,
-        log: Log,
+        stored: Stored,
+        start: Start,
         workspace: Workspace,
         editor: Editor,
         environment: Environment,
-        approvals: ProjectApprovals,
-        checkpoints: Checkpoints,
         diagnostics: Diagnostics,
-        model: Model,
-        mode: Mode,
-        artifacts: Artifacts | None = None,
-        notices: tuple[str, ...] = (),
-        allowed: Allowed = EVERYTHING,
-        queue: Sequence[Row] = (),
     ) -> None:
-        """`notices` are what the user should be told of how it was opened, `queue` is what an earlier process left."""
-        self.mode: Mode = mode
+        self.mode: Mode = start.mode
+        conversation, log, approvals, checkpoints = (
+            stored.conversation,
+            stored.log,
+            stored.approvals,
+            stored.checkpoints,
+        )
+        artifacts = stored.artifacts
         self._conversation = conversation
         self._log = log
         self._history = History(log)
@@ -113,9 +107,9 @@ class Session:
         self._environment = environment
         models, history = environment.models, self._history
         self.choice = ModelChoice(
-            model, models, lambda: environment.settings, log, self._editor, history.usage, allowed
+            start.model, models, lambda: environment.settings, log, self._editor, history.usage, start.allowed
         )
-        self.choice.note(notices)
+        self.choice.note(start.notices)
         self._approvals = approvals
         self.approvals = SessionApprovals(approvals, self._editor)
         self._checkpoints = checkpoints
@@ -133,7 +127,7 @@ class Session:
         self._closed = False
         self._unsaved = False
         self.retry_control = RetryControl()
-        self.queue = PromptQueue(guarded.show, self._keep_queue, queue)
+        self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
         self._settings = environment.settings
         self._take_turn_settings()
         self.retry = environment.retry
@@ -141,22 +135,20 @@ class Session:
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
-        self._given_back = [QueuedText(row["id"], row["text"]) for row in queue]
+        self._given_back = [QueuedText(row["id"], row["text"]) for row in stored.queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
-        secrets = secret_names(environment.models.catalog)
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
-        self._runner = make_runner(
-            environment.settings,
+        locations, project = environment.locations, project_hash(self.roots[0])
+        resources = ShellResources(
             environment.environ,
-            secrets,
-            self.roots,
+            secret_names(environment.models.catalog),
             variables,
             environment.background,
             environment.shells,
-            environment.locations.kept_jobs(project_hash(self.roots[0])),
-            workspace,
-            environment.locations.quarantine(project_hash(self.roots[0])),
+            locations.kept_jobs(project),
+            locations.quarantine(project),
         )
+        self._runner = make_runner(environment.settings, workspace, resources)
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
         ports = Ports(self._editor, self.status, diagnostics)
@@ -464,8 +456,7 @@ class Session:
 
     def _take_turn_settings(self) -> None:
         turns = self._settings.turns
-        self.queue.steering_mode, self.queue.follow_up_mode = turns.steering_mode, turns.follow_up_mode
-        self.queue.interrupt_mode = turns.interrupt_mode
+        self.queue.set_modes(turns.steering_mode, turns.follow_up_mode, turns.interrupt_mode)
 
     async def _follow_settings(self) -> None:
         """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
@@ -606,6 +597,10 @@ class Session:
             await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
 
     # -- everything else -------------------------------------------------------------------------------------------
+
+    def set_auto_retry(self, enabled: bool) -> None:
+        """Whether a model that failed is asked again, from the next turn on."""
+        self.retry = replace(self.retry, enabled=enabled)
 
     async def set_mode(self, mode: Mode) -> None:
         """For the next prompt on."""

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
     from pathlib import Path
 
-    from north_lsp.agent.session.session import Session
+    from north_lsp.agent.session.live import LiveSession
 
 
 class ChangesHost:
     """The half of a `commands.base.Host` that is about changes. Every method may raise CommandError."""
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "LiveSession") -> None:
         self._session = session
 
     async def undo(self, steps: int, path: str | None, conflicts: str) -> str:

@@ -20,7 +20,7 @@ from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.providers.catalog.catalog import UnknownModel
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
 from north_lsp.slash.base import CommandError, Costs, Host, Spent
 from north_lsp.slash.parsing import Invocation, find_command
@@ -31,7 +31,7 @@ from north_lsp.storage.trust import described as trust_in_words
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
-    from north_lsp.agent.session.session import Session
+    from north_lsp.agent.session.live import LiveSession
 
 
 class SlashCommands:
@@ -84,7 +84,7 @@ class SlashCommands:
 class SessionHost(ChangesHost, ProvidersHost):
     """A session as commands see it."""
 
-    def __init__(self, session: "Session", log: Log, editor: Editor, environment: "Environment") -> None:
+    def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         ProvidersHost.__init__(self, environment)
         self._log = log

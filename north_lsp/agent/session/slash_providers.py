@@ -1,16 +1,17 @@
 """What the commands about providers and keys ask of a session."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 
+from north_lsp.agent.models.keys import UserKeys
 from north_lsp.display import fenced
 from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.presets import PresetError, find_preset, presets
 from north_lsp.slash.base import CommandError, PlannedProvider
-from north_lsp.storage.credentials import CredentialStore, StoredKey
+from north_lsp.storage.credentials import StoredKey
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -27,6 +28,7 @@ class ProvidersHost:
 
     def __init__(self, environment: "Environment") -> None:
         self._environment = environment
+        self._keys = UserKeys(environment.models, environment.locations, environment.environ)
 
     @property
     def presets(self) -> Sequence[str]:
@@ -54,10 +56,9 @@ class ProvidersHost:
         return PlannedProvider(str(addition.path), shown, f"`/login {name}` goes on.", write)
 
     async def how_to_log_in(self, provider: str | None) -> str:
-        await self._environment.models.upkeep.refresh()
-        offered = [info for info in self._environment.models.catalog.providers if info.credentials]
+        known, offered = await self._keys.known(), self._keys.providers()
         if provider is None:
-            stored = {key.provider for key in self._environment.models.catalog.keys.stored}
+            stored = {key.provider for key in known}
             rows = [f"- `{info.id}`: {info.title}{', stored' if info.id in stored else ''}" for info in offered]
             return "\n".join([_COMMAND_LINE.format(" <provider>"), "", *rows])
         info = next((info for info in offered if info.id == provider), None)
@@ -68,18 +69,21 @@ class ProvidersHost:
         return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
 
     async def stored_keys(self) -> Sequence[StoredKey]:
-        return await _done(CredentialStore(self._environment.locations).all_keys)
+        return await _kept(self._keys.stored())
 
     async def forget_key(self, id: int) -> None:
-        await _done(partial(CredentialStore(self._environment.locations).remove, id))
-        await anyio.to_thread.run_sync(self._environment.models.catalog.keys.refresh)
-        await self._environment.models.upkeep.changed()
+        await _kept(self._keys.remove(id))
 
 
 async def _done(work: Callable[[], _T]) -> _T:
     try:
-        return await anyio.to_thread.run_sync(work)
+        return await _kept(anyio.to_thread.run_sync(work))
     except PresetError as error:
         raise CommandError(str(error)) from None
+
+
+async def _kept(work: Awaitable[_T]) -> _T:
+    try:
+        return await work
     except OSError as error:
         raise CommandError(f"this could not be done: {error.strerror or error}") from None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,27 +25,31 @@ from north_lsp.workspace.paths import extra_roots
 _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 
 
-def make_runner(
-    settings: Settings,
-    environ: Mapping[str, str],
-    secret_names: frozenset[str],
-    roots: tuple[Path, ...],
-    own: Mapping[str, str],
-    background: Background,
-    keeper: Keeper | None = None,
-    kept: Path | None = None,
-    workspace: Workspace | None = None,
-    quarantine: Path | None = None,
-) -> CommandRunner:
-    """`own` are variables that North adds for this session; `kept` is for the records of what outlives North,
-    `quarantine` for what must not appear in the workspace."""
-    shell = settings.shell
-    passed = (*settings.shell_pass_variables, *(secret_names if shell.pass_keys else ()))
-    given = command_environment(environ, secret_names, passed, {**own, **shell.env})
+@dataclass(frozen=True)
+class ShellResources:
+    """What the shells of a session are made with, beside the user's settings. `own` are variables that North adds for
+    this session; `kept` is for the records of what outlives North, `quarantine` for what must not appear in the
+    workspace."""
+
+    environ: Mapping[str, str]
+    secret_names: frozenset[str]
+    own: Mapping[str, str]
+    background: Background
+    keeper: Keeper | None = None
+    kept: Path | None = None
+    quarantine: Path | None = None
+
+
+def make_runner(settings: Settings, workspace: Workspace, resources: ShellResources) -> CommandRunner:
+    """The shells of a session; none is started yet."""
+    shell, environ, roots = settings.shell, resources.environ, workspace.roots.roots
+    passed = (*settings.shell_pass_variables, *(resources.secret_names if shell.pass_keys else ()))
+    given = command_environment(environ, resources.secret_names, passed, {**resources.own, **shell.env})
     withheld = frozenset(environ.keys() - given.keys())
     prefix = shell.prefix or next((environ[name].strip() for name in _PREFIXES if environ.get(name)), "")
     options = ShellOptions(shell.path, shell.virtual_terminal, shell.persistent, prefix, shell.snapshot)
-    sandbox = sandbox_of(settings, roots, given, workspace, quarantine)
+    sandbox = sandbox_of(settings, roots, given, workspace, resources.quarantine)
+    background, keeper, kept = resources.background, resources.keeper, resources.kept
     return CommandRunner(given, background, roots[0], sandbox, withheld, options, keeper, kept)
 
 

@@ -29,11 +29,13 @@ _CONTEXT_CHARACTERS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class OwnCommand:
-    """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there."""
+    """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there.
+    `note` stands behind its output."""
 
     command: str
     excluded: bool
     in_terminal: bool = False
+    note: str = ""
 
 
 def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
@@ -91,9 +93,9 @@ class OwnCommands:
             await self._sync()
 
         unsaved = await self._unsaved()
-        note = told_of_unsaved(unsaved, "The command read") if unsaved else ""
+        own = replace(own, note=told_of_unsaved(unsaved, "The command read") if unsaved else "")
         entry_id = self._log.reserve_id()
-        run = partial(run_own_command, own, entry_id, self._runner, self._editor, self._root, store, note=note)
+        run = partial(run_own_command, own, entry_id, self._runner, self._editor, self._root, store)
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -111,10 +113,8 @@ async def run_own_command(
     root: Path,
     store: Callable[[str, OwnCommandEntry], Awaitable[None]],
     place: Place,
-    note: str = "",
 ) -> None:
-    """Run it with the user's own rights, in the shell's directory, and record it, with a `note` behind its output. A
-    cancelled one is recorded, too."""
+    """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
     entry = OwnCommandEntry(own.command, cancelled=True, excluded=own.excluded, at_ms=now_ms())
 
     async def on_output(text: str) -> None:
@@ -131,8 +131,8 @@ async def run_own_command(
     except ToolError as error:
         entry = replace(entry, output=error.message, cancelled=False)
     finally:
-        if note:
-            entry = replace(entry, output=f"{entry.output}\n[{note}]".lstrip("\n"))
+        if own.note:
+            entry = replace(entry, output=f"{entry.output}\n[{own.note}]".lstrip("\n"))
         with anyio.CancelScope(shield=True):
             await store(entry_id, entry)
             await editor.show(own_command_ended(entry_id, entry))

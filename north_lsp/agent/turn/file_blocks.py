@@ -10,7 +10,6 @@ from typing import BinaryIO
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.calls.leaks import leak_in, may_leak
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.previews import GrowingFile, Previews
 from north_lsp.agent.edits.review import EditReviewer
@@ -27,6 +26,7 @@ from north_lsp.agent.prompts import render
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
+from north_lsp.providers.leaks import leak_in, may_leak
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.files import private_directory
 from north_lsp.tools.edit.drafting import Draft

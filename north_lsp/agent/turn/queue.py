@@ -64,6 +64,10 @@ class PromptQueue:
         self.follow_up_mode: DequeueMode = "one-at-a-time"
         self.interrupt_mode: InterruptMode = "immediate"
 
+    def set_modes(self, steering: DequeueMode, follow_up: DequeueMode, interrupt: InterruptMode) -> None:
+        """How much is taken at once for the turn and for the next one, and whether it interrupts calls."""
+        self.steering_mode, self.follow_up_mode, self.interrupt_mode = steering, follow_up, interrupt
+
     @property
     def waiting(self) -> Sequence[Queued]:
         return tuple(self._words)

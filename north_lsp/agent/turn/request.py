@@ -1,6 +1,5 @@
 """One answer of the model: asked for, and asked for again where it helps, by this model or another one."""
 
-import re
 from collections.abc import Awaitable
 from dataclasses import replace
 
@@ -13,16 +12,12 @@ from north_lsp.agent.turn.answering import AnsweringModel
 from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.retry import GiveUp, Wait
-from north_lsp.agent.turn.stream import AnswerStreams, Streamed
+from north_lsp.agent.turn.stream import AnswerStreams
+from north_lsp.agent.turn.streamed import Streamed
 from north_lsp.agent.turn.waiting import RetryWait
+from north_lsp.providers.adapters.failures import orphaned_call
 from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, Usage
 from north_lsp.providers.model import Model
-
-_ORPHAN = re.compile(
-    r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
-    r"|[Nn]o tool output found for function call ([\w-]+)"
-    r"|tool_call_ids? did not have response messages: ([\w-]+)"
-)
 
 
 class ModelFailed(Exception):
@@ -68,7 +63,7 @@ class ModelRequester:
             self._note_failure(end, streamed)
             if (
                 not self._recovered
-                and (orphan := _orphan(end)) is not None
+                and (orphan := orphaned_call(end)) is not None
                 and self._history.exclude_answer_with(orphan)
             ):
                 self._recovered = True
@@ -214,11 +209,3 @@ class ModelRequester:
 
 def _is_reported(usage: Usage) -> bool:
     return any((usage.input, usage.output, usage.cache_read, usage.cache_write))
-
-
-def _orphan(failure: Failed) -> str | None:
-    """The call that a vendor says has no result."""
-    if failure.kind != "bad_request":
-        return None
-    found = _ORPHAN.search(failure.message)
-    return next((group for group in found.groups() if group), None) if found is not None else None

@@ -1,10 +1,8 @@
 """One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy,
 written before anything of it is shown, that a killed process leaves behind."""
 
-import time
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import anyio
 import anyio.to_thread
@@ -13,7 +11,6 @@ from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
 from north_lsp.agent.calls.previews import GrowingCall, Previews
-from north_lsp.agent.costs.estimates import at_least
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import call_named
 from north_lsp.agent.ports.events import CallReady, CallTitled
@@ -22,9 +19,10 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.store import AnswerLog
+from north_lsp.agent.turn.streamed import Streamed
 from north_lsp.providers.adapters.accumulator import grow
 from north_lsp.providers.base import (
-    AssistantMessage,
     Block,
     BlockEnd,
     CallDelta,
@@ -38,39 +36,10 @@ from north_lsp.providers.base import (
     TextDelta,
     ThinkingDelta,
     ToolCall,
-    Usage,
 )
 from north_lsp.providers.model import Model
 from north_lsp.storage.partial import NOT_COMPLETE
 from north_lsp.tools.base import WriteTool
-
-if TYPE_CHECKING:
-    from north_lsp.agent.turn.store import AnswerLog
-
-
-@dataclass
-class Streamed:
-    """What has arrived; `began` when its stream did, `delivered` when the user has seen some of it."""
-
-    entry_id: str
-    started: float = field(default_factory=time.monotonic)
-    blocks: dict[int, Block] = field(default_factory=dict)
-    began: bool = False
-    delivered: bool = False
-    broke_in_file: bool = False
-    calls: dict[int, StreamingCall] = field(default_factory=dict)
-    growing: dict[int, GrowingCall] = field(default_factory=dict)
-    cut_short: bool = False  # by North: a call that cannot succeed was still coming
-    usage: Usage = field(default_factory=Usage)
-
-    def message(self) -> AssistantMessage:
-        """With what the vendor has counted till now; it tells what it wrote at the end."""
-        message = AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
-        return replace(message, usage=at_least(self.usage, message))
-
-    @property
-    def duration_ms(self) -> int:
-        return round((time.monotonic() - self.started) * 1000)
 
 
 class AnswerStreams:
@@ -83,7 +52,7 @@ class AnswerStreams:
         history: History,
         files: FileBlocks,
         dispatcher: Dispatcher,
-        log: "AnswerLog",
+        log: AnswerLog,
         ports: Ports,
     ) -> None:
         self.context = context

@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from north_lsp.providers.catalog.catalog import Catalog, UnknownModel
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.keys.credential_lookup import require_credential
 from north_lsp.providers.model import Model

@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from north_lsp.providers.catalog.model_list import ModelList, UnknownModel
 from north_lsp.providers.thinking import Level, as_level
 
 if TYPE_CHECKING:
-    from north_lsp.providers.catalog.catalog import Catalog
     from north_lsp.providers.model import Model
 
 ROLES = ("default", "fast", "slow", "vision", "plan", "reviewer", "oracle", "designer", "commit", "task")
@@ -25,10 +25,8 @@ _VERSION = re.compile(r"(?<=\d)\.(?=\d)")
 _DATE = re.compile(r"-20\d{6}$")
 
 
-def find(known: "Catalog", selector: str, _seen: tuple[str, ...] = ()) -> "Model":
+def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model":
     """See Catalog.find. Raises UnknownModel."""
-    from north_lsp.providers.catalog.catalog import UnknownModel
-
     text = selector.strip()
     base, _, tail = text.rpartition(":")
     level = as_level(tail) if base else None
@@ -55,7 +53,7 @@ def find(known: "Catalog", selector: str, _seen: tuple[str, ...] = ()) -> "Model
     raise UnknownModel(f"there is no model {shown(selector)!r}{_nor(known, part)}; {_closest(known, part)}")
 
 
-def _closest(known: "Catalog", part: str) -> str:
+def _closest(known: ModelList, part: str) -> str:
     """The names that are most like it: aliases, ids, or selectors of providers that write them with a slash."""
     by_name: dict[str, str] = {}
     for one in known.models:
@@ -70,7 +68,7 @@ def _closest(known: "Catalog", part: str) -> str:
     return f"there are {', '.join(list(dict.fromkeys(one.alias for one in known.models))[:3])} and others"
 
 
-def _nor(known: "Catalog", part: str) -> str:
+def _nor(known: ModelList, part: str) -> str:
     """That the provider is unknown as well, and which name it may be meant to have."""
     provider, slash, _ = part.partition("/")
     ids = [one.id for one in known.providers]
@@ -85,9 +83,8 @@ def shown(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def default(known: "Catalog", environ: Mapping[str, str]) -> "Model":
+def default(known: ModelList, environ: Mapping[str, str]) -> "Model":
     """See Catalog.default."""
-    from north_lsp.providers.catalog.catalog import UnknownModel
     from north_lsp.providers.keys.credential_lookup import has_credential
 
     if "default" in known.roles:
@@ -113,10 +110,8 @@ def role_of(text: str) -> str | None:
     return name if name in ROLES else None
 
 
-def by_role(known: "Catalog", role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> "Model":
+def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> "Model":
     """The model of a role: the environment's, the configured one, or a fitting one. Raises UnknownModel."""
-    from north_lsp.providers.catalog.catalog import UnknownModel
-
     if role in seen:
         raise UnknownModel(f"the roles {' -> '.join((*seen, role))} refer to each other: name a model in one of them")
     selector = environ.get(_VARIABLES.get(role, ""), "").strip() or known.roles.get(role)
@@ -138,7 +133,7 @@ def canonical(model: "Model", names: Mapping[str, str]) -> str:
     return _DATE.sub("", _VERSION.sub("-", name))
 
 
-def _exact(known: "Catalog", text: str) -> "Model | None":
+def _exact(known: ModelList, text: str) -> "Model | None":
     for matches in (
         [one for one in known.models if one.selector == text],
         [one for one in known.models if text == f"{one.provider.id}/{one.alias}"],
@@ -150,19 +145,19 @@ def _exact(known: "Catalog", text: str) -> "Model | None":
     return None
 
 
-def _equivalents(known: "Catalog", matches: "Sequence[Model]") -> "list[Model]":
+def _equivalents(known: ModelList, matches: "Sequence[Model]") -> "list[Model]":
     """The matches, and behind them the same models at other providers."""
     names = {canonical(one, known.names) for one in matches}
     return [*matches, *(one for one in known.models if canonical(one, known.names) in names and one not in matches)]
 
 
-def _first_available(known: "Catalog", matches: "Sequence[Model]") -> "Model":
+def _first_available(known: ModelList, matches: "Sequence[Model]") -> "Model":
     """The first that can be used, of the provider that the user prefers."""
     ordered = sorted(matches, key=lambda one: _rank(known, one.provider.id))
     return next((one for one in ordered if known.is_available(one)), matches[0])
 
 
-def _rank(known: "Catalog", provider: str) -> int:
+def _rank(known: ModelList, provider: str) -> int:
     return known.order.index(provider) if provider in known.order else len(known.order)
 
 

@@ -5,17 +5,18 @@ from collections.abc import AsyncGenerator
 
 from north_lsp.display import one_line
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
-from north_lsp.providers.catalog.catalog import Catalog, UnknownModel
+from north_lsp.providers.catalog.model_list import ModelList, UnknownModel
+from north_lsp.providers.catalog.selectors import find
 from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, Model, ProviderInfo
 
 _INFO = ProviderInfo("unknown", "unknown", "Unknown", ())
 _NEXT = "choose a model in the editor or with `/model <name>`, or correct --model or NORTH_MODEL"
 
 
-def asked_for(known: Catalog, selector: str) -> Model:
+def asked_for(known: ModelList, selector: str) -> Model:
     """The model that a selector picks, or what stands in its place for now. Its key may be missing."""
     try:
-        return known.find(selector)
+        return find(known, selector)
     except UnknownModel as error:
         return stand_in(selector, f"{error}; {_NEXT}")
 

@@ -1,12 +1,13 @@
 """The structure of HTML, with the rules and symbols of its style and script elements at their places."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from north_lsp.workspace.structure.grammars import parse
 from north_lsp.workspace.structure.model import Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.nesting import nested
 from north_lsp.workspace.structure.scanning import Lines, offsets_in_bytes
 
 if TYPE_CHECKING:
@@ -35,9 +36,12 @@ class _Embedded:
     spoken: str
 
 
-def parse_markup(language: str, text: str) -> Structure:
-    from north_lsp.workspace.structure.parsing import nested
+Analyse = Callable[[str, str], Structure]
+"""Finds the structure of a text in another language, as styles and scripts are."""
 
+
+def parse_markup(language: str, text: str, analyse: Analyse) -> Structure:
+    """The structure of a page, with that of what is embedded in it."""
     source = text.encode("utf-8", "replace")
     tree = parse("html", source)
     symbols: list[Symbol] = []
@@ -66,7 +70,7 @@ def parse_markup(language: str, text: str) -> Structure:
         embedded = _found_again(source, embedded, comments)
     rows = Lines(source.decode("latin-1"))  # a character for a byte
     for one in embedded:
-        symbols += _inner(one, source, rows)
+        symbols += _inner(one, source, rows, analyse)
     return Structure(language, "tree-sitter", nested(symbols), tuple(sorted(errors)[:20]))
 
 
@@ -122,10 +126,8 @@ def _embedded(node: "Node", source: bytes) -> _Embedded:
     return _Embedded(kind, (node.start_byte, node.end_byte), inside, label, spoken)
 
 
-def _inner(one: _Embedded, source: bytes, rows: Lines) -> list[Symbol]:
+def _inner(one: _Embedded, source: bytes, rows: Lines, analyse: Analyse) -> list[Symbol]:
     """The element itself and what is in it."""
-    from north_lsp.workspace.structure.parsing import structure_of
-
     start, end = one.span
     first = rows.at(start)
     symbols = [Symbol(one.kind, one.kind, first, first, rows.at(max(end - 1, start)), one.label, span=one.span)]
@@ -133,7 +135,7 @@ def _inner(one: _Embedded, source: bytes, rows: Lines) -> list[Symbol]:
         return symbols
     begin, stop = one.raw
     text = source[begin:stop].decode("utf-8", "replace")
-    found = structure_of(_language(one.kind, one.spoken), text)
+    found = analyse(_language(one.kind, one.spoken), text)
     places = {place for inner in found.symbols for place in inner.span}
     in_bytes = {place: place for place in places}
     if found.backend == "patterns":

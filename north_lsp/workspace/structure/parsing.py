@@ -2,14 +2,16 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.grammars import has_grammar, parse, symbol_query
-from north_lsp.workspace.structure.model import CONTAINERS, NO_SYMBOLS, Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.markup import parse_markup
+from north_lsp.workspace.structure.model import NO_SYMBOLS, Structure, Symbol, SymbolKind
+from north_lsp.workspace.structure.nesting import nested
 from north_lsp.workspace.structure.recovery import is_statement, second_look
 from north_lsp.workspace.structure.scanning import offsets_in_bytes
 from north_lsp.workspace.structure.statements import has_statements, walk_statements
@@ -62,43 +64,11 @@ def forget() -> None:
         _remembered.clear()
 
 
-def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Symbols in the order of the file, with depths and parents by what encloses what. Functions in a class are its
-    methods."""
-    result: list[Symbol] = []
-    around: list[Symbol] = []
-    for symbol in sorted(symbols, key=lambda one: (one.span[0], -one.span[1], one.line)):
-        while around and not _encloses(around[-1].span, symbol.span):
-            around.pop()
-        placed = _inside(symbol, around)
-        result.append(placed)
-        if placed.kind not in ("import", "export"):
-            around.append(placed)
-    return tuple(result)
-
-
-def _encloses(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
-    """Whether one is a part of the other; two names of the same place are neighbours."""
-    return outer[0] <= inner[0] and inner[1] <= outer[1] and outer != inner
-
-
-def _inside(symbol: Symbol, around: Sequence[Symbol]) -> Symbol:
-    if not around:
-        return symbol if not symbol.depth and symbol.parent is None else replace(symbol, depth=0, parent=None)
-    parent = around[-1]
-    kind: SymbolKind = "method" if symbol.kind == "function" and parent.kind in CONTAINERS else symbol.kind
-    return Symbol(
-        symbol.name, kind, symbol.line, symbol.start, symbol.end, symbol.label, len(around), parent.name, symbol.span
-    )
-
-
 def _analyse(language: str, text: str) -> Structure:
     if language in _STYLES or (language == "css" and len(text) > _MAX_PARSED):
         return Structure(language, "patterns", nested(patterns.style_rules(text)))
     if language in _MARKUP and len(text) <= _MAX_PARSED:
-        from north_lsp.workspace.structure.markup import parse_markup
-
-        return parse_markup(language, text)
+        return parse_markup(language, text, structure_of)
     if has_grammar(language) and language != "html" and len(text) <= _MAX_PARSED:
         return _by_grammar(language, text)
     if patterns.has_patterns(language):

@@ -17,7 +17,7 @@ from north_lsp.agent.log.export import as_markdown
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.remembering import sightings_of
 from north_lsp.agent.log.transcript import broke_off, messages_of
-from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.listing import list_conversations

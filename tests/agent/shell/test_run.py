@@ -26,10 +26,10 @@ from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.wiring import Means
-from north_lsp.agent.shell.setup import make_runner
+from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.command_policy.rules import Rule
 from north_lsp.providers.base import ToolCall
-from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.shell.options import Place
 from north_lsp.storage.approvals import Approvals
 from north_lsp.storage.artifacts import Artifacts
@@ -127,10 +127,9 @@ async def shell(
         given = {"PATH": os.environ["PATH"], "HOME": str(folder), **environ}
         own = {"NORTH_SESSION_ID": "s"}
         kept = world.locations.kept_jobs("0" * 16)
-        runner = make_runner(
-            settings, given, frozenset({"KNOWN_KEY"}), (world.root,), own, background, None, kept,
-            world.workspace, world.locations.quarantine("0" * 16),
-        )  # fmt: skip
+        quarantine = world.locations.quarantine("0" * 16)
+        resources = ShellResources(given, frozenset({"KNOWN_KEY"}), own, background, None, kept, quarantine)
+        runner = make_runner(settings, world.workspace, resources)
 
         async def sync() -> None:
             world.conversation.sync()

@@ -15,7 +15,7 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
-from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.factory import make_provider
 
 REQUEST = ModelRequest("test", "", [UserMessage("q")], [], 100)

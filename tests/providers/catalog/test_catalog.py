@@ -3,7 +3,8 @@
 import pytest
 
 from north_lsp.providers.base import Reasoning, Usage
-from north_lsp.providers.catalog.catalog import Catalog, UnknownModel, catalog, secret_names
+from north_lsp.providers.catalog.catalog import Catalog, catalog, secret_names
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.keys.credential_lookup import require_credential
 from north_lsp.providers.pool import ProviderPool

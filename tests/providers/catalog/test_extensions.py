@@ -16,7 +16,7 @@ from north_lsp.providers.base import (
     TextDelta,
     UserMessage,
 )
-from north_lsp.providers.catalog.catalog import load_catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.factory import make_provider
 from tests.end_to_end.test_faults import opened, prompt, texts
 from tests.end_to_end.world import World

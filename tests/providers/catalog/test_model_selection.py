@@ -8,7 +8,8 @@ import pytest
 from north_lsp.agent.models.notices import clamped, obstacles
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Usage
-from north_lsp.providers.catalog.catalog import Catalog, UnknownModel, catalog
+from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, choose, prepared
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.storage.locations import Locations

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.providers.base import Done, ModelRequest, Provider, UserMessage
-from north_lsp.providers.catalog.catalog import Catalog, catalog, load_catalog, secret_names
+from north_lsp.providers.catalog.catalog import Catalog, catalog, secret_names
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.yaml_tree import TreeError, parse
 from north_lsp.providers.compat import compat_for
 from north_lsp.providers.credentials import MissingCredential

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from north_lsp.providers.catalog.catalog import load_catalog, secret_names
+from north_lsp.providers.catalog.catalog import secret_names
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.keys.broker import Broker, broker_of
 from north_lsp.providers.keys.credential_lookup import credential_source, find_key

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.providers.base import Failed, ModelRequest, UserMessage
-from north_lsp.providers.catalog.catalog import Catalog, catalog, load_catalog
+from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.keys.credential_lookup import credential_source, find_key, has_credential
 from north_lsp.providers.keys.env_file import read_env_file, with_env_file
 from north_lsp.providers.keys.sources import Keys

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -35,13 +35,12 @@ def hold(provider: Any) -> None:
 
 
 class _Finder:
-    """Finds nothing by itself, and holds what the others find."""
+    """Finds the modules of the providers where Python finds them, and holds what is in them."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name not in PROVIDERS:
             return None
-        found = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
-        spec = next((spec for spec in found if spec is not None), None)
+        spec = PathFinder.find_spec(name, path, target)  # not `sys.meta_path`: another finder like this may be there
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module

@@ -2,7 +2,7 @@
 
 import pytest
 
-from north_lsp.agent.calls.leaks import leak_in, may_leak, patch_before, texts_of
+from north_lsp.providers.leaks import leak_in, may_leak, patch_before, texts_of
 
 MARK = "to=functions.edit_patch"
 FIRST = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n"

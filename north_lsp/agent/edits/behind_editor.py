@@ -1,0 +1,64 @@
+"""The disk behind an editor that writes texts by itself: what stands there, before and after."""
+
+import os
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.apply.apply import apply
+from north_lsp.workspace.apply.open_folders import ensure_own
+from north_lsp.workspace.edit.diff import make_change
+from north_lsp.workspace.edit.written import is_same
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import Text, read_text
+
+
+def disk_size(path: Path) -> int | None:
+    """How many bytes a file has on the disk; None for nothing."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def disk_text(path: Path) -> Text | None:
+    """What stands on the disk; None for nothing, or nothing that is a text."""
+    try:
+        return read_text(path)
+    except ToolError:
+        return None
+
+
+def ensure_own_file(path: Path) -> None:
+    """Raises ToolError for a path that leads elsewhere, or a file that has other names as well."""
+    ensure_own(path)
+
+
+def restore(change: FileChange) -> None:
+    """Put the old text on the disk where the client did not, if the client has changed that. Raises ToolError."""
+    disk = disk_text(change.path)
+    if disk is not None and (disk.tag == change.disk_tag or is_same(disk.text, change.old_text or "")):
+        return
+    found = disk.text if disk is not None else None
+    back = make_change(change.path, change.relative, found, change.old_text or "", change.form)
+    apply([back], Roots.of(change.path.parent))
+
+
+def ensure_unchanged(change: FileChange) -> None:
+    """A client that writes a text writes over the disk, wherever the path leads: what came there meanwhile would be
+    lost, if the client has not seen it. Looked at before each single write. Raises ToolError STALE."""
+    ensure_own(change.path)
+    if change.disk_tag is None:
+        return
+    try:
+        now = read_text(change.path).tag
+    except ToolError as error:
+        if error.code == "NOT_FOUND":
+            return
+        raise
+    if now != change.disk_tag:
+        raise ToolError(
+            "STALE",
+            f"{change.relative} was changed on the disk while the editor shows another text; nothing was written",
+            "ask the user to save or to reload the file in the editor, then read it again",
+        )

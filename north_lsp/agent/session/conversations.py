@@ -1,0 +1,33 @@
+"""The stored conversations, for people who look for one: listed and deleted."""
+
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
+from north_lsp.storage.locations import Locations
+from north_lsp.workspace.roots import project_hash
+
+
+class Conversations:
+    """Those of all projects, in one store."""
+
+    def __init__(self, locations: Locations) -> None:
+        self._locations = locations
+
+    async def listed(self, folder: Path | None = None) -> list[Summary]:
+        """The newest first, without archived ones; of one folder if it is given."""
+        find = partial(list_conversations, self._locations, cwd=folder)
+        return [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
+
+    async def of_project(self, root: Path) -> list[Summary]:
+        """The newest first, archived ones too."""
+        find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
+        return await anyio.to_thread.run_sync(find)
+
+    async def delete(self, id: str) -> None:
+        """Move everything of a conversation to the trash, if there is such a one. Raises ConversationBusy, OSError."""
+        if valid_conversation_id(id):
+            await anyio.to_thread.run_sync(delete_conversation, self._locations, id)

@@ -1,0 +1,42 @@
+"""A live session as its slash commands use it."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from north_lsp.agent.approvals.session_approvals import SessionApprovals
+from north_lsp.agent.edits.undo import Plan, Undoing
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.turn.queue import PromptQueue
+from north_lsp.shell.jobs import Jobs
+from north_lsp.tools.base import Mode
+
+
+class LiveSession(Protocol):
+    """See `Session`, which is one."""
+
+    mode: Mode
+    choice: ModelChoice
+    approvals: SessionApprovals
+    queue: PromptQueue
+    questions: list[anyio.CancelScope]
+
+    @property
+    def roots(self) -> tuple[Path, ...]: ...
+
+    @property
+    def is_running(self) -> bool: ...
+
+    @property
+    def jobs(self) -> Jobs: ...
+
+    @property
+    def undoing(self) -> Undoing: ...
+
+    async def set_mode(self, mode: Mode) -> None: ...
+
+    async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
+
+    def cancel(self) -> None: ...

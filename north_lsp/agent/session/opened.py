@@ -1,0 +1,36 @@
+"""What a session is opened with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.turn.queue import Row
+from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
+from north_lsp.providers.model import Model
+from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.conversation import Conversation
+from north_lsp.tools.base import Mode
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is kept of it; `queue` is what an earlier process left."""
+
+    conversation: Conversation
+    log: Log
+    approvals: ProjectApprovals
+    checkpoints: Checkpoints
+    artifacts: Artifacts | None = None
+    queue: Sequence[Row] = ()
+
+
+@dataclass(frozen=True)
+class Start:
+    """With what it goes on; `notices` are what the user should be told of how it was opened."""
+
+    model: Model
+    mode: Mode
+    notices: Sequence[str] = ()
+    allowed: Allowed = EVERYTHING

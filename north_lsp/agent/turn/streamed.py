@@ -1,0 +1,34 @@
+"""What has arrived of an answer."""
+
+import time
+from dataclasses import dataclass, field, replace
+
+from north_lsp.agent.calls.preflight import StreamingCall
+from north_lsp.agent.calls.previews import GrowingCall
+from north_lsp.agent.costs.estimates import at_least
+from north_lsp.providers.base import AssistantMessage, Block, Usage
+
+
+@dataclass
+class Streamed:
+    """What has arrived; `began` when its stream did, `delivered` when the user has seen some of it."""
+
+    entry_id: str
+    started: float = field(default_factory=time.monotonic)
+    blocks: dict[int, Block] = field(default_factory=dict)
+    began: bool = False
+    delivered: bool = False
+    broke_in_file: bool = False
+    calls: dict[int, StreamingCall] = field(default_factory=dict)
+    growing: dict[int, GrowingCall] = field(default_factory=dict)
+    cut_short: bool = False  # by North: a call that cannot succeed was still coming
+    usage: Usage = field(default_factory=Usage)
+
+    def message(self) -> AssistantMessage:
+        """With what the vendor has counted till now; it tells what it wrote at the end."""
+        message = AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
+        return replace(message, usage=at_least(self.usage, message))
+
+    @property
+    def duration_ms(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)

@@ -1,0 +1,47 @@
+"""The catalogue of a process: the shipped one with the user's `models.yml` and extensions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.model import FREE, Model, ProviderInfo
+from north_lsp.providers.thinking import ThinkingInfo
+
+SCRIPT_VARIABLE = "NORTH_TEST_PROVIDER"
+
+
+def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
+    """The shipped catalogue with the user's `models.yml` and extensions. What has errors is left out as a whole, and
+    said in `problems`; nothing is raised. Reads files: call it on a thread where somebody waits."""
+    known = _configured(config_dir, environ)
+    if not (config_dir / "extensions").is_dir():
+        return known
+    from north_lsp.providers.catalog.extensions import with_extensions
+
+    return with_extensions(known, config_dir / "extensions")
+
+
+def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
+    shipped = _with_test_provider(catalog(), environ)
+    from north_lsp.providers.catalog.models_file import find_file
+
+    path = find_file(config_dir)
+    if path is None:
+        return Catalog(shipped.providers, shipped.models, environ=environ)
+    from north_lsp.providers.catalog.models_file import ModelsFileError, read_models_file
+    from north_lsp.providers.catalog.models_merge import merged
+
+    try:
+        return merged(shipped, read_models_file(path), environ)
+    except ModelsFileError as error:
+        return Catalog(shipped.providers, shipped.models, environ=environ, problems=[str(error)])
+
+
+def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:
+    """With the provider that plays a script, if the environment names one."""
+    if not environ.get(SCRIPT_VARIABLE):
+        return known
+    info = ProviderInfo("north-test", "north-test", "Test", (), address="script:", keyless=True)
+    model = Model(info, "test", "test", "Test", 200_000, 32_000, FREE, ThinkingInfo("effort"), api="north-test")
+    *others, offline = known.models
+    return Catalog((*known.providers, info), (*others, model, offline))

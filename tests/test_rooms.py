@@ -1,0 +1,79 @@
+"""What import contracts cannot say: adapters take nothing but types from what lies below the session."""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import north_lsp
+
+_PACKAGE = Path(north_lsp.__file__).parent
+_ADAPTERS = ("acp", "lsp", "cli/demo")
+_BELOW = ("north_lsp.storage", "north_lsp.workspace", "north_lsp.providers", "north_lsp.shell")
+_PURE = ("north_lsp.workspace.edit", "north_lsp.workspace.text")
+"""Functions over the texts of a change: nothing there reads or writes."""
+
+
+def _taken(path: Path) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_BELOW):
+            for name in node.names:
+                yield str(node.module), name.name
+
+
+@pytest.mark.parametrize("adapter", _ADAPTERS)
+def test_adapters_take_only_types_from_below_the_session(adapter: str) -> None:
+    found = [
+        f"{path.name}: {module}.{name}"
+        for path in sorted((_PACKAGE / adapter).rglob("*.py"))
+        for module, name in _taken(path)
+        if not module.startswith(_PURE) and inspect.isroutine(getattr(importlib.import_module(module), name))
+    ]
+    assert found == []
+
+
+def _modules() -> dict[str, Path]:
+    named = {
+        ".".join(("north_lsp", *path.relative_to(_PACKAGE).with_suffix("").parts)): path
+        for path in _PACKAGE.rglob("*.py")
+        if "sample" not in path.parts
+    }
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+
+
+def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
+    """Of North's own modules; also what is imported later, or for types alone."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("north_lsp"):
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                found.add(whole if whole in modules else str(node.module))
+    return found & modules.keys()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    modules = _modules()
+    left = {name: _imports(path, modules) - {name} for name, path in modules.items()}
+    while free := [name for name, imports in left.items() if not imports & left.keys()]:
+        for name in free:
+            del left[name]
+    behind = set().union(*left.values()) if left else set()
+    assert sorted(left.keys() & behind) == []
+
+
+_MOST = 7
+
+
+def test_nothing_in_the_agent_takes_more_than_seven_things() -> None:
+    found = [
+        f"{path.relative_to(_PACKAGE)}:{node.lineno} {node.name}"
+        for path in sorted((_PACKAGE / "agent").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and len([one for one in (*node.args.args, *node.args.kwonlyargs) if one.arg not in ("self", "cls")]) > _MOST
+    ]
+    assert found == []
