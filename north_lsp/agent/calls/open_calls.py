@@ -93,7 +93,7 @@ class OpenCalls:
             ended.ok,
             bool(ended.files),
             refused,
-            ended.locations,
+            ended.locations or self.titles.places(call),  # those that were shown when it began
             ended.truncation,
             () if result.is_error else seen_of(noted),
             result.details,

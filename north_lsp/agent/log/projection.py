@@ -31,6 +31,7 @@ from north_lsp.agent.ports.events import (
 )
 from north_lsp.display import one_line, visible
 from north_lsp.providers.base import Text, Thinking, ToolCall
+from north_lsp.storage.partial import NOT_COMPLETE
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.proposal import EditProposal, FileChange
 
@@ -197,12 +198,13 @@ class _Projection:
                 case Thinking(thinking):
                     if thinking:
                         yield ThoughtDelta(entry_id, thinking)
-                case ToolCall(id, name, arguments):
+                case ToolCall(id, name, arguments, problem):
                     tool = self._tools.find(name)
                     title = one_line(tool.title(dict(arguments)) if tool is not None else name)
                     self._open[id] = title
                     yield call_named(block, self._tools, title)
-                    yield CallReady(id, title, arguments)
+                    if arguments or problem != NOT_COMPLETE:
+                        yield CallReady(id, title, arguments)
         yield from self._files.finish()
 
 

@@ -1,0 +1,43 @@
+"""What a client has shown of a conversation, however it came: chunks joined, calls as they stand at the end, progress
+left out."""
+
+from typing import Any
+
+_LAST_COUNTS = {"usage_update", "session_info_update"}
+_PROGRESS = ("retry-", "choice-", "limit-")
+_ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
+
+
+def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The client's own prompts are left out: it has shown them itself."""
+    rows: list[dict[str, Any]] = []
+    calls: dict[str, dict[str, Any]] = {}
+    last: dict[str, dict[str, Any]] = {}
+    for params in updates:
+        update = dict(params["update"])
+        kind, call_id = update.pop("sessionUpdate"), update.get("toolCallId")
+        if kind in _ELSEWHERE or kind == "user_message_chunk" or str(call_id).startswith(_PROGRESS):
+            continue
+        if kind in _LAST_COUNTS:
+            last[kind] = update
+        elif call_id is not None:
+            if call_id not in calls:
+                calls[call_id] = {}
+                rows.append(calls[call_id])
+            calls[call_id] |= update
+        elif kind.endswith("_chunk") and "messageId" not in update:
+            pass  # a notice, which is no part of the conversation
+        elif kind.endswith("_chunk") and rows and rows[-1].get("chunk") == (kind, update["messageId"]):
+            rows[-1]["text"] += update["content"]["text"]
+        elif kind.endswith("_chunk"):
+            rows.append({"chunk": (kind, update["messageId"]), "text": update["content"]["text"]})
+        else:
+            rows.append({kind: update})
+    usage = {key: last.get("usage_update", {}).get(key) for key in ("used", "size", "cost")}
+    return [*rows, usage, {"title": last.get("session_info_update", {}).get("title")}]
+
+
+def said_by_user(updates: list[dict[str, Any]]) -> list[str]:
+    """What the client was told that the user had said."""
+    found = [params["update"] for params in updates]
+    return [one["content"]["text"] for one in found if one["sessionUpdate"] == "user_message_chunk"]
