@@ -3,9 +3,9 @@ left out."""
 
 from typing import Any
 
-_LAST_COUNTS = {"usage_update", "session_info_update"}
+_LAST_COUNTS = {"session_info_update"}
 _PROGRESS = ("retry-", "choice-", "limit-")
-_ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
+_ELSEWHERE = {"usage_update", "available_commands_update", "config_option_update", "plan"}
 
 
 def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -33,11 +33,4 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
             rows.append({"chunk": (kind, update["messageId"]), "text": update["content"]["text"]})
         else:
             rows.append({kind: update})
-    usage = {key: last.get("usage_update", {}).get(key) for key in ("used", "size", "cost")}
-    return [*rows, usage, {"title": last.get("session_info_update", {}).get("title")}]
-
-
-def said_by_user(updates: list[dict[str, Any]]) -> list[str]:
-    """What the client was told that the user had said."""
-    found = [params["update"] for params in updates]
-    return [one["content"]["text"] for one in found if one["sessionUpdate"] == "user_message_chunk"]
+    return [*rows, {"title": last.get("session_info_update", {}).get("title")}]

@@ -72,7 +72,9 @@ class AnswerLog:
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """What there is of an answer that will not come; the user reads why, and the model does not get it."""
         arrived = {block.id: block for block in streamed.blocks.values() if isinstance(block, ToolCall)}
-        blocks = [arrived.get(block.id, block) if isinstance(block, ToolCall) else block for block in end.partial.blocks]
+        blocks = [
+            arrived.get(block.id, block) if isinstance(block, ToolCall) else block for block in end.partial.blocks
+        ]
         partial = replace(end.partial, blocks=tuple(blocks), stop_reason="error")
         logged = self.store(partial, model, streamed, error=end.message, excluded=True)
         for event in failure_shown(logged):

@@ -89,6 +89,7 @@ class AnswerStream:
         self._model = model
         self._previews = Previews(turn.ports.show, turn.ports.on_failure)
         self.streamed = turn.nothing()
+        self._ready: set[int] = set()
         seconds = turn.context.settings.turns.flush_ms / 1000
         self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
 
@@ -125,6 +126,7 @@ class AnswerStream:
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await merger.flush()
+                await self._show_ready()
             raise
         except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
             self._ports.on_failure("model stream", error)
@@ -153,12 +155,10 @@ class AnswerStream:
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
                 if isinstance(tool, WriteTool) and self._context.may_write:
                     streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._context.workspace)
-            case BlockEnd(_, ToolCall() as block):
+            case BlockEnd(_, ToolCall()):
                 await self._previews.stop()
                 await merger.flush()
-                title = self._titles.title(block)
-                places = self._titles.places(block)
-                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
+                await self._show_ready()
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
                 with self._ports.diagnostics.guarded("looking into a call that arrives"):
@@ -169,6 +169,14 @@ class AnswerStream:
                         self._previews.note(growing)
             case _:
                 pass
+
+    async def _show_ready(self) -> None:
+        """Calls whose arguments have come; also when it is cancelled just now, since they are stored like that."""
+        for index, block in list(self.streamed.blocks.items()):
+            if isinstance(block, ToolCall) and block.problem != NOT_COMPLETE and index not in self._ready:
+                title, places = self._titles.title(block), self._titles.places(block)
+                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
+                self._ready.add(index)
 
     def _known(self, event: StreamEvent) -> Block | None:
         return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None
@@ -196,7 +204,7 @@ class AnswerStream:
         streamed.cut_short = True
         await self._previews.stop()
         await merger.flush()
-        await ports.show(CallReady(call.id, title, dict(known.arguments)))
+        await self._show_ready()
 
     async def _prose(self, text: str) -> str:
         """What of the answer's text is shown as such: not the files that are written in it."""
