@@ -31,7 +31,9 @@ def whole_number(value: object) -> int | None:
 
 def unknown(stored: Json, known: frozenset[str]) -> Json:
     """The fields that this version does not know; they are kept as they are."""
-    return {key: value for key, value in stored.items() if key not in known} if stored.keys() - known else NOTHING
+    if stored.keys() <= known:
+        return NOTHING
+    return {key: value for key, value in stored.items() if key not in known}
 
 
 @dataclass(frozen=True, slots=True)

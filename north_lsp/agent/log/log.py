@@ -21,7 +21,7 @@ class Log:
     ConversationClosed."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+        self.conversation = conversation
         self._revision = -1
         self._path: list[Logged] = []
         self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}
@@ -29,12 +29,12 @@ class Log:
 
     @property
     def id(self) -> str:
-        return self._conversation.id
+        return self.conversation.id
 
     @property
     def folder(self) -> Path:
         """Where files that belong to the conversation are kept; it may not exist yet."""
-        return self._conversation.folder
+        return self.conversation.folder
 
     # -- what is in it -----------------------------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ class Log:
         """The same with a number: as long as that is the same, the path has only grown. What was read once is not read
         again."""
         with self._mutex:
-            revision, records = self._conversation.look()
+            revision, records = self.conversation.look()
             known = len(self._path) if revision == self._revision and len(self._path) <= len(records) else 0
             if known and self._path[-1].id != records[known - 1]["id"]:
                 known = 0
@@ -57,7 +57,7 @@ class Log:
     def entries(self) -> Sequence[Logged]:
         """All entries of the tree, in the order in which they were written."""
         with self._mutex:
-            return [self._logged(record) for record in self._conversation.entries]
+            return [self._logged(record) for record in self.conversation.entries]
 
     def _logged(self, record: Mapping[str, Any]) -> Logged:
         """Reviews and checkpoints change in their place, and whether models get a message."""
@@ -73,12 +73,12 @@ class Log:
     def append(self, entry: Entry, entry_id: str | None = None) -> Logged:
         """Add an entry behind the last one."""
         payload = entry.to_json()
-        record = self._conversation.append(payload.pop("type"), entry_id=entry_id, **payload)
+        record = self.conversation.append(payload.pop("type"), entry_id=entry_id, **payload)
         return Logged(record["id"], record["parentId"], record["timestamp"], entry)
 
     def reserve_id(self) -> str:
         """An id for an entry that will be appended later."""
-        return self._conversation.reserve_id()
+        return self.conversation.reserve_id()
 
     def exclude(self, entry_id: str) -> None:
         """No model gets a message again; it stays in the conversation."""
@@ -94,31 +94,31 @@ class Log:
         self._update(entry_id, status=status, **more)
 
     def _update(self, entry_id: str, **patch: object) -> None:
-        self._conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
+        self.conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
 
     def set_title(self, title: str) -> None:
         """One that North has made; a better one stays."""
-        self._conversation.annotate("title_changed", title=title, titleSource="auto")
+        self.conversation.annotate("title_changed", title=title, titleSource="auto")
 
     def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:
         """What was sent and is not part of the conversation yet."""
-        self._conversation.annotate("queue_changed", words=list(rows))
+        self.conversation.annotate("queue_changed", words=list(rows))
 
     def move(self, root: Path, project: str, inode: int | None) -> None:
         """It is about another folder from now on."""
         place = {"repoRoot": str(root), "repoHash": project, "cwd": str(root)}
-        self._conversation.annotate("session_moved", **place, rootInode=inode)
+        self.conversation.annotate("session_moved", **place, rootInode=inode)
 
     # -- the answer that arrives -------------------------------------------------------------------------------------
 
     def begin_answer(self, entry_id: str, answer: AnswerEntry) -> None:
         """An answer begins, which will be appended under that id; `answer` is what is known of it. What arrives is
         noted in case that this process does not live to see its end."""
-        self._conversation.begin_partial(answer.message(), entry_id)
+        self.conversation.begin_partial(answer.message(), entry_id)
 
     def note_arrived(self, event: StreamEvent, known: Block | None) -> None:
         """More of the answer; `known` is what there was of the block. It is written when something is shown."""
-        grow = self._conversation.grow_partial
+        grow = self.conversation.grow_partial
         match event:
             case TextDelta(index, text):
                 grow("text", index, text)
@@ -135,7 +135,7 @@ class Log:
 
     def end_answer(self) -> None:
         """The answer is in the log, or there is none."""
-        self._conversation.clear_partial()
+        self.conversation.clear_partial()
 
 
 def _state(record: Mapping[str, Any]) -> object:

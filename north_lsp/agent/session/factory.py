@@ -89,7 +89,7 @@ class SessionFactory:
         tier = self._environment.settings.models.service_tier
         if tier is not None:
             log.append(ServiceTierEntry(tier))
-        return self._bind(conversation, roots, choice.notices, choice.model)
+        return self._bind(log, roots, choice.notices, choice.model)
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
         """The model of a stored conversation, or another one and what is to be said of that."""
@@ -112,12 +112,14 @@ class SessionFactory:
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
-        held, moved = await anyio.to_thread.run_sync(self._settle, conversation, roots)
-        return self._bind(conversation, roots, held=held, moved_from=moved)
+        log = Log(conversation)
+        held, moved = await anyio.to_thread.run_sync(self._settle, log, roots)
+        return self._bind(log, roots, held=held, moved_from=moved)
 
-    def _settle(self, conversation: Conversation, roots: Roots) -> tuple[LockHeld | None, str | None]:
+    def _settle(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
         """Who has a stored conversation open, which then decides what is pending in it; and the folder that it was
         about, if that is gone and this one has taken its place. Raises OtherProject."""
+        conversation = log.conversation
         root, hash = conversation.header.get("repoRoot"), project_hash(roots.main)
         moved = conversation.header.get("repoHash") not in (None, hash)
         if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
@@ -125,16 +127,17 @@ class SessionFactory:
         held = conversation.holder()
         with contextlib.suppress(ConversationBusy):
             if moved and held is None:
-                Log(conversation).move(roots.main, hash, inode_of(roots.main))
+                log.move(roots.main, hash, inode_of(roots.main))
             if held is None:
                 conversation.resolve_pending()
         if held is None:
             conversation.close()
+        log.path()  # which takes a while for the first time
         return held, str(root) if moved else None
 
     def _bind(
         self,
-        conversation: Conversation,
+        log: Log,
         roots: Roots,
         notices: tuple[str, ...] = (),
         model: Model | None = None,
@@ -142,10 +145,9 @@ class SessionFactory:
         moved_from: str | None = None,
     ) -> Session:
         """Mode and model of a stored conversation win over the defaults; `model` is that of a new one."""
-        environment = self._environment
+        environment, conversation = self._environment, log.conversation
         mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
         level = environment.settings.models.thinking_level
-        log = Log(conversation)
         for one in log.path():
             match one.entry:
                 case ModeEntry(mode):

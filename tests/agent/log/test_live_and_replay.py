@@ -52,16 +52,34 @@ async def test_a_conversation_looks_the_same_when_it_is_loaded(tmp_path: Path, s
     assert replayed == live
 
 
+async def test_what_was_merged_with_a_change_meanwhile_is_shown_as_it_was_written(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    world = make_world(tmp_path / "world", server.url)
+    async with stage(world, server) as on:
+        on.write("many.py", FILE)
+        on.verdicts = [verdict("late")]
+        edit = replace("many.py", "ITEM = 1", "X")
+        await on.say("Go", answers=(answer(call("read_file", path="many.py")), answer(edit), answer(say("Done."))))
+        live, replayed = await live_and_replayed(on)
+    (diff,) = next(row["content"] for row in live if row.get("name") == "edit_replace_exact")
+    assert diff["newText"].endswith("# later\n")
+    assert replayed == live
+
+
 # -- any conversation --------------------------------------------------------------------------------------------------
 
 FILE = "".join(f"ITEM = {number}\n{GAP}" for number in range(4))
 LITTLE = st.sampled_from(["", "a\n", "a\nb\n", "no end", "ü\n"])
 NAMES = st.sampled_from(["many.py", "one.txt", "../out.txt", "new/two.txt"])
+RENAME = st.builds(lambda: replace("many.py", "ITEM", "X", 4))
 PARTS = st.one_of(
     st.builds(say, st.sampled_from(["Words. ", "<b>", "one\ntwo\n", "🙂"]), st.integers(1, 3)),
     st.builds(think, st.sampled_from(["hm", "a\nb"])),
     st.builds(lambda old: replace("many.py", old, "X"), st.sampled_from(["ITEM = 1", "ITEM = 2", "nowhere"])),
-    st.just(replace("many.py", "ITEM", "X", 4)),
+    RENAME,
+    RENAME,
+    RENAME,
     st.builds(lambda path, text: call("edit_create_file", path=path, content=text), NAMES, LITTLE),
     st.builds(lambda path: call("read_file", path=path), NAMES),
     st.builds(lambda path: call("edit_delete_file", path=path), NAMES),
@@ -76,13 +94,20 @@ ANSWERS = st.one_of(
     st.just(answer(Fail(529, "overloaded_error", "overloaded"))),
     st.just(answer(Fail(400, "invalid_request_error", "no"))),
 )
-VERDICTS = st.sampled_from(["accept", "accept", "h1", "h1 h3", "none", "mine", "reject", "stop"])
+VERDICTS = st.sampled_from(["accept", "h1", "h2", "h1 h3", "h1 h3", "none", "mine", "late", "reject", "stop"])
 PROMPTS = st.sampled_from(["Go", "Go", "Go", "Go", "!echo mine", "!!false", "/checkpoint here", "/undo", "/redo", "/x"])
 TURNS = st.lists(
     st.tuples(PROMPTS, st.lists(ANSWERS, max_size=3), st.lists(VERDICTS, max_size=4), st.booleans()),
     min_size=1,
     max_size=3,
 )
+
+
+def change_meanwhile(params: dict[str, Any]) -> None:
+    """The file is changed while its edit is looked at, in lines that the edit leaves alone."""
+    for diff in params["toolCall"]["content"]:
+        if diff["type"] == "diff" and (path := Path(diff["path"])).is_file():
+            path.write_text(path.read_text() + "# later\n")
 
 
 def verdict(name: str) -> Verdict:
@@ -95,6 +120,9 @@ def verdict(name: str) -> Verdict:
                 return option("reject" if is_edit else "deny", comment="no")(params)
             case _ if not is_edit or name == "accept":
                 return option("accept" if is_edit else "run")(params)
+            case "late":
+                change_meanwhile(params)
+                return option("accept")(params)
             case "mine":
                 return texts(lambda text: text + "mine\n")(params)
             case _:
@@ -121,11 +149,13 @@ async def play(folder: Path, turns: list[tuple[str, list[Answer], list[str], boo
         world = make_world(folder / "world", server.url)
         configure(world, **SETTINGS)
         async with stage(world, server) as on:
-            on.write("many.py", FILE)
             for typed, answers, verdicts, is_cancelled in turns:
+                on.write("many.py", FILE)
                 on.verdicts = [verdict(name) for name in verdicts]
                 held = [answer(Say("At last", 1), Gate("here"))] if is_cancelled else []
-                on.server.script(*answers, *held, *[answer(Say("Done."))] * 20)
+                on.server.script(
+                    answer(call("read_file", path="many.py")), *answers, *held, *[answer(Say("Done."))] * 20
+                )
                 if is_cancelled and typed == "Go":
                     await cancelled(on)
                 else:
