@@ -1,4 +1,10 @@
-"""Looking at processes and signalling them, with the system's own means. Imports nothing that takes time."""
+"""Looking at processes and signalling them, with the system's own means. Imports nothing that takes time.
+
+Not with `psutil` (7.2 was tried; every test passes with it): a look at a shell's children, which is taken at the end of
+every command, costs it 1.8 ms instead of 0.1, since it reads all processes where the kernel names the children, and a
+look for a mark 11 ms instead of 3. On macOS it would see environments and states, of which `ps` tells nothing: when
+North is tested there, it is what should stand in for `/proc`.
+"""
 
 import os
 import signal

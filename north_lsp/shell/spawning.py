@@ -1,4 +1,9 @@
-"""Starting a shell: its terminal and pipes, the launcher that becomes it, and the file that it reads a command from."""
+"""Starting a shell: its terminal and pipes, the launcher that becomes it, and the file that it reads a command from.
+
+Not with `ptyprocess` (0.7 was tried): it makes the terminal by forking North, which has threads and much memory, and
+runs Python in the copy; the launcher exists so that nothing does that. It hands the terminal over as standard input as
+well, where commands have a pipe, cannot hand over one that was opened before, and leaves output processing (OPOST) on.
+"""
 
 import contextlib
 import fcntl

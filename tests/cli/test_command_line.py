@@ -8,7 +8,21 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"anthropic", "openai", "pygls", "lsprotocol", "tree_sitter", "pydantic", "asyncio", "anyio", "ssl", "pathspec"}
+HEAVY = {
+    "anthropic",
+    "anyio",
+    "asyncio",
+    "httpx2",
+    "lsprotocol",
+    "openai",
+    "pathspec",
+    "pydantic",
+    "pydantic_core",
+    "pygls",
+    "rapidfuzz",
+    "ssl",
+    "tree_sitter",
+}
 
 
 def run(

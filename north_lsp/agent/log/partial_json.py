@@ -1,17 +1,23 @@
-"""The arguments of a call while they stream: what can be read of a JSON object that is not complete. Pure."""
+"""The arguments of a call while they stream: what can be read of a JSON object that is not complete. Pure.
 
-import json
+`pydantic_core` reads what is there; it does not say which of the values are complete. Those are, that it reads as well
+when the object is closed there, at the end of the text or else at the last comma between two members. It also takes the
+first digits of a number for all of it, and refuses what models write in strings: they are seen to here.
+"""
+
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from north_lsp.providers.json_values import read_arguments
+from pydantic_core import from_json
 
-_BLANKS = re.compile(r"[ \t\r\n]*")
-_STRING_END = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_LITERALS: Mapping[str, object] = {"true": True, "false": False, "null": None}
-_DEEPEST = 50
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)'
+_STRINGS = re.compile(_STRING, re.DOTALL)
+_TOKENS = re.compile(_STRING + r"|[{}\[\],]", re.DOTALL)
+_CUT_NUMBER = re.compile(r"(?<![-+.\w])-?\d[-+.\w]*+\Z")
+_PAIR, _HALF = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w", r"\\u[dD][89a-fA-F]\w\w"
+_REFUSED = re.compile(rf"{_PAIR}|(?P<half>{_HALF})|\\.|(?P<control>[\x00-\x1f])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,116 +42,66 @@ class Partial:
 _NOTHING = Partial({}, frozenset())
 
 
-class _Unreadable(Exception):
-    """No value begins here, or none can be made of what there is."""
-
-
 def read_partial(text: str) -> Partial:
     """Open strings, lists and objects are closed, a key or a literal that is not complete is left out. What is no
     object gives nothing."""
-    start = _skip(text, 0)
-    if not text.startswith("{", start):
+    text = text.lstrip(" \t\r\n")
+    if not text.startswith("{"):
         return _NOTHING
-    complete: set[str] = set()
-    try:
-        values, _, ended = _object(text, start, 0, complete)
-    except _Unreadable:
+    end, last_comma, in_string = _outline(text)
+    if end is not None:
+        values = _read(text[:end])
+        return _NOTHING if values is None else Partial(values, frozenset(values), ended=True)
+    if not in_string:
+        text = _CUT_NUMBER.sub("", text)
+    values = _read(text, partial=True)
+    if values is None:
         return _NOTHING
-    return Partial(values, frozenset(complete), ended)
+    complete = None if in_string else _read(text + "}")
+    if complete is None and last_comma is not None:
+        complete = _read(text[:last_comma] + "}")
+    return Partial(values, frozenset(complete or ()))
 
 
-def _skip(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return found.end() if found is not None else at
+def _outline(text: str) -> tuple[int | None, int | None, bool]:
+    """Where the object ends; the last comma between its members; whether the text ends within a string."""
+    depth, last_comma, in_string = 0, None, False
+    for found in _TOKENS.finditer(text):
+        match found[0]:
+            case "{" | "[":
+                depth += 1
+            case "}" | "]":
+                depth -= 1
+                if depth == 0:
+                    return found.end(), last_comma, False
+            case ",":
+                last_comma = found.start() if depth == 1 else last_comma
+            case _:
+                in_string = not found[1]
+    return None, last_comma, in_string
 
 
-def _object(text: str, at: int, depth: int, complete: set[str] | None = None) -> tuple[dict[str, object], int, bool]:
-    values: dict[str, object] = {}
-    at = _skip(text, at + 1)
-    while at < len(text):
-        if text[at] == "}":
-            return values, at + 1, True
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-            continue
-        if text[at] != '"':
-            raise _Unreadable
-        key, at, closed = _string(text, at)
-        at = _skip(text, at)
-        if not closed or at >= len(text):
-            break
-        if text[at] != ":":
-            raise _Unreadable
-        at = _skip(text, at + 1)
-        if at >= len(text):
-            break
-        try:
-            value, at, whole = _value(text, at, depth + 1)
-        except _Unreadable:
-            break
-        values[key] = value
-        at = _skip(text, at)
-        if not whole:
-            break
-        if complete is not None:
-            complete.add(key)
-    return values, at, False
+def _read(text: str, *, partial: bool = False) -> dict[str, object] | None:
+    with suppress(ValueError):
+        return _parse(text, partial)
+    with suppress(ValueError):
+        return _parse(_STRINGS.sub(_readable, text), partial)
+    return None
 
 
-def _list(text: str, at: int, depth: int) -> tuple[list[object], int, bool]:
-    values: list[object] = []
-    at = _skip(text, at + 1)
-    while at < len(text):
-        if text[at] == "]":
-            return values, at + 1, True
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-            continue
-        try:
-            value, at, whole = _value(text, at, depth + 1)
-        except _Unreadable:
-            break
-        values.append(value)
-        at = _skip(text, at)
-        if not whole:
-            break
-    return values, at, False
+def _parse(text: str, partial: bool) -> dict[str, object]:
+    data = text.encode("utf-8", "replace")
+    value: object = from_json(data, allow_inf_nan=False, allow_partial="trailing-strings" if partial else False)
+    assert isinstance(value, dict)  # it begins with a brace
+    return value
 
 
-def _value(text: str, at: int, depth: int) -> tuple[object, int, bool]:
-    if depth > _DEEPEST:
-        raise _Unreadable
-    match text[at]:
-        case '"':
-            return _string(text, at)
-        case "{":
-            return _object(text, at, depth)
-        case "[":
-            return _list(text, at, depth)
-    for literal, value in _LITERALS.items():
-        if text.startswith(literal, at):
-            return value, at + len(literal), True
-    number = _NUMBER.match(text, at)
-    if number is None or number.end() == len(text):  # more digits may follow
-        raise _Unreadable
-    try:
-        return read_arguments(number[0]), number.end(), True
-    except ValueError:  # one that nothing means
-        raise _Unreadable from None
+def _readable(string: re.Match[str]) -> str:
+    """Control characters as escapes, U+FFFD for half a character."""
+    return _REFUSED.sub(_escape, string[0])
 
 
-def _string(text: str, at: int) -> tuple[str, int, bool]:
-    found = _STRING_END.match(text, at + 1)
-    end = found.end() if found is not None else at + 1
-    closed = end < len(text) and text[end] == '"'
-    raw = text[at + 1 : end]
-    for cut in range(len(raw), max(len(raw) - 6, -1), -1):  # an escape that is not complete is at most 6 characters
-        try:
-            value = str(json.loads(f'"{raw[:cut]}"', strict=False))
-            if not closed and "\ud800" <= value[-1:] <= "\udbff":  # the other half of the character has not come
-                value = value[:-1]
-            return value, end + 1 if closed else len(text), closed
-        except ValueError:
-            if closed:
-                break
-    raise _Unreadable
+def _escape(found: re.Match[str]) -> str:
+    if found["half"]:
+        return r"\ufffd"
+    return f"\\u{ord(found[0]):04x}" if found["control"] else found[0]

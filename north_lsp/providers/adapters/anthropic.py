@@ -102,6 +102,7 @@ class AnthropicProvider:
             default_headers=headers,
             timeout=httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect),
             http_client=http,
+            open_telemetry=False,
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:

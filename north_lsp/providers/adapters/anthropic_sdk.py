@@ -1,4 +1,8 @@
-"""The Anthropic SDK: its client alone, without those for other vendors' clouds, its helpers and its types."""
+"""The Anthropic SDK: its client alone, without those for other vendors' clouds, its helpers, its tracing and its types.
+
+Tracing is what takes the types of all messages in with it: a client is made with `open_telemetry=False`, or its first
+request loads them after all.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,6 +13,9 @@ if TYPE_CHECKING:
 else:
     _CLOUDS = ("aws", "bedrock", "foundry", "google_cloud", "vertex")
     _HELPERS = ("middleware", "streaming", "tools")
-    anthropic = import_lean("anthropic", [f"lib.{name}" for name in (*_CLOUDS, *_HELPERS)])
+    _TRACING = tuple(
+        f"_tracing.{name}" for name in ("_api_call", "_content", "_streaming", "_tools", "_utils", "_work")
+    )
+    anthropic = import_lean("anthropic", [f"lib.{name}" for name in (*_CLOUDS, *_HELPERS, *_TRACING)])
 
 __all__ = ["anthropic"]

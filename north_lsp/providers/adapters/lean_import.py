@@ -1,7 +1,12 @@
 """Imports a vendor's SDK without what North does not use of it.
 
 North sends JSON and reads JSON; of the SDKs it uses the clients alone. But their packages of types load a class for
-every shape of every API they know, thousands of modules, which is most of the time and memory that their import takes.
+every shape of every API they know, thousands of modules, which is most of the time and memory that their import takes:
+
+    anthropic 2.12: 2,931 modules, 1.2 s, 49 MB as it is; 265 modules, 0.35 s, 13 MB in this way
+    openai 3.54: 549 modules, 0.6 s, 28 MB as it is; 106 modules, 0.16 s, 11 MB in this way
+
+A test counts the modules: with an SDK that has become something else, this has to change, or go.
 """
 
 import importlib
@@ -17,8 +22,9 @@ _BESIDE = re.compile(r"\s*(#.*|from __future__ import .*)?\s*")
 
 
 def import_lean(package: str, left_out: Sequence[str] = ()) -> ModuleType:
-    """The package, with the names of its types looked up when they are first asked for. `left_out` names its modules
-    that cannot be used then: who imports one later gets it as ever. An SDK that has changed so much that it does not
+    """The package, with the names of its types looked up when they are first asked for. `left_out` names modules of it
+    that are not loaded either: who imports one later gets it as ever, and so does who calls what the package has of it.
+    An SDK that has changed so much that it does not
     load in this way is loaded as it is."""
     if package in sys.modules:
         return sys.modules[package]
@@ -45,12 +51,23 @@ def _lean(package: str, left_out: Sequence[str]) -> Iterator[None]:
 
 
 class _LeftOut(ModuleType):
-    """Stands for a module while the package is imported: whatever is imported from it cannot be used."""
+    """Stands for a module while the package is imported."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return None
+        return _Later(self.__name__, name)
+
+
+class _Later:
+    """Stands for a function or a class of a module that is left out: a call is a call of the real one."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return getattr(importlib.import_module(self._module), self._name)(*args, **kwargs)
 
 
 class _TypesFinder:

@@ -1,4 +1,10 @@
-"""Ignore files in git's syntax: reading one, and which of its patterns a path meets last. Knows nothing of trees."""
+"""Ignore files in git's syntax: reading one, and which of its patterns a path meets last. Knows nothing of trees.
+
+Not with `pathspec` (1.1 was tried). Its expressions backtrack: eight `*a` and a `b` against a name of 60 letters take
+it 42 seconds, and ignore files come with projects; RE2, which would bound them, has no wheels for musl. It compares
+characters where git compares bytes, raises for lines that git passes over (one in eleven of the random lines that the
+tests hold against `git check-ignore`), takes whole paths where git goes from folder to folder, and folds no case.
+"""
 
 import os
 import re

@@ -1,6 +1,12 @@
 """Searching the texts of a workspace: which files, how many matches in each, and the matches that were asked for.
 
 ripgrep counts where it can be trusted to count as this module does; everything that is shown is found here.
+
+Two engines, since ripgrep's own dialect, with unsaved texts through its standard input, was tried and is worse. The
+wheel's ripgrep is built without PCRE2: of 28 expressions such as models write it refuses 12 (look-around, references
+back, a plain `{`). It reads bytes where this reads text: of 800 random searches 93 differed in files that are no UTF-8
+or hold NULs. It opens files by name, so that a line that is shown might come through a link that stood there for a
+moment. And it is no faster: what is only counted here it has to print.
 """
 
 import os

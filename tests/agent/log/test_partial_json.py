@@ -33,6 +33,13 @@ OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=4)
         ('{"t": tru', {}, set()),
         ('{"l": [1, {"b": "c', {"l": [1, {"b": "c"}]}, set()),
         ('{"a": "line\nbreak"}', {"a": "line\nbreak"}, {"a"}),
+        ('{\n"a": "\\\\u0009 \t\\ud83d \\ud83d\\ude00"', {"a": "\\u0009 \t\ufffd 😀"}, {"a"}),
+        ('{"l": [1, 5.', {"l": [1]}, set()),
+        ('{"a": "5.', {"a": "5."}, set()),
+        ('{"a": 1, "b": ', {"a": 1}, {"a"}),
+        ('{"a": [1], "b": [2, 3]', {"a": [1], "b": [2, 3]}, {"a", "b"}),
+        ('{"a": 1}, {"b": 2}', {"a": 1}, {"a"}),
+        ('{"a": NaN, "b": 1', {}, set()),
     ],
 )
 def test_prefixes(text: str, values: dict[str, Any], complete: set[str]) -> None:

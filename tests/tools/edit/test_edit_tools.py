@@ -319,6 +319,24 @@ async def test_new_files_look_like_their_neighbours(world: World) -> None:
     assert await new_text(world, "edit_create_file", path="x/run.cmd", content="x\ny") == "x\r\ny"
 
 
+@pytest.mark.parametrize(
+    ("section", "met", "not_met"),
+    [
+        ("lib/**.js", ["lib/a.js", "lib/deep/er/a.js"], ["a.js", "lib/a.py"]),
+        ("**.js", ["a.js", "lib/a.js"], ["a.py"]),
+        ("lib/**", ["lib/a.js", "lib/deep/a"], ["a.js"]),
+        ("lib/*.js", ["lib/a.js"], ["lib/deep/a.js"]),
+    ],
+)
+async def test_two_stars_of_an_editorconfig_reach_over_folders(
+    world: World, section: str, met: list[str], not_met: list[str]
+) -> None:
+    world.write(".editorconfig", f"root = true\n[{section}]\nend_of_line = crlf\n")
+    for path in (*met, *not_met):
+        end = "\r\n" if path in met else "\n"
+        assert await new_text(world, "edit_create_file", path=path, content="x\n") == f"x{end}"
+
+
 async def test_files_are_moved_and_deleted(world: World) -> None:
     (world.root / "a.txt").chmod(0o750)
     changes = await world.edit("edit_move_file", **{"from": "a.txt", "to": "new/b.txt"})
