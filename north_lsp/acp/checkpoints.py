@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import params as read
-from north_lsp.agent.edits.checkpoints import Checkpoint, FileRecord, depth, live
+from north_lsp.agent.edits.checkpoints import Checkpoint, depth, live
 from north_lsp.agent.edits.totals import Totals, totals
 from north_lsp.agent.edits.undo import Conflicts, Plan, Undoing
+from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from north_lsp.agent.edits.outcome import accepted_part
+from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client

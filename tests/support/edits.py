@@ -11,6 +11,7 @@ from typing import Any
 from north_lsp.agent.edits.apply import Applied, apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
@@ -73,7 +74,8 @@ class World:
             north_version="0",
         )
         self.say("go")
-        self.checkpoints = Checkpoints(self.conversation, Blobs(self.locations.blobs), self.locations.journals("0"))
+        self.log = Log(self.conversation)
+        self.checkpoints = Checkpoints(self.log, Blobs(self.locations.blobs), self.locations.journals("0"))
         roots = Roots.of(self.root)
         read, texts = self.editor.read_unsaved, self.editor.unsaved_texts
         rules = {self.root: IgnoreRules.of(self.root)}

@@ -13,15 +13,17 @@ from north_lsp.server.options import Options
 from tests.support.acp_schema import Oracle
 from tests.support.client import RawAcpClient
 
-PARAMS = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {}}}}
-
 
 @asynccontextmanager
-async def inside(environ: Mapping[str, str], model: str | None = None) -> AsyncIterator[RawAcpClient]:
-    """An initialised client; at the end everything that was sent is checked."""
+async def inside(
+    environ: Mapping[str, str], model: str | None = None, north: Mapping[str, object] | None = None
+) -> AsyncIterator[RawAcpClient]:
+    """An initialised client that announces what of North's it understands; at the end everything that was sent is
+    checked."""
     ours, theirs = socket.socketpair()
     opening = open_connection("acp")
-    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS}
+    params = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": dict(north or {})}}}
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
     assert list(opening.feed(opening.framing.encode(hello)))
     descriptors = theirs.detach()
     reader, writer = await asyncio.open_connection(sock=ours, limit=2**26)

@@ -89,6 +89,11 @@ class ModelServer:
         with self._news:
             self._answers.extend(answers)
 
+    def drop(self) -> None:
+        """Forget the answers that nobody has asked for."""
+        with self._news:
+            self._answers.clear()
+
     def open(self, name: str) -> None:
         with self._news:
             self._opened.add(name)

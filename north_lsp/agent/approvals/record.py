@@ -1,15 +1,17 @@
 """The questions that a session asks about edits and commands: in the log from when they are asked until they are
 decided, and remembered where the user said "always"."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import anyio.to_thread
 
 from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry, StoredDecision
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
 
 
@@ -18,43 +20,34 @@ class Reviews:
 
     def __init__(
         self,
-        conversation: Conversation,
+        log: Log,
         editor: Editor,
         approvals: ProjectApprovals,
         sync: Callable[[], Awaitable[None]],
     ) -> None:
         self.approvals = approvals
-        self._conversation = conversation
+        self._log = log
         self._editor = editor
         self._sync = sync
 
     def open(
         self,
-        kind: Literal["write", "shell"],
         call_id: str,
-        request: Mapping[str, object],
+        request: EditRequest | CommandRequest,
         review_id: str | None = None,
-    ) -> str:
-        """Write what needs an answer to the log, as pending; the id of its entry."""
-        entry = self._conversation.append(
-            "review",
-            reviewId=review_id or new_entry_id(()),
-            kind=kind,
-            toolCallId=call_id,
-            request=dict(request),
-            status="pending",
-        )
-        return str(entry["id"])
+    ) -> Logged:
+        """Write what needs an answer to the log, as pending."""
+        kind: Literal["write", "shell"] = "write" if isinstance(request, EditRequest) else "shell"
+        return self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
 
     async def keep_open(self) -> None:
         """Bring the question to the disk before the user is asked: a killed process leaves it as one without an
         answer."""
         await self._sync()
 
-    def close(self, entry_id: str, status: str, comment: str | None, **more: object) -> None:
+    def close(self, entry_id: str, decision: StoredDecision) -> None:
         """Write a review's outcome to the log."""
-        decision = {"kind": status} | ({"comment": comment} if comment else {}) | more
-        self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status, "decision": decision})
+        self._log.decide(entry_id, decision)
 
     async def remember(self, store: Callable[[], None]) -> None:
         """Keep an "always"; say so if it cannot be kept."""

@@ -28,8 +28,11 @@ def _types(described: Mapping[str, object]) -> frozenset[str]:
         return frozenset().union(*parts) if all(parts) else frozenset()
     if "$ref" in described:
         return frozenset({"object"})
-    kind = described.get("type")
-    return frozenset({kind}) if isinstance(kind, str) else frozenset()
+    match described:
+        case {"type": str(kind)}:
+            return frozenset({kind})
+        case _:
+            return frozenset()
 
 
 def _fitting(value: object, types: frozenset[str]) -> object:

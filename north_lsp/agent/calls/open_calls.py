@@ -1,18 +1,20 @@
 """The calls of a turn that have no result in the log yet: the one place that sees to it that each gets exactly one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import anyio
 
 from north_lsp.agent.calls.titles import Titles
-from north_lsp.agent.log.remembering import noted_to_log
+from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.projection import result_shown
+from north_lsp.agent.log.results import ResultDetails, ResultEntry
+from north_lsp.agent.log.seen import seen_of
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import Result
 from north_lsp.errors import ToolError
-from north_lsp.providers.base import ToolCall
-from north_lsp.storage.conversation import Conversation
+from north_lsp.providers.base import Image, Text, ToolCall
 from north_lsp.storage.entries import now_ms
 from north_lsp.tools.base import Noted, noting
 
@@ -20,9 +22,9 @@ from north_lsp.tools.base import Noted, noting
 class OpenCalls:
     """Of one turn. Results are stored and shown in the order of the calls, whichever comes first."""
 
-    def __init__(self, conversation: Conversation, ports: Ports, titles: Titles) -> None:
+    def __init__(self, log: Log, ports: Ports, titles: Titles) -> None:
         self.titles = titles
-        self._conversation = conversation
+        self._log = log
         self._ports = ports
         self._open: dict[str, ToolCall] = {}
         self._results: dict[str, Result] = {}
@@ -54,14 +56,12 @@ class OpenCalls:
             while self._open and (result := self._results.get(next(iter(self._open)))) is not None:
                 call = self._open[next(iter(self._open))]
                 with anyio.CancelScope(shield=True):  # what is stored is shown, also when it is cancelled just now
-                    await self._ports.show(self._stored(call, result).ended)
+                    await self._show(*self._stored(call, result))
 
-    async def settle(self, call: ToolCall, result: Result, details: Mapping[str, object]) -> None:
+    async def settle(self, call: ToolCall, result: Result, *, refused: bool) -> None:
         """Store and show the result of something that is no call of an answer; `refused` ones are not shown."""
         with anyio.CancelScope(shield=True):
-            self._store(call, result, details)
-            if not details.get("refused"):
-                await self._ports.show(result.ended)
+            await self._show(self._store(call, result, refused=refused), result)
 
     async def close(self) -> None:
         """After the turn's end, however it came: what has a result keeps it, every other call gets one that says so."""
@@ -69,44 +69,38 @@ class OpenCalls:
         self.fail([call for call in self._open.values() if call.id not in self._results], error)
         await self.finish()
 
-    def _stored(self, call: ToolCall, result: Result) -> Result:
+    async def _show(self, entry: ResultEntry, result: Result) -> None:
+        for event in result_shown(entry, result.ended.files):
+            await self._ports.show(event)
+
+    def _stored(self, call: ToolCall, result: Result) -> tuple[ResultEntry, Result]:
         """Write a call's result to the log; one that cannot be written gives way to one that says so."""
         try:
-            self._store(call, result, {})
-            return result
+            return self._store(call, result), result
         except Exception as error:  # noqa: BLE001 - every call has one result
             self._ports.on_failure(f"storing the result of {call.name}", error)
         instead = self.titles.failure(call, ToolError("INTERNAL", f"the result of {call.name} could not be stored"))
-        self._store(call, instead, {})
-        return instead
+        return self._store(call, instead), instead
 
-    def _store(self, call: ToolCall, result: Result, more: Mapping[str, object]) -> None:
+    def _store(self, call: ToolCall, result: Result, *, refused: bool = False) -> ResultEntry:
         """Write a call's result to the log."""
         ended = result.ended
-        details: dict[str, Any] = {"title": ended.title, "text": ended.text, "ok": ended.ok} | dict(result.details)
-        details |= dict(more)
-        if ended.truncation is not None:
-            details["meta"] = {"truncation": dict(ended.truncation)}
-        if ended.files:
-            details["changed"] = True
         noted = self._noted.pop(call.id, None)
         noted = noted if noted is not None else self.titles.context.workspace.seen.drain()
-        if noted and not result.is_error:
-            details["seen"] = noted_to_log(noted)
-        if ended.locations:
-            details["locations"] = [[str(place.path), place.line] for place in ended.locations]
-        message = {
-            "role": "toolResult",
-            "toolCallId": call.id,
-            "toolName": call.name,
-            "content": [
-                {"type": "text", "text": result.text},
-                *({"type": "image", "mimeType": one.mime_type, "data": one.data} for one in result.images),
-            ],
-            "details": details,
-            "isError": result.is_error,
-            "timestamp": now_ms(),
-        }
-        self._conversation.append("message", message=message)
+        details = ResultDetails(
+            ended.title,
+            ended.text,
+            ended.ok,
+            bool(ended.files),
+            refused,
+            ended.locations or self.titles.places(call),  # those that were shown when it began
+            ended.truncation,
+            () if result.is_error else seen_of(noted),
+            result.details,
+        )
+        content: Content[Text | Image] = Content((Text(result.text), *result.images))
+        entry = ResultEntry(call.id, call.name, content, details, result.is_error, now_ms())
+        self._log.append(entry)
         self._open.pop(call.id, None)
         self._results.pop(call.id, None)
+        return entry

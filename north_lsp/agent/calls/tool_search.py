@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from north_lsp.storage.conversation import Conversation
+from north_lsp.agent.log.choices import ToolSelectionEntry
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
 from north_lsp.tools.base import FoundTool, Workspace
 
 if TYPE_CHECKING:
@@ -21,21 +23,27 @@ class LateFinder:
         return self.discovery.find(query, limit) if self.discovery is not None else []
 
 
-def offered(tools: "Registry", workspace: Workspace, conversation: Conversation) -> "Registry":
+def offered(tools: "Registry", workspace: Workspace, log: Log) -> "Registry":
     """The tools of a conversation. Imports what is heavy: for a thread."""
-    from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery, chosen_before
+    from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 
     finder = workspace.finder
     threshold = workspace.reading.discovery_threshold
     if not isinstance(finder, LateFinder) or not threshold or len(tools.tools()) <= threshold:
         return tools
     if finder.discovery is None:
-        finder.discovery = Discovery(threshold, chosen_before(conversation.active_path()), _noting(conversation))
+        finder.discovery = Discovery(threshold, chosen_before(log.path()), _noting(log))
     return DiscoveringRegistry(tools, finder.discovery)
 
 
-def _noting(conversation: Conversation) -> Callable[[Iterable[str]], None]:
+def _noting(log: Log) -> Callable[[Iterable[str]], None]:
     def note(names: Iterable[str]) -> None:
-        conversation.append("mcp_tool_selection", tools=list(names))
+        log.append(ToolSelectionEntry(tuple(names)))
 
     return note
+
+
+def chosen_before(path: Iterable[Logged]) -> set[str]:
+    """The tools that were looked up in a stored conversation."""
+    selections = [one.entry for one in path if isinstance(one.entry, ToolSelectionEntry)]
+    return set(selections[-1].tools) if selections else set()

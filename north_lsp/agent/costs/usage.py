@@ -1,76 +1,63 @@
 """What a conversation has used, by its log."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from north_lsp.agent.log.transcript import is_excluded
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.slash.base import Spent
-from north_lsp.storage.entries import message_of
-
-_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
 
 class Totals:
     """Use and cost of a path, entry by entry. What no model gets any more has cost, but fills no window."""
 
     def __init__(self) -> None:
-        self.last: dict[str, Any] = {}  # of the last answer that models get
-        self._counted: dict[str, Any] = {}  # of the last one of them that has numbers
+        self.last: StoredUsage | None = None  # of the last answer that models get
+        self._counted: StoredUsage | None = None  # of the last one of them that has numbers
         self._any = False
         self._cost, self._tokens = 0.0, 0
         self._priced = True
 
-    def add(self, entry: Mapping[str, Any]) -> None:
-        message = message_of(entry)
-        usage = message.get("usage")
-        if message.get("role") != "assistant":
+    def add(self, logged: Logged) -> None:
+        if not isinstance(logged.entry, AnswerEntry):
             return
-        if not is_excluded(entry):
-            self.last = usage or {}
-            self._counted = self.last if all_tokens(self.last) else self._counted
-        if not usage:
+        usage = logged.entry.usage
+        if not logged.entry.excluded:
+            self.last = usage
+            self._counted = usage if usage is not None and usage.all_tokens else self._counted
+        if usage is None:
             return
         self._any = True
-        self._cost += usage.get("cost", {}).get("total", 0.0)
-        self._tokens += all_tokens(usage)
-        self._priced = self._priced and usage.get("priced", True) is not False
+        self._cost += usage.cost
+        self._tokens += usage.all_tokens
+        self._priced = self._priced and usage.priced
 
     def shown(self, window: int) -> UsageChanged | None:
         """The context is what the last answer had read and written."""
         if not self._any:
             return None
-        used, estimated = all_tokens(self._counted), self._counted.get("estimated") is True
-        return UsageChanged(used, window, self._cost, estimated, self._priced, self._tokens)
+        counted = self._counted or StoredUsage()
+        return UsageChanged(counted.all_tokens, window, self._cost, counted.estimated, self._priced, self._tokens)
 
 
-def usage_of(path: Iterable[Mapping[str, Any]], window: int) -> UsageChanged | None:
+def usage_of(path: Iterable[Logged], window: int) -> UsageChanged | None:
     """Use and cost of a conversation by its log."""
     totals = Totals()
-    for entry in path:
-        totals.add(entry)
+    for one in path:
+        totals.add(one)
     return totals.shown(window)
 
 
-def all_tokens(usage: Mapping[str, Any]) -> int:
-    """What an answer has read and written, by its stored usage."""
-    return sum(usage.get(key, 0) for key in _COUNTS)
-
-
-def spent_by_model(path: list[dict[str, Any]]) -> list[Spent]:
+def spent_by_model(path: Iterable[Logged]) -> list[Spent]:
     """What each model has used in a conversation; what caches gave and took counts as input."""
     rows: dict[str, Spent] = {}
-    for entry in path:
-        message = message_of(entry)
-        usage = message.get("usage")
-        if message.get("role") != "assistant" or not usage:
+    for one in path:
+        answer = one.entry
+        if not isinstance(answer, AnswerEntry) or (usage := answer.usage) is None or not usage.all_tokens:
             continue
-        read = sum(usage.get(key, 0) for key in ("input", "cacheRead", "cacheWrite"))
-        if not read and not usage.get("output"):
-            continue
-        name = f"{message.get('provider')}/{message.get('model')}"
+        read = usage.all_tokens - usage.output
+        name = f"{answer.provider}/{answer.model}"
         row = rows.get(name, Spent(name, 0, 0, 0.0))
-        cost = usage.get("cost", {}).get("total", 0.0)
-        priced = row.priced and usage.get("priced", True) is not False
-        rows[name] = Spent(name, row.input + read, row.output + usage.get("output", 0), row.cost_usd + cost, priced)
+        priced = row.priced and usage.priced
+        rows[name] = Spent(name, row.input + read, row.output + usage.output, row.cost_usd + usage.cost, priced)
     return list(rows.values())

@@ -4,51 +4,26 @@ import os
 import stat
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
 
 import anyio.to_thread
 
+from north_lsp.agent.log.checkpoints import CheckpointEntry, FileRecord, Status
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.results import ResultEntry
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
-from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import is_from_user, message_of, new_entry_id
+from north_lsp.storage.entries import new_entry_id
 from north_lsp.workspace.apply.journal import digest
 from north_lsp.workspace.apply.snapshot import FileImage
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import Action, FileChange
 from north_lsp.workspace.text import encode
 
-Status = Literal["pending", "applied", "failed", "undone"]
-_PREFIX = "blob:sha256:"
 _MAX_NAME = 60
-
-
-@dataclass(frozen=True, slots=True)
-class FileRecord:
-    """What a checkpoint says of one file. `before` and `after` are digests, None where there was no file; `undoes` are
-    the checkpoints whose change of this file was taken back. An empty `folder` has neither digest."""
-
-    path: Path
-    relative: str
-    action: Action
-    before: str | None
-    after: str | None
-    before_mode: int | None = None
-    new_path: Path | None = None
-    new_relative: str | None = None
-    irrecoverable: bool = False
-    lines_added: int = 0
-    lines_removed: int = 0
-    undoes: tuple[str, ...] = ()
-    after_mode: int | None = None
-    folder: bool = False
-
-    @property
-    def target(self) -> Path:
-        return self.new_path or self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +50,8 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints of one conversation. `journals` is where applications under way are noted."""
 
-    def __init__(self, conversation: Conversation, blobs: Blobs, journals: Path) -> None:
-        self._conversation = conversation
+    def __init__(self, log: Log, blobs: Blobs, journals: Path) -> None:
+        self._log = log
         self._blobs = blobs
         self.journals = journals
 
@@ -98,41 +73,47 @@ class Checkpoints:
         if not 1 <= len(name) <= _MAX_NAME:
             raise ToolError("INVALID_INPUT", f"the name of a checkpoint has 1 to {_MAX_NAME} characters")
         id = new_entry_id(())
-        self._conversation.append("checkpoint", checkpointId=id, title=name, files=[], status="applied")
+        self._log.append(CheckpointEntry(id, name, (), "applied"))
         return id
 
     def unsaid(self) -> list[str]:
         """The files that the user changed back or again since the last prompt, of which the model knows nothing yet."""
         names: dict[str, None] = {}
-        for entry in reversed(self._conversation.active_path()):
-            if is_from_user(entry["type"], entry):
+        for one in reversed(self._log.path()):
+            if one.is_from_user:
                 break
-            made = _read(entry, None) if entry["type"] == "checkpoint" and "toolCallId" not in entry else None
-            if made is not None and made.status == "applied":
-                names |= {file.new_relative or file.relative: None for file in made.files if file.undoes}
+            match one.entry:
+                case CheckpointEntry(call_id=None, status="applied", files=files):
+                    names |= {file.new_relative or file.relative: None for file in files if file.undoes}
+                case _:
+                    pass
         return list(names)
 
     def unanswered(self) -> list[Checkpoint]:
         """What was being applied, in the turn that was the last, when North ended before the model got a result."""
         answered: set[str] = set()
         found: list[Checkpoint] = []
-        for entry in reversed(self._conversation.active_path()):
-            if is_from_user(entry["type"], entry):
+        for one in reversed(self._log.path()):
+            if one.is_from_user:
                 break
-            answered.add(str(message_of(entry).get("toolCallId")))
-            made = _read(entry, None) if entry["type"] == "checkpoint" and "toolCallId" in entry else None
-            if made is not None and made.status != "failed" and made.call_id not in answered:
-                found.insert(0, made)
+            match one.entry:
+                case ResultEntry(call_id):
+                    answered.add(call_id)
+                case CheckpointEntry(call_id=str(call_id)) as made if made.status != "failed":
+                    if call_id not in answered:
+                        found.insert(0, _checkpoint(one, made, None))
+                case _:
+                    pass
         return found
 
     async def _store(
         self,
         call_id: str | None,
         title: str,
-        rows: list[dict[str, Any]],
+        rows: Sequence[FileRecord],
         contents: dict[str, bytes],
         status: Status,
-        folders: Sequence[str] = (),
+        folders: Sequence[Path] = (),
     ) -> str:
         try:
             await anyio.to_thread.run_sync(self._blobs.keep, contents)
@@ -142,13 +123,8 @@ class Checkpoints:
                 f"North cannot keep what is needed to undo this ({error.strerror}), so nothing was written",
                 "tell the user: North's data folder cannot be written",
             ) from error
-        calls: dict[str, Any] = {"toolCallId": call_id} if call_id else {}
-        if folders:
-            calls["folders"] = list(folders)
-        entry = self._conversation.append(
-            "checkpoint", checkpointId=new_entry_id(()), title=title, files=rows, status=status, **calls
-        )
-        return str(entry["id"])
+        entry = CheckpointEntry(new_entry_id(()), title, tuple(rows), status, call_id or None, tuple(folders))
+        return self._log.append(entry).id
 
     async def keep(self, contents: Mapping[str, bytes]) -> None:
         """Keep contents by their digests. Raises OSError."""
@@ -156,16 +132,16 @@ class Checkpoints:
 
     def settle(self, entry_id: str, status: Status) -> None:
         """Say what became of it."""
-        self._conversation.annotate("entry_updated", targetId=entry_id, patch={"status": status})
+        self._log.settle_checkpoint(entry_id, status)
 
     async def settle_applied(self, entry_id: str, files: Sequence[FileChange] | None) -> None:
         """It stands; with other texts than were recorded, if `files` are given."""
-        patch: dict[str, Any] = {"status": "applied"}
+        rows: Sequence[FileRecord] | None = None
         if files is not None:
-            patch["files"], contents = await anyio.to_thread.run_sync(_rows, files)
+            rows, contents = await anyio.to_thread.run_sync(_rows, files)
             with suppress(OSError):  # they are there already, or only wanted to do it again after an undo
                 await anyio.to_thread.run_sync(self._blobs.keep, contents)
-        self._conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
+        self._log.settle_checkpoint(entry_id, "applied", rows)
 
     def content(self, digest: str | None) -> bytes | None:
         """What a file held; None if that was not kept. Raises ToolError IO_ERROR if it cannot be read now."""
@@ -182,14 +158,20 @@ class Checkpoints:
         """Every checkpoint, the oldest first, those that were not applied left out."""
         turns: dict[str, str | None] = {}
         found: list[Checkpoint] = []
-        for entry in self._conversation.entries:
-            parent = turns.get(str(entry.get("parentId")))
-            turns[entry["id"]] = entry["id"] if is_from_user(entry["type"], entry) else parent
-            if entry["type"] == "checkpoint":
-                made = _read(entry, turns[entry["id"]])
-                if made is not None and made.status != "failed":
-                    found.append(made)
+        for one in self._log.entries():
+            parent = turns.get(one.parent) if one.parent is not None else None
+            turns[one.id] = one.id if one.is_from_user else parent
+            match one.entry:
+                case CheckpointEntry() as made if made.status != "failed":
+                    found.append(_checkpoint(one, made, turns[one.id]))
+                case _:
+                    pass
         return found
+
+
+def _checkpoint(logged: Logged, made: CheckpointEntry, turn: str | None) -> Checkpoint:
+    place = (made.checkpoint_id, logged.id, made.call_id, turn, logged.at)
+    return Checkpoint(*place, made.title, made.status, made.files, made.folders)
 
 
 def live(checkpoints: Iterable[Checkpoint], without: Container[tuple[str, Path]] = ()) -> dict[tuple[str, Path], bool]:
@@ -217,34 +199,25 @@ def depth(one: Checkpoint, known: Mapping[str, Checkpoint]) -> int:
     return deepest
 
 
-def _rows(files: Sequence[FileChange]) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
-    rows: list[dict[str, Any]] = []
+def _rows(files: Sequence[FileChange]) -> tuple[list[FileRecord], dict[str, bytes]]:
+    rows: list[FileRecord] = []
     contents: dict[str, bytes] = {}
     for change in files:
+        moved = (change.new_path, change.new_relative)
         if change.folder:
-            rows.append(_folder_row(change))
+            mode = mode_of(change.path)
+            row = FileRecord(change.path, change.relative, change.action, None, None, mode, *moved, folder=True)
+            rows.append(replace(row, undoes=change.undoes))
             continue
         before = None if change.old_text is None else encode(change.old_text, change.before_form)
         after = None if change.action == "delete" else encode(change.new_text, change.form)
         row = _row(change.path, change.relative, change.action, before, after, mode_of(change.path), contents)
-        row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
-        if change.new_path is not None:
-            row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
-        if change.mode is not None:
-            row["afterMode"] = change.mode
-        rows.append(row | ({"undoes": list(change.undoes)} if change.undoes else {}))
+        row = replace(row, lines_added=change.lines_added, lines_removed=change.lines_removed, undoes=change.undoes)
+        rows.append(replace(row, new_path=moved[0], new_relative=moved[1], after_mode=change.mode))
     return rows, contents
 
 
-def _folder_row(change: FileChange) -> dict[str, Any]:
-    row: dict[str, Any] = {"path": str(change.path), "relative": change.relative, "action": change.action}
-    row |= {"before": None, "after": None, "beforeMode": mode_of(change.path), "folder": True}
-    if change.new_path is not None:
-        row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
-    return row | ({"undoes": list(change.undoes)} if change.undoes else {})
-
-
-def _image_row(image: FileImage, roots: Roots, contents: dict[str, bytes]) -> dict[str, Any]:
+def _image_row(image: FileImage, roots: Roots, contents: dict[str, bytes]) -> FileRecord:
     action: Action = "create" if image.before is None else "delete" if image.after is None else "update"
     root = roots.root_of(image.path)
     relative = roots.spell(root, image.path.relative_to(root).as_posix()) if root is not None else str(image.path)
@@ -259,27 +232,24 @@ def _row(
     after: bytes | None,
     mode: int | None,
     contents: dict[str, bytes],
-) -> dict[str, Any]:
-    """A file as it stands in the log; `contents` gets what is to be kept of it, by digest."""
+) -> FileRecord:
+    """`contents` gets what is to be kept of it, by digest."""
     digests = [None if data is None else digest(data) for data in (before, after)]
     contents |= {name: data for name, data in zip(digests, (before, after), strict=True) if name and data is not None}
-    row: dict[str, Any] = {"path": str(path), "relative": relative, "action": action}
-    row["before"] = None if digests[0] is None else _PREFIX + digests[0]
-    row["after"] = digests[1]
-    row["beforeMode"] = mode if before is not None else None
     lost = before is not None and len(before) > MAX_BLOB_BYTES
-    return row | ({"irrecoverable": True} if lost else {})
+    mode = mode if before is not None else None
+    return FileRecord(path, relative, action, digests[0], digests[1], mode, irrecoverable=lost)
 
 
-def _missing_folders(files: Sequence[FileChange]) -> list[str]:
+def _missing_folders(files: Sequence[FileChange]) -> list[Path]:
     """The folders that will have to be made for what is in them, the outer ones first."""
-    missing: dict[str, None] = {}
+    missing: dict[Path, None] = {}
     meant = {change.target for change in files if change.folder}
     for change in files:
         if change.action in ("create", "rename"):
             parents = change.target.parents
             above = [folder for folder in parents if folder not in meant and not os.path.lexists(folder)]
-            missing |= dict.fromkeys(map(str, reversed(above)))
+            missing |= dict.fromkeys(reversed(above))
     return list(missing)
 
 
@@ -288,49 +258,3 @@ def mode_of(path: Path) -> int | None:
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(path).st_mode)
     return None
-
-
-def _read(entry: Mapping[str, Any], turn: str | None) -> Checkpoint | None:
-    """None for an entry that makes no sense: logs are foreign data."""
-    try:
-        files = tuple(_read_file(row) for row in entry["files"])
-        status = str(entry.get("status", "applied"))
-        call_id = entry.get("toolCallId")
-        return Checkpoint(
-            str(entry["checkpointId"]),
-            str(entry["id"]),
-            call_id if isinstance(call_id, str) else None,
-            turn,
-            str(entry.get("timestamp", "")),
-            str(entry.get("title", "")),
-            cast(Status, status) if status in get_args(Status) else "applied",
-            files,
-            tuple(Path(str(folder)) for folder in entry.get("folders", ())),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _read_file(row: Mapping[str, Any]) -> FileRecord:
-    path = Path(row["path"])
-    before, after, mode, moved = row["before"], row["after"], row.get("beforeMode"), row.get("newPath")
-    after_mode = row.get("afterMode")
-    action = row["action"]
-    if action not in ("create", "update", "delete", "rename"):
-        raise ValueError(action)
-    return FileRecord(
-        path,
-        str(row.get("relative", path.name)),
-        action,
-        str(before).removeprefix(_PREFIX) if before is not None else None,
-        str(after) if after is not None else None,
-        mode if isinstance(mode, int) else None,
-        Path(moved) if isinstance(moved, str) else None,
-        str(row["newRelative"]) if isinstance(moved, str) else None,
-        row.get("irrecoverable") is True,
-        int(row.get("linesAdded", 0)),
-        int(row.get("linesRemoved", 0)),
-        tuple(str(id) for id in row.get("undoes", ())),
-        after_mode if isinstance(after_mode, int) else None,
-        row.get("folder") is True,
-    )

@@ -1,15 +1,14 @@
 """What becomes of a reviewed edit: which part of it stands, and what the model is told of that."""
 
-import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 
 from north_lsp.agent.edits.apply import Applied
+from north_lsp.agent.log.accepted import chosen_text, kept_folders
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import text_of
-from north_lsp.workspace.edit.diff import apply_hunks, hunks_between, with_texts
+from north_lsp.workspace.edit.diff import hunks_between
 from north_lsp.workspace.edit.written import is_same
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 
@@ -18,68 +17,18 @@ _REGION_CHARACTERS = 8_000
 _TOLD_CHARACTERS = 16_000
 
 
-def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposal:
-    """What a decision leaves of a proposal: the accepted hunks, or the texts that the user made of it.
-
-    Where single hunks were decided on, a file of which nothing is named does not stand. New and deleted files stand
-    with all their hunks or not at all; what has no hunks (a plain rename, an empty file) stands by being named.
-    """
-    files: list[FileChange] = []
-    kept = _kept_folders(proposal, decision)
-    for change in proposal.files:
-        text: str | None = change.new_text
-        if change.target in kept:
-            continue
-        if change.target in decision.texts and change.action != "delete":
-            text = decision.texts[change.target]
-        elif decision.hunks is not None:
-            text = _chosen_text(change, decision.hunks.get(change.target))
-        if text is None or (text == change.old_text and change.action == "update" and not change.is_reformed):
-            continue
-        files.append(change if text == change.new_text else with_texts(change, change.old_text, text))
-    return dataclasses.replace(proposal, files=tuple(files))
-
-
-def _kept_folders(proposal: EditProposal, decision: EditDecision) -> frozenset[Path]:
-    """The folders that cannot go, because a file in them was to go with them and the user keeps it."""
-    if decision.hunks is None:
-        return frozenset()
-    stay = [
-        change.path
-        for change in proposal.files
-        if change.action in ("delete", "rename") and _chosen_text(change, decision.hunks.get(change.target)) is None
-    ]
-    return frozenset(
-        change.target
-        for change in proposal.files
-        if change.folder and change.action != "create" and any(change.path in path.parents for path in stay)
-    )
-
-
-def _chosen_text(change: FileChange, ids: frozenset[str] | None) -> str | None:
-    """The text that the chosen hunks make of a file; None if the file does not stand."""
-    if ids is None:
-        return None
-    chosen = [hunk for hunk in change.hunks if hunk.id in ids]
-    if len(chosen) == len(change.hunks):
-        return change.new_text
-    if not chosen or change.action in ("create", "delete") or change.old_text is None:
-        return None
-    return apply_hunks(change.old_text, chosen)
-
-
 def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object]:
     """For the model: which hunks stand and which do not, and what the user changed in the proposed text."""
     told: dict[str, object] = {}
     if decision.hunks is not None:
         stand: list[str] = []
         fell: list[dict[str, str]] = []
-        kept = _kept_folders(proposal, decision)
+        kept = kept_folders(proposal, decision)
         for change in proposal.files:
             if change.target in decision.texts:
                 continue
             ids = decision.hunks.get(change.target)
-            whole = change.target not in kept and _chosen_text(change, ids) is not None
+            whole = change.target not in kept and chosen_text(change, ids) is not None
             for hunk in change.hunks:
                 if whole and ids is not None and hunk.id in ids:
                     stand.append(_place(change, hunk))
@@ -126,16 +75,6 @@ def _short(text: str, limit: int) -> str:
 
 def _place(change: FileChange, hunk: Hunk) -> str:
     return f"{change.shown} {hunk.header}"
-
-
-def parts_of(decision: EditDecision) -> dict[str, object]:
-    """How the decision stands in the log, beside its kind."""
-    parts: dict[str, object] = {}
-    if decision.hunks is not None:
-        parts["hunks"] = {str(path): sorted(ids) for path, ids in decision.hunks.items()}
-    if decision.texts:
-        parts["texts"] = {str(path): text for path, text in decision.texts.items()}
-    return parts
 
 
 def comment_of(decision: EditDecision) -> dict[str, object]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, FileRecord
+from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints
+from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace

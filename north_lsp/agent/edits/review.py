@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -11,14 +10,14 @@ from north_lsp.agent.approvals.record import Reviews
 from north_lsp.agent.edits.apply import apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.outcome import (
-    accepted_part,
     applied_row,
     changed_by_editor,
     comment_of,
     first_line,
     left_out,
-    parts_of,
 )
+from north_lsp.agent.log.accepted import accepted_part
+from north_lsp.agent.log.reviews import EditRequest, ProposedFile, StoredDecision, Written
 from north_lsp.agent.ports.editor import EditDecision, Editor, EditReview
 from north_lsp.agent.ports.events import CallEnded, CallProposes, CallRunning
 from north_lsp.agent.ports.results import Result, StopTurn, ok
@@ -76,7 +75,7 @@ class EditReviewer:
         if status not in ("applied_auto", "rejected", "cancelled") and not decision.texts:
             fresh = set(await _warnings(workspace, call, accepted.files)) - set(warnings)
             if fresh:
-                self._reviews.close(review_id, "failed", decision.comment)
+                self._reviews.close(review_id, StoredDecision("failed", decision.comment))
                 raise ToolError(
                     "STALE",
                     f"{'; '.join(sorted(fresh))}. That was not so when the edit was prepared; nothing was written",
@@ -86,7 +85,7 @@ class EditReviewer:
             status = "rejected"
         await self._remember(status, decision, warnings)
         if status in ("rejected", "cancelled"):
-            self._reviews.close(review_id, status, decision.comment)
+            self._reviews.close(review_id, StoredDecision(status, decision.comment))
             if status == "cancelled":
                 raise StopTurn(decision.comment)
             data: dict[str, object] = {"applied": False, "reason": "rejected"} | comment_of(decision)
@@ -101,8 +100,8 @@ class EditReviewer:
     async def _decided(self, proposal: EditProposal) -> tuple[str, str, EditDecision]:
         """The review's entry in the log, its status, and what the user said."""
         approvals, call_id = self._reviews.approvals, proposal.tool_call_id
-        request = {"title": proposal.summary, "files": [_change_to_log(change) for change in proposal.files]}
-        review_id = self._reviews.open("write", call_id, request, proposal.id)
+        request = EditRequest(proposal.summary, tuple(map(ProposedFile.of, proposal.files)))
+        review_id = self._reviews.open(call_id, request, proposal.id).id
         await self._editor.show(CallProposes(call_id, proposal.summary, proposal.files))
         if not proposal.warnings and approvals.edits_auto_accepted():
             return review_id, "applied_auto", EditDecision("accept")
@@ -134,9 +133,11 @@ class EditReviewer:
         try:
             applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
         except ToolError as error:
-            self._reviews.close(review_id, "failed", decision.comment)
+            self._reviews.close(review_id, StoredDecision("failed", decision.comment))
             raise ToolError(error.code, error.message, error.hint, {**error.details, **comment_of(decision)}) from error
-        self._reviews.close(review_id, status, decision.comment, **parts_of(decision))
+        written = _written_otherwise(accepted.files, applied.files)
+        stored = StoredDecision(status, decision.comment, decision.hunks, decision.texts, written)
+        self._reviews.close(review_id, stored)
         unsaved: list[str] = []
         rows = [await applied_row(workspace, change, unsaved) for change in applied.files]
         data: dict[str, object] = {"applied": True, "files": rows}
@@ -170,22 +171,13 @@ def _judged(workspace: Workspace, spelled: tuple[str, ...], files: Sequence[File
     return tuple(questions(files, workspace.trees, spelled))
 
 
+def _written_otherwise(accepted: Sequence[FileChange], applied: Sequence[FileChange]) -> dict[Path, Written | None]:
+    """Where something else was written than what was accepted."""
+    came = {change.target: Written(change.old_text, change.new_text) for change in applied}
+    meant = {change.target: Written(change.old_text, change.new_text) for change in accepted}
+    return {path: came.get(path) for path, texts in meant.items() if came.get(path) != texts}
+
+
 def _counted(title: str, files: Sequence[FileChange]) -> str:
     added, removed = sum(file.lines_added for file in files), sum(file.lines_removed for file in files)
     return one_line(f"{title} (+{added}/-{removed})")
-
-
-def _change_to_log(change: FileChange) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "path": str(change.path),
-        "relative": change.relative,
-        "action": change.action,
-        "oldText": None if change.binary else change.old_text,
-        "newText": "" if change.binary else change.new_text,
-        "linesAdded": change.lines_added,
-        "linesRemoved": change.lines_removed,
-    }
-    if change.new_path is not None:
-        row |= {"newPath": str(change.new_path), "newRelative": change.new_relative}
-    row |= {"folder": True} if change.folder else {}
-    return row | ({"binary": True} if change.binary else {})

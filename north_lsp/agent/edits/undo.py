@@ -10,8 +10,9 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.edits.apply import apply_proposal
-from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, FileRecord, depth, live, mode_of
+from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live, mode_of
 from north_lsp.agent.edits.totals import First, first_contents, missing
+from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id

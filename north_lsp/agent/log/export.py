@@ -1,13 +1,14 @@
 """A stored conversation as Markdown, for a model that wants to know what was said elsewhere."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from north_lsp.agent.log.transcript import Entry, blocks_of, text_of
+from north_lsp.agent.log.entries import Entry, Logged, logged
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Text, ToolCall
-from north_lsp.storage.entries import message_of, valid_conversation_id
+from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.log_state import read_state
@@ -38,7 +39,7 @@ class OtherConversations:
             raise ToolError("IO_ERROR", f"the conversation {id} cannot be read: {error.strerror}") from error
         if state.header.get("repoHash") != self._repo_hash:
             raise self._missing(id)
-        return as_markdown(one_line(str(state.title or id), 200), state.active_path())
+        return as_markdown(one_line(str(state.title or id), 200), logged(state.active_path()))
 
     def _list(self) -> list[str]:
         found = [one for one in list_conversations(self._store, repo_hash=self._repo_hash) if one.id != self._id]
@@ -49,28 +50,25 @@ class OtherConversations:
         return ToolError("NOT_FOUND", f"this project has no conversation {id[:40]!r}", "\n".join(self._list()[:10]))
 
 
-def as_markdown(title: str, path: Iterable[Entry]) -> str:
+def as_markdown(title: str, path: Iterable[Logged]) -> str:
     """Who said what, and what was called with which outcome; thinking is left out."""
     parts = [f"# {title}"]
-    for entry in path:
-        parts += _message(message_of(entry))
+    for one in path:
+        parts += _said(one.entry)
     return "\n\n".join(parts) + "\n"
 
 
-def _message(message: Mapping[str, Any]) -> list[str]:
-    match message.get("role"):
-        case "user" if message.get("attribution") != "north":
-            names = [str(part["path"]) for part in message.get("content") or () if part.get("type") == "file_mention"]
-            return ["## User", "\n\n".join([text_of(message), *(f"[{name}]" for name in names)]).strip()]
-        case "assistant":
-            blocks = blocks_of(message)
+def _said(entry: Entry) -> list[str]:
+    match entry:
+        case PromptEntry(by_north=False):
+            return ["## User", shown_prompt(entry)]
+        case AnswerEntry(blocks=blocks):
             said = [block.text.strip() for block in blocks if isinstance(block, Text) and block.text.strip()]
             called = [f"- called `{block.name}`" for block in blocks if isinstance(block, ToolCall)]
             return ["## North", *said, *called] if said or called else []
-        case "toolResult":
-            details = message.get("details") or {}
-            mark = "" if details.get("ok", not message.get("isError")) else " (failed)"
-            return [f"- {one_line(str(details.get('title') or message.get('toolName')), 200)}{mark}"]
-        case "bashExecution":
-            return [f"## User\n\n    !{one_line(str(message.get('command')), 1000)}"]
-    return []
+        case ResultEntry(details=details):
+            return [f"- {one_line(details.title, 200)}{'' if details.ok else ' (failed)'}"]
+        case OwnCommandEntry(command):
+            return [f"## User\n\n    !{one_line(command, 1000)}"]
+        case _:
+            return []

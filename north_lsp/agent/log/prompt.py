@@ -1,10 +1,12 @@
 """What a user sends: words, and things attached to them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from north_lsp.agent.log.remembering import noted_to_log
+from north_lsp.agent.log import messages
+from north_lsp.agent.log.messages import Mention, PromptPart
+from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import attached_text
@@ -50,13 +52,13 @@ def shown_parts(parts: tuple[Part, ...]) -> str:
     return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
 
 
-async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[dict[str, object]]:
-    """The content of the user message as it is stored. A link that cannot be read says so in its place."""
-    content: list[dict[str, object]] = []
+async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[PromptPart]:
+    """The parts of the user's message as they are stored. A link that cannot be read says so in its place."""
+    content: list[PromptPart] = []
     for part in parts:
         match part:
             case Words(text):
-                content.append({"type": "text", "text": text})
+                content.append(messages.Words(text))
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
@@ -64,7 +66,7 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[dict[str
     return content
 
 
-async def _placed(name: str, text: str, workspace: Workspace) -> dict[str, object]:
+async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
     """A text that the client sent along: under the path of its file, with the lines that it is where it is a part."""
     if not name.lower().startswith("file:"):
         return _mention(name, text, None)
@@ -77,7 +79,7 @@ async def _placed(name: str, text: str, workspace: Workspace) -> dict[str, objec
     whole, part = to_newlines(current.text, "\n"), to_newlines(text, "\n").strip("\n")
     if part == whole.strip("\n"):
         workspace.seen.note(resolved.path, current.tag, [(1, min(len(split_lines(whole)), _MAX_PREVIEW_LINES))])
-        return _mention(resolved.relative, text, None) | {"seen": noted_to_log(workspace.seen.drain())}
+        return replace(_mention(resolved.relative, text, None), seen=seen_of(workspace.seen.drain()))
     at = whole.find(part)
     if at < 0 or not part:
         return _mention(resolved.relative, text, named or _UNKNOWN)
@@ -88,7 +90,7 @@ async def _placed(name: str, text: str, workspace: Workspace) -> dict[str, objec
     mention = _mention(resolved.relative, text, f"{first}-{last}")
     if whole[at - 1 : at] in ("", "\n") and whole[at + len(part) :][:1] in ("", "\n"):  # whole lines
         workspace.seen.note(resolved.path, current.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
-        mention["seen"] = noted_to_log(workspace.seen.drain())
+        return replace(mention, seen=seen_of(workspace.seen.drain()))
     return mention
 
 
@@ -103,7 +105,7 @@ def split_uri(uri: str) -> tuple[str, tuple[int, int] | None]:
     return place, (int(found[1]), max(int(found[1]), int(found[2] or found[1])))
 
 
-async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> dict[str, object]:
+async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> Mention:
     try:
         resolved, text, _ = await attached_text(path, workspace)
     except ToolError as error:
@@ -111,16 +113,15 @@ async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Worksp
     whole = split_lines(text.text)
     first, last = lines if lines is not None else (1, len(whole))
     workspace.seen.note(resolved.path, text.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
-    seen = {"seen": noted_to_log(workspace.seen.drain())}
+    seen = seen_of(workspace.seen.drain())
     if lines is None:
-        return _mention(resolved.relative, text.text, None) | seen
+        return replace(_mention(resolved.relative, text.text, None), seen=seen)
     chosen = whole[lines[0] - 1 : lines[1]]
-    return _mention(resolved.relative, "".join(chosen), f"{lines[0]}-{lines[1]}") | seen
+    return replace(_mention(resolved.relative, "".join(chosen), f"{lines[0]}-{lines[1]}"), seen=seen)
 
 
-def _mention(path: str, text: str, lines: str | None) -> dict[str, object]:
+def _mention(path: str, text: str, lines: str | None) -> Mention:
     shown = "".join(split_lines(text)[:_MAX_PREVIEW_LINES])[:_MAX_PREVIEW_CHARACTERS]
     if len(shown) < len(text):
         shown += f"\n… shortened: {len(text)} characters in all …"
-    mention: dict[str, object] = {"type": "file_mention", "path": path, "preview": shown}
-    return mention | ({"range": lines} if lines else {})
+    return Mention(path, shown, lines or None)

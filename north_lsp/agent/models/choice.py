@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import anyio.to_thread
 
+from north_lsp.agent.log.choices import ModelEntry, ThinkingEntry
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.models import Models
 from north_lsp.agent.models.notices import clamped, obstacles
 from north_lsp.agent.ports.editor import Editor
@@ -13,7 +15,6 @@ from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, lar
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import LEVELS, Level, as_level
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.settings import Settings
 
 
@@ -25,7 +26,7 @@ class ModelChoice:
         model: Model,
         models: Models,
         settings: Callable[[], Settings],
-        conversation: Conversation,
+        log: Log,
         editor: Editor,
         usage: Callable[[int], UsageChanged | None],
         allowed: Allowed = EVERYTHING,
@@ -35,7 +36,7 @@ class ModelChoice:
         self.allowed = allowed
         self._models = models
         self._settings = settings
-        self._conversation = conversation
+        self._log = log
         self._editor = editor
         self._usage = usage
         self._notices: list[str] = []
@@ -60,7 +61,7 @@ class ModelChoice:
         level = model.level or self.model.level
         changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
         if changed:
-            self._conversation.append("model_change", model=model.selector, reason="user")
+            self._log.append(ModelEntry(model.selector, "user"))
             await self._tell(await self._settled(model))
         if level != self.model.level:
             await self.set_thinking_level(level)
@@ -89,15 +90,15 @@ class ModelChoice:
     async def set_thinking_level(self, level: Level | None) -> None:
         """For the next request on; a level that the model does not have is kept for one that has it."""
         if level != self.model.level and level is not None:
-            self._conversation.append("thinking_level_change", thinkingLevel=level)
+            self._log.append(ThinkingEntry(level))
             self.model = self.model.with_level(level)
             await self._editor.show(ModelChanged(self.model.selector))
         await self._tell(clamped(self.model))
 
     def last_thinking(self) -> Level | None:
         """The level at which the model thought before thinking was switched off."""
-        entries = reversed(self._conversation.active_path())
-        levels = (as_level(str(one["thinkingLevel"])) for one in entries if one["type"] == "thinking_level_change")
+        entries = (one.entry for one in reversed(self._log.path()))
+        levels = (as_level(one.level) for one in entries if isinstance(one, ThinkingEntry))
         return next((level for level in levels if level != "off"), None)
 
     # -- what has changed meanwhile ----------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ class ModelChoice:
         await self._models.upkeep.refresh()
         before, self.model = self.model, self._models.catalog.current(self.model)
         if self.model.selector != before.selector:  # what was asked for is there now
-            self._conversation.append("model_change", model=self.model.selector, reason="restore")
+            self._log.append(ModelEntry(self.model.selector, "restore"))
             await self._editor.show(ModelChanged(self.model.selector))
         await self._tell(self.take_notices())
 

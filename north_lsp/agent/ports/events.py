@@ -1,6 +1,7 @@
 """What happens in a session, in the core's own words. An adapter projects each event onto its wire.
 
-The same events come live and from a stored conversation (`replay.py`), so that what is replayed is what was shown.
+The same events come live and from a stored conversation (`log/projection.py`), so that what is replayed is what was
+shown.
 """
 
 from collections.abc import Mapping

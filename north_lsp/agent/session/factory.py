@@ -11,7 +11,9 @@ from north_lsp import __version__
 from north_lsp.agent.calls.tool_search import LateFinder
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.log.choices import ModeEntry, ModelEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.export import OtherConversations
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.remembering import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
@@ -79,15 +81,15 @@ class SessionFactory:
             client=self._defaults.client,
             north_version=__version__,
         )
-        first = mode or self._defaults.mode
+        log, first = Log(conversation), mode or self._defaults.mode
         if first != DEFAULT_MODE:
-            conversation.append("mode_change", mode=first)
+            log.append(ModeEntry(first))
         if choice.model.level is not None:
-            conversation.append("thinking_level_change", thinkingLevel=choice.model.level)
+            log.append(ThinkingEntry(choice.model.level))
         tier = self._environment.settings.models.service_tier
         if tier is not None:
-            conversation.append("service_tier_change", serviceTier=tier)
-        return self._bind(conversation, roots, choice.notices, choice.model)
+            log.append(ServiceTierEntry(tier))
+        return self._bind(log, roots, choice.notices, choice.model)
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
         """The model of a stored conversation, or another one and what is to be said of that."""
@@ -110,12 +112,14 @@ class SessionFactory:
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
-        held, moved = await anyio.to_thread.run_sync(self._settle, conversation, roots)
-        return self._bind(conversation, roots, held=held, moved_from=moved)
+        log = Log(conversation)
+        held, moved = await anyio.to_thread.run_sync(self._settle, log, roots)
+        return self._bind(log, roots, held=held, moved_from=moved)
 
-    def _settle(self, conversation: Conversation, roots: Roots) -> tuple[LockHeld | None, str | None]:
+    def _settle(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
         """Who has a stored conversation open, which then decides what is pending in it; and the folder that it was
         about, if that is gone and this one has taken its place. Raises OtherProject."""
+        conversation = log.conversation
         root, hash = conversation.header.get("repoRoot"), project_hash(roots.main)
         moved = conversation.header.get("repoHash") not in (None, hash)
         if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
@@ -123,17 +127,17 @@ class SessionFactory:
         held = conversation.holder()
         with contextlib.suppress(ConversationBusy):
             if moved and held is None:
-                place = {"repoRoot": str(roots.main), "repoHash": hash, "cwd": str(roots.main)}
-                conversation.annotate("session_moved", **place, rootInode=inode_of(roots.main))
+                log.move(roots.main, hash, inode_of(roots.main))
             if held is None:
                 conversation.resolve_pending()
         if held is None:
             conversation.close()
+        log.path()  # which takes a while for the first time
         return held, str(root) if moved else None
 
     def _bind(
         self,
-        conversation: Conversation,
+        log: Log,
         roots: Roots,
         notices: tuple[str, ...] = (),
         model: Model | None = None,
@@ -141,16 +145,19 @@ class SessionFactory:
         moved_from: str | None = None,
     ) -> Session:
         """Mode and model of a stored conversation win over the defaults; `model` is that of a new one."""
-        environment = self._environment
+        environment, conversation = self._environment, log.conversation
         mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
         level = environment.settings.models.thinking_level
-        for entry in conversation.active_path():
-            if entry["type"] == "mode_change":
-                mode = "ask" if entry.get("mode") == "ask" else "agent"
-            elif entry["type"] == "model_change" and not (entry.get("temporary") or entry.get("reason") == "retry"):
-                selector = str(entry.get("model"))
-            elif entry["type"] == "thinking_level_change":
-                level = as_level(str(entry.get("thinkingLevel")))
+        for one in log.path():
+            match one.entry:
+                case ModeEntry(mode):
+                    pass
+                case ModelEntry(is_chosen=True, model=selector):
+                    pass
+                case ThinkingEntry(stored_level):
+                    level = as_level(stored_level)
+                case _:
+                    pass
         if model is None:
             model, told = self._stored_model(selector, roots)
             notices = (*notices, *told)
@@ -166,7 +173,7 @@ class SessionFactory:
         read, texts, seen = (
             editor.read_unsaved,
             editor.unsaved_texts,
-            Seen(earlier=sightings_of(conversation.active_path())),
+            Seen(earlier=sightings_of(log.path())),
         )
         edits = environment.settings.edits
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
@@ -174,11 +181,11 @@ class SessionFactory:
         seconds = float(environment.settings.shell.timeout_s)
         workspace = replace(workspace, conversations=others, finder=LateFinder(), command_seconds=seconds)
         journals = environment.locations.journals(project_hash(roots.main))
-        checkpoints = Checkpoints(conversation, Blobs(environment.locations.blobs), journals)
+        checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
         queue = conversation.queue if held is None else []
-        stored = Stored(conversation, approvals, checkpoints, artifacts, queue)
+        stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
         start = Start(model.with_level(level), mode, notices, self._defaults.allowed(roots.main))
         return Session(stored, start, workspace, editor, environment, diagnostics)

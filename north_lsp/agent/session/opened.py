@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from north_lsp.agent.approvals.project import ProjectApprovals
 from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.turn.queue import Row
 from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
@@ -18,6 +19,7 @@ class Stored:
     """What is kept of it; `queue` is what an earlier process left."""
 
     conversation: Conversation
+    log: Log
     approvals: ProjectApprovals
     checkpoints: Checkpoints
     artifacts: Artifacts | None = None

@@ -1,11 +1,11 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
@@ -21,8 +21,12 @@ from north_lsp.agent.edits.recovery import interrupted_edits, recover_project, s
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, Undoing, told_of_undo
 from north_lsp.agent.edits.unsaved import unsaved_files
+from north_lsp.agent.log.choices import ModeEntry
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
+from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
-from north_lsp.agent.log.transcript import text_of
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
@@ -36,14 +40,12 @@ from north_lsp.agent.ports.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
-    UserSaid,
 )
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Start, Stored
-from north_lsp.agent.session.replay import events_of, shown_text
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import Means, SessionParts
 from north_lsp.agent.shell.setup import ShellResources, make_runner
@@ -61,6 +63,7 @@ from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import Taken
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
+from north_lsp.storage.entries import now_ms
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.tools.base import Mode, Workspace
@@ -87,10 +90,16 @@ class Session:
         diagnostics: Diagnostics,
     ) -> None:
         self.mode: Mode = start.mode
-        conversation, approvals, checkpoints = stored.conversation, stored.approvals, stored.checkpoints
+        conversation, log, approvals, checkpoints = (
+            stored.conversation,
+            stored.log,
+            stored.approvals,
+            stored.checkpoints,
+        )
         artifacts = stored.artifacts
         self._conversation = conversation
-        self._history = History(conversation)
+        self._log = log
+        self._history = History(log)
         self._workspace = workspace
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -98,7 +107,7 @@ class Session:
         self._environment = environment
         models, history = environment.models, self._history
         self.choice = ModelChoice(
-            start.model, models, lambda: environment.settings, conversation, self._editor, history.usage, start.allowed
+            start.model, models, lambda: environment.settings, log, self._editor, history.usage, start.allowed
         )
         self.choice.note(start.notices)
         self._approvals = approvals
@@ -124,8 +133,8 @@ class Session:
         self.retry = environment.retry
         turns, today = self._settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
-        host = SessionHost(self, conversation, self._editor, environment)
-        self._slash = SlashCommands(conversation, self._editor, host)
+        host = SessionHost(self, log, self._editor, environment)
+        self._slash = SlashCommands(log, self._editor, host)
         self._given_back = [QueuedText(row["id"], row["text"]) for row in stored.queue]
         self._joined: list[Queued] = []  # prompts that became part of the turn that runs
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
@@ -143,14 +152,14 @@ class Session:
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
         ports = Ports(self._editor, self.status, diagnostics)
-        reviews = Reviews(conversation, self._editor, approvals, self._sync)
+        reviews = Reviews(log, self._editor, approvals, self._sync)
         edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
         means = Means(self._runner, checkpoints, artifacts, environment.detached)
-        tools = means.tools(conversation, reviews, edits, ports)
+        tools = means.tools(log, reviews, edits, ports)
         account = Account(environment.costs, self._spending, history.usage, self._editor)
-        self._parts = SessionParts(conversation, history, checkpoints, edits, tools, account, ports)
+        self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
         self._own = OwnCommands(
-            conversation, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
+            log, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
         )
 
     def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
@@ -184,7 +193,7 @@ class Session:
 
     @property
     def message_count(self) -> int:
-        return sum(entry["type"] == "message" for entry in self._conversation.active_path())
+        return sum(one.is_message for one in self._log.path())
 
     def usage(self) -> UsageChanged | None:
         """What the conversation has used; None before the first answer."""
@@ -302,11 +311,11 @@ class Session:
         conversation = self._conversation
         if conversation.is_writer:
             return
-        before = [entry["id"] for entry in conversation.active_path()]
+        before = [one.id for one in self._log.path()]
         if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
             raise ConversationBusy(held)
-        path = conversation.active_path()
-        if [entry["id"] for entry in path[: len(before)]] != before:
+        path = self._log.path()
+        if [one.id for one in path[: len(before)]] != before:
             await self._editor.show(
                 Notice("warning", "this conversation was changed elsewhere: load it again to see how")
             )
@@ -374,7 +383,7 @@ class Session:
 
     def _keep_queue(self, rows: list[Row]) -> None:
         if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
-            self._conversation.annotate("queue_changed", words=rows)
+            self._log.keep_queue(rows)
 
     async def steer(self, parts: tuple[Part, ...]) -> Queued:
         """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
@@ -481,7 +490,7 @@ class Session:
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
         ports = self._parts.ports
-        answering = AnsweringModel(self.choice, model, provider, self._conversation, ports)
+        answering = AnsweringModel(self.choice, model, provider, self._log, ports)
         waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
         turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._say))
         self.queue.open(mode)
@@ -508,13 +517,11 @@ class Session:
     async def _say(self, word: Queued) -> None:
         """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
         content = await to_log(word.parts, self._workspace)
-        now = round(datetime.now(UTC).timestamp() * 1000)
-        message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._append_prompt(message, [word])
+        logged = self._append_prompt(content, [word])
         if word.is_owned:
             self._joined.append(word)
         else:
-            await self._editor.show(UserSaid(entry["id"], shown_text(message)))
+            await self._show(prompt_shown(logged))
 
     async def _run_own(self, own: OwnCommand, *, locked: bool = False) -> Stopped:
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
@@ -530,33 +537,34 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
-    def _append_prompt(self, message: dict[str, object], words: list[Queued]) -> dict[str, Any]:
+    async def _show(self, events: Iterable[Event]) -> None:
+        for event in events:
+            await self._editor.show(event)
+
+    def _append_prompt(self, parts: Sequence[PromptPart], words: list[Queued]) -> Logged:
         """One entry brings it into the conversation and takes it out of what waits."""
-        waited = self.queue.stored(words)
-        more: dict[str, Any] = {"fromQueue": waited} if waited else {}
-        entry = self._conversation.append("message", message=message, **more)
+        waited = tuple(self.queue.stored(words))
+        logged = self._log.append(PromptEntry(Content(tuple(parts)), at_ms=now_ms(), from_queue=waited))
         self.queue.delivered(words)
-        return entry
+        return logged
 
     async def _store_prompt(self, parts: tuple[Part, ...], batch: list[Queued]) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
-        news = [{"type": "context", "text": text} for text in dict.fromkeys(self._news)]
-        content = news + await to_log(parts, self._workspace)
+        content = [*map(News, dict.fromkeys(self._news)), *await to_log(parts, self._workspace)]
         self._news.clear()
         first = self._conversation.title is None
-        now = round(datetime.now(UTC).timestamp() * 1000)
-        message = {"role": "user", "content": content, "attribution": "user", "timestamp": now}
-        entry = self._append_prompt(message, batch)
+        logged = self._append_prompt(content, batch)
         await self._sync()
         if not all(word.is_owned for word in batch):
-            await self._editor.show(UserSaid(entry["id"], shown_text(message)))
+            await self._show(prompt_shown(logged))
         if first:
-            await self._store_title(one_line(text_of(message), _TITLE_LENGTH) or "Untitled")
-        return str(entry["id"])
+            typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
+            await self._store_title(one_line(typed, _TITLE_LENGTH) or "Untitled")
+        return logged.id
 
     async def _store_title(self, title: str) -> None:
         if self._conversation.title is None:
-            self._conversation.annotate("title_changed", title=title, titleSource="auto")
+            self._log.set_title(title)
             updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             await self._editor.show(TitleChanged(title, updated))
 
@@ -564,7 +572,7 @@ class Session:
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
-        return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._conversation)
+        return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._log)
 
     def _system(self) -> str:
         try:
@@ -597,9 +605,10 @@ class Session:
     async def set_mode(self, mode: Mode) -> None:
         """For the next prompt on."""
         if mode != self.mode:
-            self._conversation.append("mode_change", mode=mode)
+            entry = ModeEntry(mode)
+            self._log.append(entry)
             self.mode = mode
-            await self._editor.show(ModeChanged(mode))
+            await self._show(mode_shown(entry))
 
     @property
     def jobs(self) -> Jobs:
@@ -644,11 +653,11 @@ class Session:
 
     async def replay(self) -> list[Event]:
         """The whole conversation as it was shown."""
-        path = self._conversation.active_path()
+        path = self._log.path()
         tools = await self._tools()
         events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
         if self.title is not None:
-            events.append(TitleChanged(self.title, str(path[-1]["timestamp"]) if path else ""))
+            events.append(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
         if usage is None:
             return events

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
 from north_lsp.agent.approvals.listing import described, what_it_allows
 from north_lsp.agent.costs.usage import spent_by_model
+from north_lsp.agent.log.choices import SlashEntry
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import MODES, find_mode
+from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, Words
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.editor import Choice, Editor
-from north_lsp.agent.ports.events import AnswerDelta, CommandInfo, UserSaid
+from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.display import one_line
@@ -23,7 +26,6 @@ from north_lsp.slash.base import CommandError, Costs, Host, Spent
 from north_lsp.slash.parsing import Invocation, find_command
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.approvals import Permission, Switch
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.trust import described as trust_in_words
 
@@ -35,10 +37,8 @@ if TYPE_CHECKING:
 class SlashCommands:
     """Those of one session."""
 
-    def __init__(
-        self, conversation: Conversation, editor: Editor, host: Host, commands: Commands | None = None
-    ) -> None:
-        self._conversation = conversation
+    def __init__(self, log: Log, editor: Editor, host: Host, commands: Commands | None = None) -> None:
+        self._log = log
         self._editor = editor
         self._host = host
         self._commands = commands or Commands()
@@ -77,27 +77,17 @@ class SlashCommands:
         if self._commands.hides(invocation):
             bare, args = f"/{invocation.name}", []
             typed = bare if typed == bare else f"{bare} …"
-        entry = self._conversation.append(
-            "command_executed", input=typed, name=invocation.name, args=args, ok=ok, output=output
-        )
-        await self._editor.show(AnswerDelta(entry["id"], f"{output}\n\n"))
-
-
-def slash_events(entry: Mapping[str, Any]) -> list[UserSaid | AnswerDelta]:
-    """A stored command as it was shown."""
-    id = str(entry["id"])
-    return [UserSaid(id, str(entry.get("input", ""))), AnswerDelta(id, f"{entry.get('output', '')}\n\n")]
+        for event in slash_shown(self._log.append(SlashEntry(typed, invocation.name, tuple(args), output, ok))):
+            await self._editor.show(event)
 
 
 class SessionHost(ChangesHost, ProvidersHost):
     """A session as commands see it."""
 
-    def __init__(
-        self, session: "LiveSession", conversation: Conversation, editor: Editor, environment: "Environment"
-    ) -> None:
+    def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         ProvidersHost.__init__(self, environment)
-        self._conversation = conversation
+        self._log = log
         self._editor = editor
         self._listed: list[Permission] | None = None
 
@@ -159,7 +149,7 @@ class SessionHost(ChangesHost, ProvidersHost):
             counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
             output = int(row.get("outputTokens") or 0)
             rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
-        return Costs(spent_by_model(self._conversation.active_path()), rows, sorted(totals["byDay"].items()))
+        return Costs(spent_by_model(self._log.path()), rows, sorted(totals["byDay"].items()))
 
     async def reset_costs(self) -> None:
         try:
@@ -172,7 +162,7 @@ class SessionHost(ChangesHost, ProvidersHost):
 
     @property
     def is_unfinished(self) -> bool:
-        return broke_off(self._conversation.active_path())
+        return broke_off(self._log.path())
 
     def cancel(self) -> bool:
         running = self._session.is_running

@@ -11,6 +11,7 @@ from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.shell.approve import CommandApprover
@@ -32,7 +33,6 @@ from north_lsp.agent.turn.turn import Turn
 from north_lsp.agent.turn.waiting import RetryWait
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.conversation import Conversation
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Means:
     artifacts: Artifacts | None
     detached: Detached
 
-    def tools(self, conversation: Conversation, reviews: Reviews, edits: EditReviewer, ports: Ports) -> ToolRunner:
+    def tools(self, log: Log, reviews: Reviews, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """What runs the calls of the session."""
         runner, artifacts, editor = self.runner, self.artifacts, ports.editor
         quarantine = Quarantine(runner, edits)
         jobs = JobCommands(runner, artifacts, reviews, editor, quarantine)
-        approver = CommandApprover(runner, Walls(runner, editor), reviews, conversation, ports)
+        approver = CommandApprover(runner, Walls(runner, editor), reviews, log, ports)
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         return ToolRunner(Abilities(edits, shell, jobs, self.detached, ports), self.checkpoints, artifacts, ports)
@@ -59,7 +59,7 @@ class Means:
 class SessionParts:
     """What the turns of one session share."""
 
-    conversation: Conversation
+    log: Log
     history: History
     checkpoints: Checkpoints
     edits: EditReviewer
@@ -69,12 +69,12 @@ class SessionParts:
 
     def turn(self, context: TurnContext, answering: AnsweringModel, waiting: RetryWait, steering: Steering) -> Turn:
         """One turn; it runs once."""
-        ports, conversation = self.ports, self.conversation
-        calls = OpenCalls(conversation, ports, Titles(context, ports.diagnostics))
+        ports, log = self.ports, self.log
+        calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
         dispatcher = Dispatcher(context, calls, self.tools, ports)
-        files = FileBlocks(context, conversation, calls, self.edits, ports.editor)
-        log = AnswerLog(conversation, ports.editor, calls)
-        streams = AnswerStreams(context, conversation, self.history, files, dispatcher, log, ports)
+        files = FileBlocks(context, log, calls, self.edits, ports.editor)
+        answers = AnswerLog(log, ports.editor, calls)
+        streams = AnswerStreams(context, log, self.history, files, dispatcher, answers, ports)
         builder = RequestBuilder(context, self.history, self.checkpoints.content)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
         return Turn(context, requester, dispatcher, files, self.history, steering, ports)

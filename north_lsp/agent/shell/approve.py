@@ -7,7 +7,9 @@ import anyio.to_thread
 
 from north_lsp.agent.approvals.record import Reviews
 from north_lsp.agent.edits.unsaved import unsaved_files
-from north_lsp.agent.log.transcript import text_of
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import PromptEntry
+from north_lsp.agent.log.reviews import CommandRequest, StoredDecision
 from north_lsp.agent.ports.editor import CommandDecision, CommandReview
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.ports import Ports
@@ -22,8 +24,6 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import InForce, probe
-from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import message_of
 from north_lsp.tools.base import Command
 
 _STATUSES = {
@@ -58,13 +58,11 @@ class _Around:
 class CommandApprover:
     """Of one session."""
 
-    def __init__(
-        self, runner: CommandRunner, walls: Walls, reviews: Reviews, conversation: Conversation, ports: Ports
-    ) -> None:
+    def __init__(self, runner: CommandRunner, walls: Walls, reviews: Reviews, log: Log, ports: Ports) -> None:
         self._runner = runner
         self._walls = walls
         self._reviews = reviews
-        self._conversation = conversation
+        self._log = log
         self._ports = ports
 
     async def approve(self, context: TurnContext, call: ToolCall, title: str, command: Command) -> Approved | Result:
@@ -77,9 +75,9 @@ class CommandApprover:
         outside = command.outside or (runner.sandboxed and not isinstance(held, InForce))
         around = _Around(missing, held, outside, now.changes)
         verdict = await anyio.to_thread.run_sync(self._decide, context, asked, around)
-        review = self._reviews.open("shell", call.id, _request(asked))
+        review = self._reviews.open(call.id, CommandRequest.of(asked)).id
         if verdict.status is not None:
-            self._reviews.close(review, verdict.status, None)
+            self._reviews.close(review, StoredDecision(verdict.status))
             if verdict.used:
                 await anyio.to_thread.run_sync(self._reviews.approvals.note_use, verdict.used)
             return Approved(command, _place_of(verdict, missing), auto=True)
@@ -113,7 +111,7 @@ class CommandApprover:
         """A command that ran without a question in the sandbox, and failed for want of something outside: asked about
         like any other. Notes mean that the user does not want it. Raises StopTurn, ToolError."""
         asked = replace(command, cwd=command.cwd or self._runner.state(context.workspace.roots.main).cwd)
-        review = self._reviews.open("shell", call.id, _request(asked))
+        review = self._reviews.open(call.id, CommandRequest.of(asked)).id
         await self._reviews.keep_open()
         warnings = ("runs outside the sandbox, with all of your rights",)
         reasons = (f"it ran in the sandbox without a question, and failed there ({why}); what it did so far stays",)
@@ -141,8 +139,8 @@ class CommandApprover:
     def _closed(self, review: str, command: Command, decision: CommandDecision, status: str) -> Command | None:
         """The command as the user changed it, once the outcome is in the log. Raises StopTurn, ToolError."""
         edited = _edited(command, decision.command) if status == "ran" else None
-        more = {"command": edited.command} if edited is not None else {}
-        self._reviews.close(review, status, decision.comment, **more)
+        ran = edited.command if edited is not None else None
+        self._reviews.close(review, StoredDecision(status, decision.comment, command=ran))
         if status == "cancelled":
             raise StopTurn(decision.comment)
         return edited
@@ -208,15 +206,9 @@ class CommandApprover:
 
     def _asked_for(self, command: str) -> bool:
         """Whether the user's newest prompt spells this very command out: then it is what they want."""
-        for entry in reversed(self._conversation.active_path()):
-            message = message_of(entry)
-            if message.get("role") == "user":
-                return command.strip() in text_of(message)
-        return False
-
-
-def _request(asked: Command) -> dict[str, object]:
-    return {"command": asked.command, "cwd": str(asked.cwd), "timeout": asked.timeout}
+        prompts = (one.entry for one in reversed(self._log.path()) if isinstance(one.entry, PromptEntry))
+        newest = next(prompts, None)
+        return newest is not None and command.strip() in newest.typed
 
 
 def _ensure_no_better_tool(context: TurnContext, command: str) -> None:

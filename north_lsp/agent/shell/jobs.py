@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.log.reviews import CommandRequest, StoredDecision
 from north_lsp.agent.ports.editor import CommandReview, Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, StopTurn, ok
@@ -95,14 +96,14 @@ class JobCommands:
         are approved and it is held by the sandbox. Raises StopTurn."""
         if job.place in UNASKED and self._reviews.approvals.shell_auto_approved():
             return text
-        review = self._reviews.open("shell", call.id, {"command": text, "cwd": str(job.cwd), "timeout": 0})
+        review = self._reviews.open(call.id, CommandRequest(text, str(job.cwd), 0)).id
         await self._reviews.keep_open()
         warning = f"is read by job {job.id} (`{one_line(job.command, 200)}`), which may run it"
         decision = await self._editor.review_command(
             CommandReview(call.id, Command(text, job.cwd, 0), title, False, (warning,))
         )
         status = "ran" if decision.kind == "run" else "cancelled" if decision.kind == "stop" else "denied"
-        self._reviews.close(review, status, decision.comment)
+        self._reviews.close(review, StoredDecision(status, decision.comment))
         if status == "cancelled":
             raise StopTurn(decision.comment)
         if status == "denied":

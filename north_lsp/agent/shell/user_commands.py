@@ -1,31 +1,30 @@
 """Commands that the user types into the conversation (`!ls`): run at once, without a model and without a question."""
 
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.unsaved import told_of_unsaved
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.projection import own_command_began, own_command_ended
 from north_lsp.agent.log.prompt import Part, Words
+from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady, CallRunning, Event, UserSaid
+from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.shell.terminals import in_terminal
-from north_lsp.display import one_line, visible
+from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.shell.options import Place
 from north_lsp.shell.runner import CommandRunner, Ran
-from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import now_ms
 
 _SECONDS = 3600.0
 _CONTEXT_LINES = 200
 _CONTEXT_CHARACTERS = 16_000
-_SHOWN_LINES = 20
-_SHOWN_WIDTH = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class OwnCommands:
 
     def __init__(
         self,
-        conversation: Conversation,
+        log: Log,
         runner: CommandRunner,
         editor: Editor,
         root: Path,
@@ -78,7 +77,7 @@ class OwnCommands:
         unsaved: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
         """`unsaved` names the open files whose text the disk does not have."""
-        self._conversation = conversation
+        self._log = log
         self._runner = runner
         self._editor = editor
         self._root = root
@@ -89,13 +88,14 @@ class OwnCommands:
     async def run(self, own: OwnCommand, *, locked: bool) -> None:
         """`locked`: it has a turn's place, so that no turn runs beside it."""
 
-        async def store(entry: dict[str, Any]) -> None:
-            self._conversation.append("message", **entry)
+        async def store(entry_id: str, entry: OwnCommandEntry) -> None:
+            self._log.append(entry, entry_id)
             await self._sync()
 
         unsaved = await self._unsaved()
         own = replace(own, note=told_of_unsaved(unsaved, "The command read") if unsaved else "")
-        run = partial(run_own_command, own, self._conversation, self._runner, self._editor, self._root, store)
+        entry_id = self._log.reserve_id()
+        run = partial(run_own_command, own, entry_id, self._runner, self._editor, self._root, store)
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -107,45 +107,35 @@ class OwnCommands:
 
 async def run_own_command(
     own: OwnCommand,
-    conversation: Conversation,
+    entry_id: str,
     runner: CommandRunner,
     editor: Editor,
     root: Path,
-    store: Callable[[dict[str, Any]], Awaitable[None]],
+    store: Callable[[str, OwnCommandEntry], Awaitable[None]],
     place: Place,
 ) -> None:
     """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
-    entry_id = conversation.reserve_id()
-    message: dict[str, Any] = {
-        "role": "bashExecution",
-        "command": own.command,
-        "output": "",
-        "exitCode": None,
-        "cancelled": True,
-        "truncated": False,
-        "excludeFromContext": own.excluded,
-        "timestamp": round(time.time() * 1000),
-    }
+    entry = OwnCommandEntry(own.command, cancelled=True, excluded=own.excluded, at_ms=now_ms())
 
     async def on_output(text: str) -> None:
         await editor.show(CallRunning(entry_id, visible(text)))
 
     try:
-        for event in _opening(entry_id, own.command):
+        for event in own_command_began(entry_id, own.command):
             await editor.show(event)
         ran = await _ran(own, runner, editor, root, place, entry_id, on_output)
         kept = ran.output.text.rstrip("\n").split("\n")
         text = "\n".join(kept[-_CONTEXT_LINES:])[-_CONTEXT_CHARACTERS:]
-        message |= {"output": text, "exitCode": ran.exit_code, "cancelled": ran.timed_out}
-        message["truncated"] = ran.output.truncated or len(text) < len(ran.output.text.rstrip("\n"))
+        shortened = ran.output.truncated or len(text) < len(ran.output.text.rstrip("\n"))
+        entry = replace(entry, output=text, exit_code=ran.exit_code, cancelled=ran.timed_out, truncated=shortened)
     except ToolError as error:
-        message |= {"output": error.message, "cancelled": False}
+        entry = replace(entry, output=error.message, cancelled=False)
     finally:
         if own.note:
-            message["output"] = f"{message['output']}\n[{own.note}]".lstrip("\n")
+            entry = replace(entry, output=f"{entry.output}\n[{own.note}]".lstrip("\n"))
         with anyio.CancelScope(shield=True):
-            await store({"entry_id": entry_id, "message": message})
-            await editor.show(_ending(entry_id, message))
+            await store(entry_id, entry)
+            await editor.show(own_command_ended(entry_id, entry))
 
 
 async def _ran(
@@ -166,29 +156,3 @@ async def _ran(
         raise ToolError("UNAVAILABLE", "a terminal that you can type into is not available here")
     await editor.show(CallRunning(entry_id, terminal=terminal.id))
     return await in_terminal(terminal, _SECONDS, cwd)
-
-
-def own_command_events(entry_id: str, message: Mapping[str, Any]) -> Iterator[Event]:
-    """A stored command as it was shown; the prompt itself comes first, since the client does not have it any more."""
-    prefix = "!!" if message.get("excludeFromContext") else "!"
-    yield UserSaid(entry_id, f"{prefix}{message.get('command', '')}")
-    yield from _opening(entry_id, str(message.get("command", "")))
-    yield _ending(entry_id, message)
-
-
-def _opening(entry_id: str, command: str) -> Iterator[Event]:
-    title = one_line(f"Running {command}")
-    yield CallNamed(entry_id, "shell_run", "execute", title)
-    yield CallReady(entry_id, title, {"command": command})
-    yield CallRunning(entry_id)
-
-
-def _ending(entry_id: str, message: Mapping[str, Any]) -> CallEnded:
-    lines = [line[:_SHOWN_WIDTH] for line in str(message.get("output", "")).split("\n")[-_SHOWN_LINES:]]
-    code = message.get("exitCode")
-    if message.get("cancelled"):
-        lines.append("cancelled")
-    elif code:
-        lines.append(f"exit code {code}")
-    text = visible("\n".join(lines).strip() or "(no output)")
-    return CallEnded(entry_id, one_line(f"Running {message.get('command', '')}"), code == 0, text)

@@ -1,24 +1,23 @@
 """Which model answers now: the one that the user has chosen meanwhile, or another one that goes on for it."""
 
+from north_lsp.agent.log.choices import ModelEntry
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import FellBack, Notice, Promoted
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.storage.conversation import Conversation
 
 
 class AnsweringModel:
     """Of one turn: `model`, and the `provider` through which it is reached."""
 
-    def __init__(
-        self, choice: ModelChoice, model: Model, provider: Provider, conversation: Conversation, ports: Ports
-    ) -> None:
+    def __init__(self, choice: ModelChoice, model: Model, provider: Provider, log: Log, ports: Ports) -> None:
         self.model, self.provider = model, provider
         self._choice = choice
         self._chosen = choice.model
-        self._conversation = conversation
+        self._log = log
         self._ports = ports
         self._fell_from = ""  # the model that another one answers for
         self._was_too_long_for: set[str] = set()
@@ -67,7 +66,7 @@ class AnsweringModel:
     def _switch(self, found: tuple[Model, Provider], reason: str) -> Model:
         """The model that answered before."""
         before, (self.model, self.provider) = self.model, found
-        self._conversation.append("model_change", model=self.model.selector, reason=reason, temporary=True)
+        self._log.append(ModelEntry(self.model.selector, reason, temporary=True))
         return before
 
     async def ended(self, *, failed: bool) -> None:

@@ -1,11 +1,9 @@
 """How much of a model's window a request leaves for the answer."""
 
-from collections.abc import Mapping
 from itertools import takewhile
-from typing import Any
 
 from north_lsp.agent.costs.estimates import input_tokens, message_tokens
-from north_lsp.agent.costs.usage import all_tokens
+from north_lsp.agent.log.messages import StoredUsage
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest
 from north_lsp.providers.model import Model
 
@@ -17,10 +15,10 @@ def room_for_answer(model: Model, read: int) -> int | None:
     return model.window - read if model.window_known and model.provider.api != "offline" else None
 
 
-def read_tokens(last: Mapping[str, Any], request: ModelRequest) -> int:
-    """What a model reads of a request: by what was counted for the last answer (`last`, as it is stored), and an
+def read_tokens(last: StoredUsage | None, request: ModelRequest) -> int:
+    """What a model reads of a request: by what was counted for the last answer (`last`), and an
     estimate of what is new since."""
-    if total := all_tokens(last):
+    if last is not None and (total := last.all_tokens):
         newest = takewhile(lambda message: not isinstance(message, AssistantMessage), reversed(request.messages))
         return total + message_tokens(newest)
     return input_tokens(request)

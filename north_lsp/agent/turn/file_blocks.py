@@ -1,7 +1,7 @@
 """Files that a model writes in the text of its answer: kept as they arrive, continued when they break off, reviewed."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,18 +13,20 @@ import anyio.to_thread
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.previews import GrowingFile, Previews
 from north_lsp.agent.edits.review import EditReviewer
+from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Prose
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import nudge
+from north_lsp.agent.log.projection import block_began, block_id, block_title
 from north_lsp.agent.log.transcript import FILE_BLOCK
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady, CallRunning
+from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, failed
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
-from north_lsp.agent.turn.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Prose
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.leaks import leak_in, may_leak
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.files import private_directory
 from north_lsp.tools.edit.drafting import Draft
@@ -67,23 +69,12 @@ class _Block:
         return block_title(self.path)
 
 
-def block_title(path: str) -> str:
-    return one_line(f"Writing {Path(path).name or path}")
-
-
-def block_id(entry_id: str, number: int) -> str:
-    """The call id under which a file of an answer is shown and stored; `number` counts from 1."""
-    return f"file-{entry_id}-{number}"
-
-
 class FileBlocks:
     """The files of one turn's answers."""
 
-    def __init__(
-        self, context: TurnContext, conversation: Conversation, calls: OpenCalls, edits: EditReviewer, editor: Editor
-    ) -> None:
+    def __init__(self, context: TurnContext, log: Log, calls: OpenCalls, edits: EditReviewer, editor: Editor) -> None:
         self._context = context
-        self._conversation = conversation
+        self._log = log
         self._calls = calls
         self._edits = edits
         self._editor = editor
@@ -162,8 +153,8 @@ class FileBlocks:
             return f"{start.tag}\n"
         await anyio.to_thread.run_sync(self._stage, block)
         show = self._editor.show
-        await show(CallNamed(block.id, FILE_BLOCK, "edit", block.title))
-        await show(CallReady(block.id, block.title, {"path": block.path}))
+        for event in block_began(block.id, block.path):
+            await show(event)
         await show(CallRunning(block.id))
         block.growing = self._growing(block, block.resolved)
         return ""
@@ -198,8 +189,7 @@ class FileBlocks:
 
     def _stage(self, block: _Block) -> None:
         """Where the content is kept as it arrives, so that it survives whatever happens."""
-        conversation = self._conversation
-        folder = private_directory(conversation.folder / "staging")
+        folder = private_directory(self._log.folder / "staging")
         name = Path(block.path).name[:80] or "file"
         block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
         block.file = os.fdopen(os.open(block.staging, _STAGING, 0o600), "wb")
@@ -235,15 +225,7 @@ class FileBlocks:
         block.continuations += 1
         window = "\n".join(block.text.split("\n")[-_WINDOW - 1 :])
         text = render("continue_file", path=block.path, lines=str(block.text.count("\n")), window=window)
-        self._conversation.append(
-            "message",
-            message={
-                "role": "user",
-                "content": [{"type": "text", "text": text}],
-                "attribution": "north",
-                "timestamp": now_ms(),
-            },
-        )
+        self._log.append(nudge(text, now_ms()))
         return True
 
     async def give_up(self) -> None:
@@ -305,9 +287,8 @@ class FileBlocks:
     async def _end(self, block: _Block, result: Result) -> None:
         if block.file is not None:
             block.file.close()
-        details: Mapping[str, object] = {"refused": True} if block.refusal is not None else {}
         told = replace(result, text=f"{block.path or '(no path)'}: {result.text}")
-        await self._calls.settle(block.call, told, details)
+        await self._calls.settle(block.call, told, refused=block.refusal is not None)
 
 
 def _join(block: _Block) -> None:

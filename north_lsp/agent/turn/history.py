@@ -1,24 +1,25 @@
 """What the active path of a conversation adds up to, kept from one request to the next: a look costs what is new."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from north_lsp.agent.costs.usage import Totals
-from north_lsp.agent.log.transcript import Entry, Transcript, blocks_of
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage, nudge
+from north_lsp.agent.log.transcript import Transcript
 from north_lsp.agent.ports.events import UsageChanged
-from north_lsp.providers.base import Message, ToolCall
+from north_lsp.providers.base import Message
 from north_lsp.providers.model import Model
-from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import message_of, now_ms
+from north_lsp.storage.entries import now_ms
 
 
 class History:
     """Of one session; one for all its turns."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, log: Log) -> None:
+        self._log = log
         self._revision = -1
-        self._path: Sequence[Entry] = ()
+        self._path: Sequence[Logged] = ()
         self._begin()
 
     def _begin(self) -> None:
@@ -31,36 +32,28 @@ class History:
 
     @property
     def conversation_id(self) -> str:
-        return self._conversation.id
+        return self._log.id
 
     def exclude_answer_with(self, call_id: str) -> bool:
         """No model gets the answer with this call again, here or in a later turn; whether there is one. It stays in the
         conversation."""
-        for entry in self._conversation.active_path():
-            message = message_of(entry)
-            calls = message.get("content") or () if message.get("role") == "assistant" else ()
-            if any(block.get("type") == "tool_call" and block.get("id") == call_id for block in calls):
-                self._exclude(entry)
+        for one in self._log.path():
+            if isinstance(one.entry, AnswerEntry) and any(call.id == call_id for call in one.entry.calls):
+                self._log.exclude(one.id)
                 return True
         return False
 
     def exclude_last_prompt(self) -> None:
         """The last prompt and what came after it stay in the conversation, but no model gets them again."""
-        for entry in reversed(self._conversation.active_path()):
-            if entry["type"] == "message":
-                self._exclude(entry)
-                message = message_of(entry)
-                if message.get("role") == "user" and message.get("attribution") != "north":
+        for one in reversed(self._log.path()):
+            if one.is_message:
+                self._log.exclude(one.id)
+                if isinstance(one.entry, PromptEntry) and not one.entry.by_north:
                     return
 
     def append_nudge(self, text: str) -> None:
         """Words of North's own to the model, which people are not shown."""
-        content = [{"type": "text", "text": text}]
-        message = {"role": "user", "content": content, "attribution": "north", "timestamp": now_ms()}
-        self._conversation.append("message", message=message)
-
-    def _exclude(self, entry: Entry) -> None:
-        self._conversation.annotate("entry_updated", targetId=entry["id"], patch={"excludeFromContext": True})
+        self._log.append(nudge(text, now_ms()))
 
     def messages(self, model: Model) -> Sequence[Message]:
         """What a model is given, in a list of its own."""
@@ -82,23 +75,22 @@ class History:
         self._look()
         return self._totals.shown(window)
 
-    def last_usage(self) -> dict[str, Any]:
-        """What the last answer that models get has used, as it is stored; empty if there is none."""
+    def last_usage(self) -> StoredUsage | None:
+        """What the last answer that models get has used."""
         self._look()
         return self._totals.last
 
     def _look(self) -> None:
-        revision, path = self._conversation.look()
+        revision, path = self._log.look()
         known = len(self._path)
-        if revision != self._revision or len(path) < known or (known and path[known - 1] is not self._path[-1]):
+        if revision != self._revision or len(path) < known or (known and path[known - 1].id != self._path[-1].id):
             self._begin()
             known = 0
         self._revision, self._path = revision, path
-        for entry in path[known:]:
-            self._totals.add(entry)
-            message = message_of(entry)
-            if message.get("role") == "assistant":
-                self._call_ids |= {block.id for block in blocks_of(message) if isinstance(block, ToolCall)}
+        for one in path[known:]:
+            self._totals.add(one)
+            if isinstance(one.entry, AnswerEntry):
+                self._call_ids |= {call.id for call in one.entry.calls}
 
 
 def _same(one: Model, other: Model) -> bool:

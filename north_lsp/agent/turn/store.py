@@ -2,65 +2,64 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from north_lsp.agent.calls.open_calls import OpenCalls
-from north_lsp.agent.log.transcript import block_to_log
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
+from north_lsp.agent.log.projection import CANCELLED_MARK, failure_shown
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import AnswerDelta
 from north_lsp.agent.turn.streamed import Streamed
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Failed, Text, ToolCall
 from north_lsp.providers.model import Model
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
-
-CANCELLED_MARK = " [Cancelled]"
-"""For the model; people are told by the editor."""
 
 
 class AnswerLog:
     """Of one turn."""
 
-    def __init__(self, conversation: Conversation, editor: Editor, calls: OpenCalls) -> None:
-        self._conversation = conversation
+    def __init__(self, log: Log, editor: Editor, calls: OpenCalls) -> None:
+        self._log = log
         self._editor = editor
         self._calls = calls
 
     def form(
         self, message: AssistantMessage, model: Model, reason: str, streamed: Streamed, *, estimated: bool = False
-    ) -> dict[str, Any]:
+    ) -> AnswerEntry:
         """An answer as it is stored; `estimated` tells that nobody but North has counted its tokens."""
-        usage = message.usage
-        return {
-            "role": "assistant",
-            "provider": model.provider.id,
-            "model": model.id,
-            "api": model.provider.api,
-            "content": [block_to_log(block) for block in message.blocks],
-            "usage": {
-                "input": usage.input,
-                "output": usage.output,
-                "cacheRead": usage.cache_read,
-                "cacheWrite": usage.cache_write,
-                "cost": {"total": model.prices.cost(usage)},
-            }
-            | ({} if model.prices.known else {"priced": False})
-            | ({"estimated": True} if estimated else {}),
-            "stopReason": reason,
-            "durationMs": streamed.duration_ms,
-            "timestamp": now_ms(),
-        }
+        used, cost = message.usage, model.prices.cost(message.usage)
+        counts = (used.input, used.output, used.cache_read, used.cache_write)
+        return AnswerEntry(
+            Content(message.blocks),
+            model.provider.id,
+            model.id,
+            model.provider.api,
+            StoredUsage(*counts, cost, priced=model.prices.known, estimated=estimated),
+            reason,
+            streamed.duration_ms,
+            now_ms(),
+        )
 
     def store(
-        self, message: AssistantMessage, model: Model, streamed: Streamed, *, estimated: bool = False, **more: object
-    ) -> None:
-        """In the log; its partial copy is not needed any more."""
+        self,
+        message: AssistantMessage,
+        model: Model,
+        streamed: Streamed,
+        *,
+        estimated: bool = False,
+        error: str | None = None,
+        excluded: bool = False,
+    ) -> Logged:
+        """In the log; its partial copy is not needed any more. `error` is why nothing more of it comes, and an
+        `excluded` one is not given to a model."""
         reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
-        stored = self.form(message, model, reason, streamed, estimated=estimated) | more
-        self._conversation.append("message", entry_id=streamed.entry_id, message=stored)
+        entry = self.form(message, model, reason, streamed, estimated=estimated)
+        logged = self._log.append(replace(entry, error=error, excluded=excluded), streamed.entry_id)
         self._calls.begin(message.calls)
-        self._conversation.clear_partial()
+        self._log.end_answer()
+        return logged
 
     def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
         """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
@@ -72,24 +71,22 @@ class AnswerLog:
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """What there is of an answer that will not come; the user reads why, and the model does not get it."""
-        partial = replace(end.partial, stop_reason="error")
-        self.store(partial, model, streamed, errorMessage=end.message, excludeFromContext=True)
-        text = error_text(end.message, bool(end.partial.text))
-        await self._editor.show(AnswerDelta(streamed.entry_id, text))
+        arrived = {block.id: block for block in streamed.blocks.values() if isinstance(block, ToolCall)}
+        blocks = [
+            arrived.get(block.id, block) if isinstance(block, ToolCall) else block for block in end.partial.blocks
+        ]
+        partial = replace(end.partial, blocks=tuple(blocks), stop_reason="error")
+        logged = self.store(partial, model, streamed, error=end.message, excluded=True)
+        for event in failure_shown(logged):
+            await self._editor.show(event)
 
     async def keep_broken(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
         partial = replace(streamed.message(), usage=end.partial.usage, stop_reason="error")
-        self.store(partial, model, streamed, excludeFromContext=True)
+        self.store(partial, model, streamed, excluded=True)
         await self.fail_unrun(partial.calls, end.message)
 
     async def fail_unrun(self, calls: Sequence[ToolCall], reason: str) -> None:
         """The calls of an answer that broke off: none of them is run."""
         self._calls.fail(calls, ToolError("CANCELLED", f"not run: {reason}"))
         await self._calls.finish()
-
-
-def error_text(message: str, after_text: bool) -> str:
-    """How a model's failure stands in the conversation."""
-    gap = "\n\n" if after_text else ""
-    return f"{gap}**The model gave no complete answer:** {message}"

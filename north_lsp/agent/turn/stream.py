@@ -11,8 +11,9 @@ from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
 from north_lsp.agent.calls.previews import GrowingCall, Previews
-from north_lsp.agent.log.transcript import block_to_log
-from north_lsp.agent.ports.events import CallNamed, CallReady, CallTitled
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.projection import call_named
+from north_lsp.agent.ports.events import CallReady, CallTitled
 from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.deltas import DeltaMerger
@@ -20,9 +21,9 @@ from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.store import AnswerLog
 from north_lsp.agent.turn.streamed import Streamed
-from north_lsp.display import one_line
 from north_lsp.providers.adapters.accumulator import grow
 from north_lsp.providers.base import (
+    Block,
     BlockEnd,
     CallDelta,
     CallStart,
@@ -37,7 +38,6 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.model import Model
-from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.partial import NOT_COMPLETE
 from north_lsp.tools.base import WriteTool
 
@@ -48,7 +48,7 @@ class AnswerStreams:
     def __init__(
         self,
         context: TurnContext,
-        conversation: Conversation,
+        conversation: Log,
         history: History,
         files: FileBlocks,
         dispatcher: Dispatcher,
@@ -89,6 +89,7 @@ class AnswerStream:
         self._model = model
         self._previews = Previews(turn.ports.show, turn.ports.on_failure)
         self.streamed = turn.nothing()
+        self._ready: set[int] = set()
         seconds = turn.context.settings.turns.flush_ms / 1000
         self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
 
@@ -97,7 +98,7 @@ class AnswerStream:
         conversation, streamed, merger = self._conversation, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
         form = self._turn.log.form(streamed.message(), self._model, "aborted", streamed)
-        conversation.begin_partial(form, streamed.entry_id)
+        conversation.begin_answer(streamed.entry_id, form)
         end: Done | Failed | None = None
         ids = UniqueIds(self._turn.history.call_ids())
         try:
@@ -125,6 +126,7 @@ class AnswerStream:
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await merger.flush()
+                await self._show_ready()
             raise
         except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
             self._ports.on_failure("model stream", error)
@@ -134,7 +136,7 @@ class AnswerStream:
     async def _take(self, event: StreamEvent) -> None:
         streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
         streamed.began = True
-        self._keep(event)
+        self._conversation.note_arrived(event, self._known(event))
         streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
         grow(blocks, event)
         match event:
@@ -147,19 +149,16 @@ class AnswerStream:
                 await merger.flush()
                 call = ToolCall(id, name, {}, NOT_COMPLETE)
                 tool = self._context.tools.find(name)
-                kind = tool.kind if tool is not None else "other"
                 title = self._titles.title(call)
-                await self._ports.show(CallNamed(id, one_line(name), kind, title))
+                await self._ports.show(call_named(call, self._context.tools, title))
                 blocks[index] = call
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
                 if isinstance(tool, WriteTool) and self._context.may_write:
                     streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._context.workspace)
-            case BlockEnd(_, ToolCall() as block):
+            case BlockEnd(_, ToolCall()):
                 await self._previews.stop()
                 await merger.flush()
-                title = self._titles.title(block)
-                places = self._titles.places(block)
-                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
+                await self._show_ready()
             case CallDelta(index, json):
                 arriving = streamed.calls.get(index)
                 with self._ports.diagnostics.guarded("looking into a call that arrives"):
@@ -171,23 +170,16 @@ class AnswerStream:
             case _:
                 pass
 
-    def _keep(self, event: StreamEvent) -> None:
-        """For the case that this process does not live to see the answer's end; it is written when something is
-        shown."""
-        grow = self._conversation.grow_partial
-        match event:
-            case TextDelta(index, text):
-                grow("text", index, text)
-            case ThinkingDelta(index, text):
-                grow("thinking", index, text)
-            case CallStart(index, id, name):
-                grow("call", index, {"id": id, "name": name})
-            case CallDelta(index, json):
-                grow("arguments", index, json)
-            case BlockEnd(index, block) if block != self.streamed.blocks.get(index):
-                grow("block", index, block_to_log(block))
-            case _:
-                pass
+    async def _show_ready(self) -> None:
+        """Calls whose arguments have come; also when it is cancelled just now, since they are stored like that."""
+        for index, block in list(self.streamed.blocks.items()):
+            if isinstance(block, ToolCall) and block.problem != NOT_COMPLETE and index not in self._ready:
+                title, places = self._titles.title(block), self._titles.places(block)
+                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
+                self._ready.add(index)
+
+    def _known(self, event: StreamEvent) -> Block | None:
+        return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None
 
     async def _look_ahead(self, call: StreamingCall, index: int) -> None:
         """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
@@ -212,7 +204,7 @@ class AnswerStream:
         streamed.cut_short = True
         await self._previews.stop()
         await merger.flush()
-        await ports.show(CallReady(call.id, title, dict(known.arguments)))
+        await self._show_ready()
 
     async def _prose(self, text: str) -> str:
         """What of the answer's text is shown as such: not the files that are written in it."""

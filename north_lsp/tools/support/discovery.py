@@ -1,6 +1,6 @@
 """With very many tools, the rarely used ones are told by name only, until the model has looked them up."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -90,12 +90,3 @@ class SearchTools(ReadTool):
         rows = [{"name": one.name, "description": one.description, "parameters": one.schema} for one in found]
         title = f"{self.title({'query': args.query})} - {len(rows)} tools"
         return Output(title, with_meta({"tools": rows, "note": "they can be called from now on"}, notices))
-
-
-def chosen_before(path: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The tools that were looked up in a stored conversation."""
-    chosen: set[str] = set()
-    for entry in path:
-        if entry.get("type") == "mcp_tool_selection" and isinstance(entry.get("tools"), list):
-            chosen = {str(name) for name in entry["tools"]}
-    return chosen

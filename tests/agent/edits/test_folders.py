@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from north_lsp.agent.edits.outcome import accepted_part, left_out
+from north_lsp.agent.edits.outcome import left_out
 from north_lsp.agent.edits.recovery import interrupted_edits
-from north_lsp.agent.edits.review import _change_to_log
+from north_lsp.agent.log.accepted import accepted_part
+from north_lsp.agent.log.reviews import ProposedFile
 from north_lsp.agent.ports.editor import EditDecision
-from north_lsp.agent.session.replay import _change
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import EditProposal
@@ -214,7 +214,8 @@ async def test_a_folder_stays_when_the_user_keeps_a_file_in_it(world: World) -> 
 
 async def test_what_is_logged_is_shown_again(world: World) -> None:
     changes = await world.prepare("edit_apply_batch", edits=[move("empty", "e")])
-    assert [_change(_change_to_log(change)) for change in changes] == list(changes)
+    stored = [ProposedFile.from_json(ProposedFile.of(change).to_json()) for change in changes]
+    assert [one.change() for one in stored if one is not None] == list(changes)
 
 
 async def test_the_differences_of_the_conversation_leave_folders_out(world: World) -> None:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from north_lsp.agent.edits.outcome import accepted_part, left_out
+from north_lsp.agent.edits.outcome import left_out
+from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.merge import merge

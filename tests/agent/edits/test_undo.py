@@ -7,6 +7,7 @@ import pytest
 
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
@@ -52,7 +53,7 @@ async def test_an_undo_can_itself_be_undone_also_after_a_resume(world: World) ->
     world.conversation.sync()
     world.conversation.close()
     conversation = Conversation.open(world.locations, id)
-    checkpoints = Checkpoints(conversation, Blobs(world.locations.blobs), world.checkpoints.journals)
+    checkpoints = Checkpoints(Log(conversation), Blobs(world.locations.blobs), world.checkpoints.journals)
     undoing = Undoing(checkpoints, world.workspace, world.editor)
     assert undoing.last(9) == []
     await undoing.apply(await undoing.prepare(undoing.last_undone(1)), "Redo")
@@ -219,7 +220,7 @@ async def test_folders_that_were_made_go_with_the_files(world: World, kind: str)
     await world.redo()
     assert (world.root / "mine/new/deep/c.txt").is_file()
     resumed = Undoing(
-        Checkpoints(world.conversation, Blobs(world.locations.blobs), world.locations.journals("0")),
+        Checkpoints(world.log, Blobs(world.locations.blobs), world.locations.journals("0")),
         world.workspace,
         world.editor,
     )

@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 
 from north_lsp.agent.costs.usage import spent_by_model, usage_of
 from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.log.entries import entry_from_json
 from north_lsp.agent.log.export import as_markdown
+from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import PromptEntry, Words
+from north_lsp.agent.log.projection import events_of
 from north_lsp.agent.log.remembering import sightings_of
 from north_lsp.agent.log.transcript import broke_off, messages_of
-from north_lsp.agent.session.replay import events_of
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
@@ -133,19 +137,24 @@ def use(folder: Path, log: list[Any]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in log))
     list_conversations(store)
     conversation = Conversation.open(store, "a1b2c3")
-    way = conversation.active_path()
+    typed = Log(conversation)
+    way = typed.path()
     list(events_of(way, TOOLS))
     messages_of(way, MODEL)
     usage_of(way, 1000)
     spent_by_model(way)
     sightings_of(way)
     broke_off(way)
-    checkpoints = Checkpoints(conversation, Blobs(folder / "blobs"), folder / "journals")
+    checkpoints = Checkpoints(typed, Blobs(folder / "blobs"), folder / "journals")
     checkpoints.all()
     checkpoints.unsaid()
     as_markdown("title", way)
     conversation.resolve_pending()
-    conversation.append("message", message={"role": "user", "content": [{"type": "text", "text": "on"}]})
+    for one in typed.entries():
+        stored = one.entry.to_json()
+        assert entry_from_json(stored).to_json() == stored
+    typed.append(PromptEntry(Content((Words("on"),))))
+    assert isinstance(typed.path()[-1].entry, PromptEntry)
     conversation.close()
     path.unlink()
 

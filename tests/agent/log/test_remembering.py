@@ -2,38 +2,43 @@
 
 from pathlib import Path
 
-from north_lsp.agent.log.remembering import noted_to_log, sightings_of
-from north_lsp.agent.log.transcript import Entry
+from north_lsp.agent.log.entries import Logged, logged_from_json
+from north_lsp.agent.log.remembering import sightings_of
+from north_lsp.agent.log.seen import seen_of, seen_to_json
 from north_lsp.tools.base import Noted, Seen, Sighting, noting
 
 A, B = Path("/w/a.py"), Path("/w/b.py")
 
 
-def result(noted: Noted) -> Entry:
-    return {"type": "message", "message": {"role": "toolResult", "details": {"seen": noted_to_log(noted)}}}
+def line(role: str, **fields: object) -> Logged:
+    return logged_from_json({"type": "message", "id": "1", "message": {"role": role, **fields}})
 
 
-def mention(noted: Noted) -> Entry:
-    return {"type": "message", "message": {"role": "user", "content": [{"seen": noted_to_log(noted)}]}}
+def result(noted: Noted) -> Logged:
+    return line("toolResult", details={"seen": seen_to_json(seen_of(noted))})
+
+
+def mention(noted: Noted) -> Logged:
+    return line("user", content=[{"type": "file_mention", "seen": seen_to_json(seen_of(noted))}])
 
 
 def test_the_last_text_counts_with_all_its_lines() -> None:
-    path: list[Entry] = [
+    path = [
         mention({A: Sighting("1", ((1, 2),)), B: Sighting("9", ((1, 1),))}),
         result({A: Sighting("2", ((5, 6),))}),
         result({A: Sighting("2", ((8, 9), (5, 6)))}),
         result({B: None}),
-        {"type": "mode_change", "mode": "ask"},
+        logged_from_json({"type": "mode_change", "id": "2", "mode": "ask"}),
     ]
     assert sightings_of(path) == {A: Sighting("2", ((5, 6), (8, 9)))}
 
 
 def test_what_is_no_such_row_is_passed_over() -> None:
     rows = [["/w/a.py", 1, []], ["/w/b.py", "1", [["x", 2], [1, 2], [3]]], "x", None]
-    entries: list[Entry] = [
-        {"type": "message", "message": {"details": {"seen": rows}}},
-        {"type": "message", "message": {"details": {"seen": 1}, "content": "text"}},
-        {"type": "message", "message": None},
+    entries = [
+        line("toolResult", details={"seen": rows}),
+        line("toolResult", details={"seen": 1}, content="text"),
+        logged_from_json({"type": "message", "message": None}),
     ]
     assert sightings_of(entries) == {B: Sighting("1", ((1, 2),))}
 

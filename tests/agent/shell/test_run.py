@@ -106,7 +106,7 @@ class Shell:
         call = ToolCall(f"c{self.count}", tool, arguments)
         blocks = [{"type": "toolCall", "id": call.id, "name": tool, "arguments": arguments}]
         self.world.conversation.append("message", message={"role": "assistant", "content": blocks})
-        calls = OpenCalls(self.world.conversation, self.ports, Titles(self.context, self.ports.diagnostics))
+        calls = OpenCalls(self.world.log, self.ports, Titles(self.context, self.ports.diagnostics))
         calls.begin([call])
         await Dispatcher(self.context, calls, self.tools, self.ports).run([call])
         message: dict[str, Any] = self.world.conversation.active_path()[-1]["message"]
@@ -139,10 +139,10 @@ async def shell(
         asked = cast(Editor, editor)
         ports = Ports(asked, Status(asked), Diagnostics(log, "s"))
         approvals = Approvals(world.locations, "0" * 16, world.root)
-        reviews = Reviews(world.conversation, asked, approvals, sync)
+        reviews = Reviews(world.log, asked, approvals, sync)
         means = Means(runner, world.checkpoints, Artifacts(folder / "artifacts"), Detached(background))
         edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect)
-        tools = means.tools(world.conversation, reviews, edits, ports)
+        tools = means.tools(world.log, reviews, edits, ports)
         try:
             yield Shell(context, means, approvals, tools, ports, editor, world, log)
         finally:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import anyio
 
 from north_lsp.agent.log.prompt import Words
+from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.shell.user_commands import OwnCommand, own_command, run_own_command
 from north_lsp.shell.environment import command_environment
@@ -27,15 +28,16 @@ def test_what_is_a_command_of_the_users() -> None:
 
 
 async def ran(world: World, runner: CommandRunner, editor: Playing, own: OwnCommand, place: Place) -> Mapping[str, Any]:
-    stored: list[dict[str, Any]] = []
+    stored: list[OwnCommandEntry] = []
 
-    async def store(entry: dict[str, Any]) -> None:
+    async def store(entry_id: str, entry: OwnCommandEntry) -> None:
+        assert entry_id == "e1"
         stored.append(entry)
 
-    await run_own_command(own, world.conversation, runner, cast(Any, editor), world.root, store, place)
+    await run_own_command(own, "e1", runner, cast(Any, editor), world.root, store, place)
     (entry,) = stored
-    assert any(isinstance(event, CallEnded) and event.call_id == entry["entry_id"] for event in editor.shown)
-    message: Mapping[str, Any] = entry["message"]
+    assert any(isinstance(event, CallEnded) and event.call_id == "e1" for event in editor.shown)
+    message: Mapping[str, Any] = entry.to_json()["message"]
     return message
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.agent.log.messages import Mention
 from north_lsp.agent.log.prompt import FileLink, to_log
 from north_lsp.errors import ToolError
 from tests.tools.conftest import Desk
@@ -384,9 +385,10 @@ async def test_what_the_user_attaches_is_read_even_if_it_is_closed_to_tools(desk
     link, other, outside = await to_log(
         (FileLink("secret"), FileLink("private/x"), FileLink("/etc/passwd")), desk.workspace
     )
-    assert link["preview"] == "by hand\n"
-    assert "not attached" in str(other["preview"])
-    assert "not attached" in str(outside["preview"])
+    assert isinstance(link, Mention)
+    assert link.preview == "by hand\n"
+    assert "not attached" in str(other)
+    assert "not attached" in str(outside)
     assert (await desk.error("read_file", path="secret")).code == "IGNORED"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.calls.tool_search import LateFinder, offered
+from north_lsp.agent.log.log import Log
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.builtin import builtin_tools
@@ -64,7 +65,7 @@ def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, 
         finder = LateFinder()
         reading = replace(desk.workspace.reading, discovery_threshold=threshold)
         workspace = replace(desk.workspace, finder=finder, reading=reading)
-        return finder, offered(builtin_tools(), workspace, conversation)
+        return finder, offered(builtin_tools(), workspace, Log(conversation))
 
     conversation.append("message", message={"role": "user", "content": [{"type": "text", "text": "hello"}]})
     finder, _ = tools_of(conversation)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.turn.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose, parse
+from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose, parse
 
 OPENING = '<NORTH_FILE path="a.py">'
 START = BlockStart("a.py", "write", OPENING)

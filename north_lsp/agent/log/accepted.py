@@ -1,0 +1,58 @@
+"""Which part of a proposal stands after a decision: now, and when it is read from the log."""
+
+import dataclasses
+from pathlib import Path
+
+from north_lsp.agent.ports.editor import EditDecision
+from north_lsp.workspace.edit.diff import apply_hunks, with_texts
+from north_lsp.workspace.proposal import EditProposal, FileChange
+
+
+def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposal:
+    """What a decision leaves of a proposal: the accepted hunks, or the texts that the user made of it.
+
+    Where single hunks were decided on, a file of which nothing is named does not stand. New and deleted files stand
+    with all their hunks or not at all; what has no hunks (a plain rename, an empty file) stands by being named.
+    """
+    files: list[FileChange] = []
+    kept = kept_folders(proposal, decision)
+    for change in proposal.files:
+        text: str | None = change.new_text
+        if change.target in kept:
+            continue
+        if change.target in decision.texts and change.action != "delete":
+            text = decision.texts[change.target]
+        elif decision.hunks is not None:
+            text = chosen_text(change, decision.hunks.get(change.target))
+        if text is None or (text == change.old_text and change.action == "update" and not change.is_reformed):
+            continue
+        files.append(change if text == change.new_text else with_texts(change, change.old_text, text))
+    return dataclasses.replace(proposal, files=tuple(files))
+
+
+def kept_folders(proposal: EditProposal, decision: EditDecision) -> frozenset[Path]:
+    """The folders that cannot go, because a file in them was to go with them and the user keeps it."""
+    if decision.hunks is None:
+        return frozenset()
+    stay = [
+        change.path
+        for change in proposal.files
+        if change.action in ("delete", "rename") and chosen_text(change, decision.hunks.get(change.target)) is None
+    ]
+    return frozenset(
+        change.target
+        for change in proposal.files
+        if change.folder and change.action != "create" and any(change.path in path.parents for path in stay)
+    )
+
+
+def chosen_text(change: FileChange, ids: frozenset[str] | None) -> str | None:
+    """The text that the chosen hunks make of a file; None if the file does not stand."""
+    if ids is None:
+        return None
+    chosen = [hunk for hunk in change.hunks if hunk.id in ids]
+    if len(chosen) == len(change.hunks):
+        return change.new_text
+    if not chosen or change.action in ("create", "delete") or change.old_text is None:
+        return None
+    return apply_hunks(change.old_text, chosen)

@@ -1,0 +1,116 @@
+"""The entries that say what the user chose or ran beside prompts: commands, modes, models, tools."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from north_lsp.agent.log.fields import Json, as_list, as_text, unknown
+from north_lsp.tools.base import Mode
+
+_FIXED = frozenset({"type", "id", "parentId", "timestamp"})
+
+
+@dataclass(frozen=True, slots=True)
+class SlashEntry:
+    """A slash command with what it said."""
+
+    input: str
+    name: str
+    args: tuple[str, ...]
+    output: str
+    ok: bool = True
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "SlashEntry":
+        known = _FIXED | {"input", "name", "args", "ok", "output"}
+        return cls(
+            as_text(record.get("input")),
+            as_text(record.get("name")),
+            tuple(map(as_text, as_list(record.get("args")))),
+            as_text(record.get("output")),
+            bool(record.get("ok", True)),
+            unknown(record, known),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        said = {"input": self.input, "name": self.name, "args": list(self.args), "ok": self.ok, "output": self.output}
+        return {"type": "command_executed", **said, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class ModeEntry:
+    mode: Mode
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "ModeEntry":
+        return cls("ask" if record.get("mode") == "ask" else "agent", unknown(record, _FIXED | {"mode"}))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "mode_change", "mode": self.mode, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """Another model answers. `temporary`: it is not what the user chose."""
+
+    model: str
+    reason: str
+    temporary: bool = False
+    more: Json = field(default_factory=dict)
+
+    @property
+    def is_chosen(self) -> bool:
+        """It holds for the conversation. (Early versions did not mark those of a retry.)"""
+        return not self.temporary and self.reason != "retry"
+
+    @classmethod
+    def from_json(cls, record: Json) -> "ModelEntry":
+        known = _FIXED | {"model", "reason", "temporary"}
+        model, reason = as_text(record.get("model")), as_text(record.get("reason"))
+        return cls(model, reason, bool(record.get("temporary")), unknown(record, known))
+
+    def to_json(self) -> dict[str, Any]:
+        temporary = {"temporary": True} if self.temporary else {}
+        return {"type": "model_change", "model": self.model, "reason": self.reason, **temporary, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingEntry:
+    level: str
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "ThinkingEntry":
+        return cls(as_text(record.get("thinkingLevel")), unknown(record, _FIXED | {"thinkingLevel"}))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "thinking_level_change", "thinkingLevel": self.level, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTierEntry:
+    tier: str
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "ServiceTierEntry":
+        return cls(as_text(record.get("serviceTier")), unknown(record, _FIXED | {"serviceTier"}))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "service_tier_change", "serviceTier": self.tier, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSelectionEntry:
+    """The tools that the model has looked up so far."""
+
+    tools: tuple[str, ...]
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "ToolSelectionEntry":
+        return cls(tuple(map(as_text, as_list(record.get("tools")))), unknown(record, _FIXED | {"tools"}))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "mcp_tool_selection", "tools": list(self.tools), **self.more}

@@ -1,0 +1,117 @@
+"""The kinds of entries of a conversation. Only this room knows how they stand in the file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from north_lsp.agent.log.checkpoints import CheckpointEntry
+from north_lsp.agent.log.choices import (
+    ModeEntry,
+    ModelEntry,
+    ServiceTierEntry,
+    SlashEntry,
+    ThinkingEntry,
+    ToolSelectionEntry,
+)
+from north_lsp.agent.log.fields import Json, as_text, text_or_none
+from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.reviews import ReviewEntry
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownEntry:
+    """One of a kind that this version does not know, or that makes no sense."""
+
+    record: Json
+
+    @property
+    def type(self) -> str:
+        return as_text(self.record.get("type"))
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: value for key, value in self.record.items() if key not in ("id", "parentId", "timestamp")}
+
+
+Entry = (
+    PromptEntry
+    | AnswerEntry
+    | ResultEntry
+    | OwnCommandEntry
+    | OtherMessage
+    | ReviewEntry
+    | CheckpointEntry
+    | SlashEntry
+    | ModeEntry
+    | ModelEntry
+    | ThinkingEntry
+    | ServiceTierEntry
+    | ToolSelectionEntry
+    | UnknownEntry
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An entry in its place: `at` is when it was written (UTC, ISO 8601; empty if the log does not tell)."""
+
+    id: str
+    parent: str | None
+    at: str
+    entry: Entry
+
+    @property
+    def is_message(self) -> bool:
+        return isinstance(self.entry, PromptEntry | AnswerEntry | ResultEntry | OwnCommandEntry | OtherMessage)
+
+    @property
+    def is_from_user(self) -> bool:
+        """Something that stands for the user: said or run."""
+        match self.entry:
+            case PromptEntry() | OwnCommandEntry():
+                return True
+            case OtherMessage(role):
+                return role == "pythonExecution"
+            case _:
+                return False
+
+
+def entry_from_json(record: Json) -> Entry:
+    try:
+        return _read(record)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return UnknownEntry(record)
+
+
+def _read(record: Json) -> Entry:
+    match record.get("type"):
+        case "message":
+            return message_from_json(record)
+        case "review":
+            return ReviewEntry.from_json(record)
+        case "checkpoint":
+            return CheckpointEntry.from_json(record)
+        case "command_executed":
+            return SlashEntry.from_json(record)
+        case "mode_change":
+            return ModeEntry.from_json(record)
+        case "model_change":
+            return ModelEntry.from_json(record)
+        case "thinking_level_change":
+            return ThinkingEntry.from_json(record)
+        case "service_tier_change":
+            return ServiceTierEntry.from_json(record)
+        case "mcp_tool_selection":
+            return ToolSelectionEntry.from_json(record)
+        case _:
+            return UnknownEntry(record)
+
+
+def logged_from_json(record: Json) -> Logged:
+    """A line of the tree."""
+    id, at = as_text(record.get("id")), as_text(record.get("timestamp"))
+    return Logged(id, text_or_none(record.get("parentId")), at, entry_from_json(record))
+
+
+def logged(path: Iterable[Json]) -> list[Logged]:
+    return [logged_from_json(record) for record in path]

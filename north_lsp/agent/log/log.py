@@ -1,0 +1,143 @@
+"""The log of one conversation, typed: what is in it, and everything that is written into it."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from north_lsp.agent.log.blocks import block_to_json
+from north_lsp.agent.log.checkpoints import FileRecord, Status
+from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
+from north_lsp.agent.log.messages import AnswerEntry
+from north_lsp.agent.log.reviews import StoredDecision
+from north_lsp.providers.base import Block, BlockEnd, CallDelta, CallStart, StreamEvent, TextDelta, ThinkingDelta
+from north_lsp.storage.conversation import Conversation
+
+_CHANGING = ("review", "checkpoint")
+
+
+class Log:
+    """One for each conversation that is open; any thread may use it. Appending raises ConversationBusy and
+    ConversationClosed."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self._revision = -1
+        self._path: list[Logged] = []
+        self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}
+        self._mutex = threading.Lock()
+
+    @property
+    def id(self) -> str:
+        return self.conversation.id
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the conversation are kept; it may not exist yet."""
+        return self.conversation.folder
+
+    # -- what is in it -----------------------------------------------------------------------------------------------
+
+    def path(self) -> Sequence[Logged]:
+        """The entries from the root to the leaf."""
+        return self.look()[1]
+
+    def look(self) -> tuple[int, Sequence[Logged]]:
+        """The same with a number: as long as that is the same, the path has only grown. What was read once is not read
+        again."""
+        with self._mutex:
+            revision, records = self.conversation.look()
+            known = len(self._path) if revision == self._revision and len(self._path) <= len(records) else 0
+            if known and self._path[-1].id != records[known - 1]["id"]:
+                known = 0
+            self._path = [*self._path[:known], *map(self._logged, records[known:])]
+            self._revision = revision
+            return revision, self._path
+
+    def entries(self) -> Sequence[Logged]:
+        """All entries of the tree, in the order in which they were written."""
+        with self._mutex:
+            return [self._logged(record) for record in self.conversation.entries]
+
+    def _logged(self, record: Mapping[str, Any]) -> Logged:
+        """Reviews and checkpoints change in their place, and whether models get a message."""
+        known, state = self._read.get(record["id"]), _state(record)
+        if known is not None and known[0] is record and known[1] == state and record["type"] not in _CHANGING:
+            return known[2]
+        read = logged_from_json(record)
+        self._read[read.id] = (record, state, read)
+        return read
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def append(self, entry: Entry, entry_id: str | None = None) -> Logged:
+        """Add an entry behind the last one."""
+        payload = entry.to_json()
+        record = self.conversation.append(payload.pop("type"), entry_id=entry_id, **payload)
+        return Logged(record["id"], record["parentId"], record["timestamp"], entry)
+
+    def reserve_id(self) -> str:
+        """An id for an entry that will be appended later."""
+        return self.conversation.reserve_id()
+
+    def exclude(self, entry_id: str) -> None:
+        """No model gets a message again; it stays in the conversation."""
+        self._update(entry_id, excludeFromContext=True)
+
+    def decide(self, review_id: str, decision: StoredDecision) -> None:
+        """What came of a review."""
+        self._update(review_id, status=decision.kind, decision=decision.to_json())
+
+    def settle_checkpoint(self, entry_id: str, status: Status, files: Sequence[FileRecord] | None = None) -> None:
+        """What became of a checkpoint, with other `files` than were noted, if there are any."""
+        more = {"files": [file.to_json() for file in files]} if files is not None else {}
+        self._update(entry_id, status=status, **more)
+
+    def _update(self, entry_id: str, **patch: object) -> None:
+        self.conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
+
+    def set_title(self, title: str) -> None:
+        """One that North has made; a better one stays."""
+        self.conversation.annotate("title_changed", title=title, titleSource="auto")
+
+    def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:
+        """What was sent and is not part of the conversation yet."""
+        self.conversation.annotate("queue_changed", words=list(rows))
+
+    def move(self, root: Path, project: str, inode: int | None) -> None:
+        """It is about another folder from now on."""
+        place = {"repoRoot": str(root), "repoHash": project, "cwd": str(root)}
+        self.conversation.annotate("session_moved", **place, rootInode=inode)
+
+    # -- the answer that arrives -------------------------------------------------------------------------------------
+
+    def begin_answer(self, entry_id: str, answer: AnswerEntry) -> None:
+        """An answer begins, which will be appended under that id; `answer` is what is known of it. What arrives is
+        noted in case that this process does not live to see its end."""
+        self.conversation.begin_partial(answer.message(), entry_id)
+
+    def note_arrived(self, event: StreamEvent, known: Block | None) -> None:
+        """More of the answer; `known` is what there was of the block. It is written when something is shown."""
+        grow = self.conversation.grow_partial
+        match event:
+            case TextDelta(index, text):
+                grow("text", index, text)
+            case ThinkingDelta(index, text):
+                grow("thinking", index, text)
+            case CallStart(index, id, name):
+                grow("call", index, {"id": id, "name": name})
+            case CallDelta(index, json):
+                grow("arguments", index, json)
+            case BlockEnd(index, block) if block != known:
+                grow("block", index, block_to_json(block))
+            case _:
+                pass
+
+    def end_answer(self) -> None:
+        """The answer is in the log, or there is none."""
+        self.conversation.clear_partial()
+
+
+def _state(record: Mapping[str, Any]) -> object:
+    message = record.get("message")
+    return message.get("excludeFromContext") if isinstance(message, Mapping) else None

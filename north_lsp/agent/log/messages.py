@@ -1,0 +1,274 @@
+"""The entries that are messages: what the user said and a model answered. Each knows how it stands in the file."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from north_lsp.agent.log.blocks import BLOCK_KEYS, block_from_json, block_to_json
+from north_lsp.agent.log.fields import (
+    BESIDE,
+    Content,
+    Json,
+    as_list,
+    as_object,
+    as_text,
+    exclusion,
+    given,
+    is_excluded,
+    text_or_none,
+    unknown,
+    whole_number,
+)
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
+from north_lsp.providers.base import Block, ToolCall
+
+_PROMPT_KEYS = frozenset({"role", "content", "attribution", "timestamp", "excludeFromContext"})
+_ANSWER_KEYS = frozenset(
+    {
+        "role", "provider", "model", "api", "content", "usage", "stopReason", "durationMs", "timestamp", "errorMessage",
+        "excludeFromContext",
+    }
+)  # fmt: skip
+_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
+_USAGE_KEYS = frozenset({"input", "output", "cacheRead", "cacheWrite", "cost", "priced", "estimated"})
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the user typed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What the model is told of what has happened since its last answer; people are not shown it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file that is attached, or the `range` of its lines. `seen` is what the model saw of files by it."""
+
+    path: str
+    preview: str
+    range: str | None = None
+    seen: SeenFiles | None = None
+
+
+PromptPart = Words | News | Mention
+_PROMPT_PART_KEYS = {
+    "text": frozenset({"type", "text"}),
+    "context": frozenset({"type", "text"}),
+    "file_mention": frozenset({"type", "path", "preview", "range", "seen"}),
+}
+
+
+def _prompt_part(stored: Json) -> PromptPart | None:
+    match stored.get("type"):
+        case "text":
+            return Words(as_text(stored.get("text")))
+        case "context":
+            return News(as_text(stored.get("text")))
+        case "file_mention":
+            seen = seen_from_json(stored["seen"]) if "seen" in stored else None
+            range = stored.get("range") or None
+            return Mention(as_text(stored.get("path")), as_text(stored.get("preview")), text_or_none(range), seen)
+        case _:
+            return None
+
+
+def _prompt_part_to_json(part: PromptPart) -> dict[str, Any]:
+    match part:
+        case Words(text):
+            return {"type": "text", "text": text}
+        case News(text):
+            return {"type": "context", "text": text}
+        case Mention(path, preview, range, seen):
+            row: dict[str, Any] = {"type": "file_mention", "path": path, "preview": preview}
+            row |= {"range": range} if range else {}
+            return row | ({"seen": seen_to_json(seen)} if seen is not None else {})
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEntry:
+    """What the user says to the model; or North, which people are not shown (`by_north`). `from_queue` are the ids of
+    queued prompts that it takes out of the queue."""
+
+    content: Content[PromptPart]
+    by_north: bool = False
+    at_ms: int | None = None
+    from_queue: tuple[str, ...] = ()
+    excluded: bool = False
+    attribution: str | None = "user"
+    more: Json = field(default_factory=dict)
+    beside: Json = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[PromptPart, ...]:
+        return self.content.parts
+
+    @property
+    def typed(self) -> str:
+        """What the user typed."""
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, Words))
+
+    @classmethod
+    def from_json(cls, record: Json) -> "PromptEntry":
+        message = record["message"]
+        return cls(
+            Content.from_json(message.get("content"), _prompt_part, _PROMPT_PART_KEYS),
+            message.get("attribution") == "north",
+            whole_number(message.get("timestamp")),
+            tuple(as_text(id) for id in as_list(record.get("fromQueue"))),
+            is_excluded(record),
+            text_or_none(message.get("attribution")),
+            unknown(message, _PROMPT_KEYS),
+            unknown(record, BESIDE),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        attribution = "north" if self.by_north else self.attribution
+        message: dict[str, Any] = {"role": "user", "content": self.content.to_json(_prompt_part_to_json)}
+        message |= given(attribution=attribution, timestamp=self.at_ms) | exclusion(self.excluded) | dict(self.more)
+        queued = {"fromQueue": list(self.from_queue)} if self.from_queue else {}
+        return {"type": "message", "message": message, **queued, **self.beside}
+
+
+def nudge(text: str, at_ms: int) -> PromptEntry:
+    """Words of North's own to the model, which people are not shown."""
+    return PromptEntry(Content((Words(text),)), by_north=True, at_ms=at_ms)
+
+
+def shown_prompt(prompt: PromptEntry) -> str:
+    """A prompt as people see it: the words, and the names of what was attached."""
+    names = [part.path for part in prompt.parts if isinstance(part, Mention)]
+    return "\n\n".join([prompt.typed, *(f"[{name}]" for name in names)]).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUsage:
+    """What an answer has used. `priced`: its price is known; `estimated`: nobody but North has counted its tokens."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+    priced: bool = True
+    estimated: bool = False
+    more: Json = field(default_factory=dict)
+
+    @property
+    def all_tokens(self) -> int:
+        """What the answer has read and written."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    @classmethod
+    def from_json(cls, stored: object) -> "StoredUsage | None":
+        usage = as_object(stored)
+        if not usage:
+            return None
+        read, wrote, from_cache, to_cache = (usage.get(key, 0) for key in _COUNTS)
+        cost = as_object(usage.get("cost")).get("total", 0.0)
+        priced, estimated = usage.get("priced", True) is not False, usage.get("estimated") is True
+        return cls(read, wrote, from_cache, to_cache, cost, priced, estimated, unknown(usage, _USAGE_KEYS))
+
+    def to_json(self) -> dict[str, Any]:
+        counted = {"input": self.input, "output": self.output, "cacheRead": self.cache_read}
+        counted |= {"cacheWrite": self.cache_write}
+        told = ({} if self.priced else {"priced": False}) | ({"estimated": True} if self.estimated else {})
+        return {**counted, "cost": {"total": self.cost}, **told, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEntry:
+    """What a model answered, as far as it came. `error` is why nothing more of it comes."""
+
+    content: Content[Block]
+    provider: str = ""
+    model: str = ""
+    api: str | None = None
+    usage: StoredUsage | None = None
+    stop_reason: str = ""
+    duration_ms: float | None = None
+    at_ms: int | None = None
+    error: str | None = None
+    excluded: bool = False
+    more: Json = field(default_factory=dict)
+    beside: Json = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return self.content.parts
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+    @classmethod
+    def from_json(cls, record: Json) -> "AnswerEntry":
+        message = record["message"]
+        duration = message.get("durationMs")
+        return cls(
+            Content.from_json(message.get("content"), block_from_json, BLOCK_KEYS),
+            as_text(message.get("provider")),
+            as_text(message.get("model")),
+            text_or_none(message.get("api")),
+            StoredUsage.from_json(message.get("usage")),
+            as_text(message.get("stopReason")),
+            duration if isinstance(duration, int | float) else None,
+            whole_number(message.get("timestamp")),
+            as_text(message["errorMessage"]) if message.get("errorMessage") else None,
+            is_excluded(record),
+            unknown(message, _ANSWER_KEYS),
+            unknown(record, BESIDE),
+        )
+
+    def message(self) -> dict[str, Any]:
+        stored: dict[str, Any] = {
+            "role": "assistant",
+            "provider": self.provider,
+            "model": self.model,
+            "content": self.content.to_json(block_to_json),
+            "stopReason": self.stop_reason,
+        }
+        usage = self.usage.to_json() if self.usage is not None else None
+        stored |= given(api=self.api, usage=usage, durationMs=self.duration_ms, timestamp=self.at_ms)
+        return stored | given(errorMessage=self.error) | exclusion(self.excluded) | dict(self.more)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "message", "message": self.message(), **self.beside}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMessage:
+    """One of a role that this version does not know."""
+
+    role: str
+    record: Json
+
+    @classmethod
+    def from_json(cls, record: Json) -> "OtherMessage":
+        return cls(as_text(as_object(record.get("message")).get("role")), record)
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: value for key, value in self.record.items() if key not in ("id", "parentId", "timestamp")}
+
+
+MessageEntry = PromptEntry | AnswerEntry | ResultEntry | OwnCommandEntry | OtherMessage
+
+
+def message_from_json(record: Json) -> MessageEntry:
+    match as_object(record.get("message")).get("role"):
+        case "user":
+            return PromptEntry.from_json(record)
+        case "assistant":
+            return AnswerEntry.from_json(record)
+        case "toolResult":
+            return ResultEntry.from_json(record)
+        case "bashExecution":
+            return OwnCommandEntry.from_json(record)
+        case _:
+            return OtherMessage.from_json(record)

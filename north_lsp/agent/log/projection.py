@@ -1,0 +1,271 @@
+"""Entries as people see them: the one way from what is stored to the events that are shown, live and on replay.
+
+Live, the words of an answer are shown as they arrive, and what a call does while it does it; everything that is shown
+because an entry was written comes from here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from north_lsp.agent.log.accepted import accepted_part
+from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
+from north_lsp.agent.log.choices import ModeEntry, SlashEntry
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.reviews import EditRequest, ReviewEntry, StoredDecision
+from north_lsp.agent.log.transcript import FILE_BLOCK
+from north_lsp.agent.ports.editor import EditDecision
+from north_lsp.agent.ports.events import (
+    AnswerDelta,
+    CallEnded,
+    CallNamed,
+    CallProposes,
+    CallReady,
+    CallRunning,
+    Event,
+    ModeChanged,
+    ThoughtDelta,
+    UserSaid,
+)
+from north_lsp.display import one_line, visible
+from north_lsp.providers.base import Text, Thinking, ToolCall
+from north_lsp.storage.partial import NOT_COMPLETE
+from north_lsp.workspace.edit.diff import with_texts
+from north_lsp.workspace.proposal import EditProposal, FileChange
+
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+CANCELLED_MARK = " [Cancelled]"
+"""For the model; people are told by the editor."""
+_INTERRUPTED = "Interrupted before a result was produced."
+_SHOWN_LINES = 20
+_SHOWN_WIDTH = 4000
+
+# -- single entries ----------------------------------------------------------------------------------------------------
+
+
+def prompt_shown(logged: Logged) -> Iterator[Event]:
+    """A prompt that the client does not show by itself."""
+    if isinstance(logged.entry, PromptEntry) and not logged.entry.by_north:
+        yield UserSaid(logged.id, shown_prompt(logged.entry))
+
+
+def failure_shown(logged: Logged) -> Iterator[Event]:
+    """Why nothing more of an answer comes, after what there is of it."""
+    entry = logged.entry
+    if isinstance(entry, AnswerEntry) and entry.error:
+        gap = "\n\n" if any(isinstance(block, Text) and block.text for block in entry.blocks) else ""
+        yield AnswerDelta(logged.id, f"{gap}**The model gave no complete answer:** {entry.error}")
+
+
+def proposal_shown(review: ReviewEntry, files: Sequence[FileChange]) -> Iterator[Event]:
+    """An edit that is asked about; `files` are those of its request."""
+    if isinstance(review.request, EditRequest) and files:
+        yield CallProposes(review.call_id, review.request.title, tuple(files))
+
+
+def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[Event]:
+    """What a call came to; `files` are what stands of its proposal."""
+    details = result.details
+    if not details.refused:
+        shown = tuple(files) if details.changed else ()
+        told = (result.call_id, details.title, details.ok, details.text)
+        yield CallEnded(*told, shown, details.locations, details.truncation)
+
+
+def slash_shown(logged: Logged) -> Iterator[Event]:
+    """What a slash command said."""
+    if isinstance(logged.entry, SlashEntry):
+        yield AnswerDelta(logged.id, f"{logged.entry.output}\n\n")
+
+
+def mode_shown(entry: ModeEntry) -> Iterator[Event]:
+    yield ModeChanged(entry.mode)
+
+
+def own_command_began(entry_id: str, command: str) -> Iterator[Event]:
+    """A command of the user's own, which is stored when it has ended."""
+    title = one_line(f"Running {command}")
+    yield CallNamed(entry_id, "shell_run", "execute", title)
+    yield CallReady(entry_id, title, {"command": command})
+    yield CallRunning(entry_id)
+
+
+def own_command_ended(entry_id: str, entry: OwnCommandEntry) -> Event:
+    lines = [line[:_SHOWN_WIDTH] for line in entry.output.split("\n")[-_SHOWN_LINES:]]
+    if entry.cancelled:
+        lines.append("cancelled")
+    elif entry.exit_code:
+        lines.append(f"exit code {entry.exit_code}")
+    text = visible("\n".join(lines).strip() or "(no output)")
+    return CallEnded(entry_id, one_line(f"Running {entry.command}"), entry.exit_code == 0, text)
+
+
+def call_named(call: ToolCall, tools: "Registry", title: str) -> Event:
+    """The model has named a tool."""
+    tool = tools.find(call.name)
+    return CallNamed(call.id, one_line(call.name), tool.kind if tool is not None else "other", title)
+
+
+def block_title(path: str) -> str:
+    """Of a file in an answer's text."""
+    return one_line(f"Writing {Path(path).name or path}")
+
+
+def block_id(entry_id: str, number: int) -> str:
+    """The call id under which a file of an answer is shown and stored; `number` counts from 1."""
+    return f"file-{entry_id}-{number}"
+
+
+def block_began(id: str, path: str) -> Iterator[Event]:
+    """A file in an answer's text."""
+    title = block_title(path)
+    yield CallNamed(id, FILE_BLOCK, "edit", title)
+    yield CallReady(id, title, {"path": path})
+
+
+# -- a whole path ------------------------------------------------------------------------------------------------------
+
+
+def events_of(path: Iterable[Logged], tools: "Registry") -> Iterator[Event]:
+    """The events of a path, in order."""
+    path = list(path)
+    projection = _Projection(tools, _refused(path))
+    for one in path:
+        yield from projection.add(one)
+    yield from projection.unfinished()
+
+
+def _refused(path: Iterable[Logged]) -> frozenset[str]:
+    """The ids of the files that were not taken as such: their text was shown instead."""
+    results = (one.entry for one in path if isinstance(one.entry, ResultEntry))
+    return frozenset(result.call_id for result in results if result.details.refused)
+
+
+class _Projection:
+    """Knows what earlier entries of the path mean for the next one."""
+
+    def __init__(self, tools: "Registry", refused: frozenset[str]) -> None:
+        self._tools = tools
+        self._standing: dict[str, tuple[FileChange, ...]] = {}  # what was accepted of proposals, by call
+        self._open: dict[str, str] = {}  # the titles of calls without a result
+        self._files = _Files(refused, self._open)
+
+    def add(self, logged: Logged) -> Iterator[Event]:
+        match logged.entry:
+            case PromptEntry(by_north=False):
+                yield from self.unfinished()
+                yield from prompt_shown(logged)
+            case AnswerEntry() as answer:
+                yield from self._answer(logged.id, answer)
+                yield from failure_shown(logged)
+            case OwnCommandEntry(command, excluded=excluded) as own:
+                # The prompt itself comes first, since the client does not have it any more.
+                yield UserSaid(logged.id, f"{'!!' if excluded else '!'}{command}")
+                yield from own_command_began(logged.id, command)
+                yield own_command_ended(logged.id, own)
+            case ResultEntry(call_id) as result:
+                self._open.pop(call_id, None)
+                yield from result_shown(result, self._standing.get(call_id, ()))
+            case ReviewEntry(kind="write", request=EditRequest() as request) as review:
+                files = tuple(file.change() for file in request.files)
+                self._standing[review.call_id] = standing(files, review.decision)
+                yield from proposal_shown(review, files)
+            case SlashEntry(input):
+                yield UserSaid(logged.id, input)
+                yield from slash_shown(logged)
+            case ModeEntry() as mode:
+                yield from mode_shown(mode)
+            case _:
+                pass
+
+    def unfinished(self) -> Iterator[Event]:
+        """Calls without a result: the process was killed while they ran."""
+        for call_id, title in self._open.items():
+            yield CallEnded(call_id, title, False, _INTERRUPTED)
+        self._open.clear()
+
+    def _answer(self, entry_id: str, answer: AnswerEntry) -> Iterator[Event]:
+        self._files.begin(entry_id)
+        mark = CANCELLED_MARK if answer.stop_reason == "aborted" else ""
+        for block in answer.blocks:
+            match block:
+                case Text(text):
+                    yield from self._files.feed(text.removesuffix(mark))
+                case Thinking(thinking):
+                    if thinking:
+                        yield ThoughtDelta(entry_id, thinking)
+                case ToolCall(id, name, arguments, problem):
+                    tool = self._tools.find(name)
+                    title = one_line(tool.title(dict(arguments)) if tool is not None else name)
+                    self._open[id] = title
+                    yield call_named(block, self._tools, title)
+                    if arguments or problem != NOT_COMPLETE:
+                        yield CallReady(id, title, arguments)
+        yield from self._files.finish()
+
+
+def standing(files: tuple[FileChange, ...], decision: StoredDecision | None) -> tuple[FileChange, ...]:
+    """What a decision, as it stands in the log, leaves of the proposed files."""
+    if decision is None:
+        return files
+    chosen = EditDecision("accept", hunks=decision.hunks, texts=decision.texts)
+    left = accepted_part(EditProposal("", "", files, ""), chosen).files
+    return tuple(change for one in left if (change := _as_written(one, decision)) is not None)
+
+
+def _as_written(change: FileChange, decision: StoredDecision) -> FileChange | None:
+    if change.target not in decision.written:
+        return change
+    written = decision.written[change.target]
+    return with_texts(change, written.old_text, written.new_text) if written is not None else None
+
+
+class _Files:
+    """The files in the texts of answers; one that broke off is continued in the next answer."""
+
+    def __init__(self, refused: frozenset[str], open_calls: dict[str, str]) -> None:
+        self._refused = refused
+        self._open_calls = open_calls
+        self._open_path: str | None = None
+        self._path = ""
+        self._is_refused = False
+        self._entry_id, self._count = "", 0
+        self._parser = BlockParser()
+
+    def begin(self, entry_id: str) -> None:
+        self._entry_id, self._count, self._parser = entry_id, 0, BlockParser()
+
+    def feed(self, text: str) -> Iterator[Event]:
+        return self._events(self._parser.feed(text))
+
+    def finish(self) -> Iterator[Event]:
+        return self._events(self._parser.finish())
+
+    def _events(self, pieces: Iterable[Piece]) -> Iterator[Event]:
+        for piece in pieces:
+            match piece:
+                case Prose(text):
+                    yield AnswerDelta(self._entry_id, text)
+                case BlockStart(path, mode, tag):
+                    self._is_refused = False
+                    if mode == "append" and self._open_path is not None and path in ("", self._open_path):
+                        continue
+                    self._count += 1
+                    id, self._path = block_id(self._entry_id, self._count), path
+                    self._is_refused = id in self._refused
+                    if self._is_refused:
+                        yield AnswerDelta(self._entry_id, f"{tag}\n")
+                        continue
+                    self._open_calls[id] = block_title(path)
+                    yield from block_began(id, path)
+                case BlockText(text):
+                    if self._is_refused:
+                        yield AnswerDelta(self._entry_id, text)
+                case BlockEnd(complete):
+                    if self._is_refused and complete:
+                        yield AnswerDelta(self._entry_id, "</NORTH_FILE>\n")
+                    self._open_path = None if complete or self._is_refused else self._path

@@ -1,0 +1,198 @@
+"""The entries that say what calls and the user's own commands came to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from north_lsp.agent.log.fields import (
+    BESIDE,
+    Content,
+    Json,
+    as_list,
+    as_object,
+    as_text,
+    exclusion,
+    given,
+    is_excluded,
+    unknown,
+    whole_number,
+)
+from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
+from north_lsp.providers.base import Image, Text
+from north_lsp.tools.base import Location
+
+_RESULT_KEYS = frozenset(
+    {"role", "toolCallId", "toolName", "content", "details", "isError", "timestamp", "excludeFromContext"}
+)
+_DETAIL_KEYS = frozenset({"title", "text", "ok", "changed", "refused", "seen", "locations", "meta"})
+_COMMAND_KEYS = frozenset(
+    {"role", "command", "output", "exitCode", "cancelled", "truncated", "excludeFromContext", "timestamp"}
+)
+_RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": frozenset({"type", "mimeType", "data"})}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDetails:
+    """What people are shown of a result. `refused`: a file in an answer's text that is not written, whose text was
+    shown instead; `changed`: the call's proposal stands in a review before it. `of_tool` is the tool's own."""
+
+    title: str = ""
+    text: str = ""
+    ok: bool = True
+    changed: bool = False
+    refused: bool = False
+    locations: tuple[Location, ...] = ()
+    truncation: Json | None = None
+    seen: SeenFiles = ()
+    of_tool: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, stored: object, tool: str, *, is_error: bool) -> "ResultDetails":
+        details = as_object(stored)
+        missing = as_object(details.get("meta")).get("truncation")
+        more = dict(unknown(details, _DETAIL_KEYS))
+        if isinstance(details.get("meta"), Mapping) and details["meta"].keys() - {"truncation"}:
+            more["meta"] = {key: value for key, value in details["meta"].items() if key != "truncation"}
+        return cls(
+            as_text(details.get("title") or tool),
+            as_text(details.get("text")),
+            bool(details.get("ok", not is_error)),
+            bool(details.get("changed")),
+            bool(details.get("refused")),
+            tuple(_places(details.get("locations"))),
+            missing if isinstance(missing, Mapping) else None,
+            seen_from_json(details.get("seen")),
+            more,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        stored: dict[str, Any] = {"title": self.title, "text": self.text, "ok": self.ok} | dict(self.of_tool)
+        stored |= ({"changed": True} if self.changed else {}) | ({"refused": True} if self.refused else {})
+        if self.truncation is not None:
+            stored["meta"] = dict(as_object(self.of_tool.get("meta"))) | {"truncation": dict(self.truncation)}
+        if self.seen:
+            stored["seen"] = seen_to_json(self.seen)
+        if self.locations:
+            stored["locations"] = [[str(place.path), place.line] for place in self.locations]
+        return stored
+
+
+def _places(stored: object) -> list[Location]:
+    found: list[Location] = []
+    for place in as_list(stored):
+        match place:
+            case [str(path), None | int() as line]:
+                found.append(Location(Path(path), line))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ResultEntry:
+    """What a call came to: the text and the pictures for the model, and the details for people."""
+
+    call_id: str
+    tool: str
+    content: Content[Text | Image]
+    details: ResultDetails
+    is_error: bool = False
+    at_ms: int | None = None
+    excluded: bool = False
+    more: Json = field(default_factory=dict)
+    beside: Json = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.content.parts if isinstance(part, Text))
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        return tuple(part for part in self.content.parts if isinstance(part, Image))
+
+    @classmethod
+    def from_json(cls, record: Json) -> "ResultEntry":
+        message = record["message"]
+        tool, is_error = as_text(message.get("toolName")), bool(message.get("isError"))
+        return cls(
+            as_text(message.get("toolCallId")),
+            tool,
+            Content.from_json(message.get("content"), _result_part, _RESULT_PART_KEYS),
+            ResultDetails.from_json(message.get("details"), tool, is_error=is_error),
+            is_error,
+            whole_number(message.get("timestamp")),
+            is_excluded(record),
+            unknown(message, _RESULT_KEYS),
+            unknown(record, BESIDE),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        message = {
+            "role": "toolResult",
+            "toolCallId": self.call_id,
+            "toolName": self.tool,
+            "content": self.content.to_json(_result_part_to_json),
+            "details": self.details.to_json(),
+            "isError": self.is_error,
+        }
+        message |= given(timestamp=self.at_ms) | exclusion(self.excluded) | dict(self.more)
+        return {"type": "message", "message": message, **self.beside}
+
+
+def _result_part(stored: Json) -> Text | Image | None:
+    match stored.get("type"):
+        case "text":
+            return Text(as_text(stored.get("text")))
+        case "image":
+            return Image(as_text(stored.get("mimeType")), as_text(stored.get("data")))
+        case _:
+            return None
+
+
+def _result_part_to_json(part: Text | Image) -> dict[str, Any]:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Image(mime_type, data):
+            return {"type": "image", "mimeType": mime_type, "data": data}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommandEntry:
+    """A command that the user ran (`!ls`); `excluded` (`!!ls`) keeps it from the model."""
+
+    command: str
+    output: str = ""
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    excluded: bool = False
+    at_ms: int | None = None
+    more: Json = field(default_factory=dict)
+    beside: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "OwnCommandEntry":
+        message = record["message"]
+        return cls(
+            as_text(message.get("command")),
+            as_text(message.get("output")),
+            whole_number(message.get("exitCode")),
+            bool(message.get("cancelled")),
+            bool(message.get("truncated")),
+            is_excluded(record),
+            whole_number(message.get("timestamp")),
+            unknown(message, _COMMAND_KEYS),
+            unknown(record, BESIDE),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        message = {
+            "role": "bashExecution",
+            "command": self.command,
+            "output": self.output,
+            "exitCode": self.exit_code,
+            "cancelled": self.cancelled,
+            "truncated": self.truncated,
+            "excludeFromContext": self.excluded,
+        }
+        return {"type": "message", "message": message | given(timestamp=self.at_ms) | dict(self.more), **self.beside}

@@ -1,0 +1,173 @@
+"""What is shown live is what is shown when the conversation is loaded."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.end_to_end.test_faults import configure
+from tests.end_to_end.world import make_world
+from tests.support.client import RpcFailure
+from tests.support.model_server import ModelServer
+from tests.support.recorded import (
+    GAP,
+    RECORDED,
+    SETTINGS,
+    Stage,
+    block,
+    hunks,
+    option,
+    replace,
+    shell,
+    stage,
+    stopped,
+    texts,
+)
+from tests.support.script import Answer, Cut, Fail, Gate, Say, Stop, StreamError, answer, call, say, think
+from tests.support.shown import shown
+
+Verdict = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+async def live_and_replayed(on: Stage) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    live = shown(on.client.updates)
+    await on.ask("session/close")
+    on.client.updates.clear()
+    await on.ask("session/load", cwd=str(on.world.project), mcpServers=[])
+    return live, shown(on.client.updates)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+async def test_a_conversation_looks_the_same_when_it_is_loaded(tmp_path: Path, server: ModelServer, name: str) -> None:
+    world = make_world(tmp_path / "world", server.url)
+    configure(world, **SETTINGS)
+    async with stage(world, server) as on:
+        await RECORDED[name](on)
+        live, replayed = await live_and_replayed(on)
+    assert replayed == live
+
+
+async def test_what_was_merged_with_a_change_meanwhile_is_shown_as_it_was_written(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    world = make_world(tmp_path / "world", server.url)
+    async with stage(world, server) as on:
+        on.write("many.py", FILE)
+        on.verdicts = [verdict("late")]
+        edit = replace("many.py", "ITEM = 1", "X")
+        await on.say("Go", answers=(answer(call("read_file", path="many.py")), answer(edit), answer(say("Done."))))
+        live, replayed = await live_and_replayed(on)
+    (diff,) = next(row["content"] for row in live if row.get("name") == "edit_replace_exact")
+    assert diff["newText"].endswith("# later\n")
+    assert replayed == live
+
+
+# -- any conversation --------------------------------------------------------------------------------------------------
+
+FILE = "".join(f"ITEM = {number}\n{GAP}" for number in range(4))
+LITTLE = st.sampled_from(["", "a\n", "a\nb\n", "no end", "ü\n"])
+NAMES = st.sampled_from(["many.py", "one.txt", "../out.txt", "new/two.txt"])
+RENAME = st.builds(lambda: replace("many.py", "ITEM", "X", 4))
+PARTS = st.one_of(
+    st.builds(say, st.sampled_from(["Words. ", "<b>", "one\ntwo\n", "🙂"]), st.integers(1, 3)),
+    st.builds(think, st.sampled_from(["hm", "a\nb"])),
+    st.builds(lambda old: replace("many.py", old, "X"), st.sampled_from(["ITEM = 1", "ITEM = 2", "nowhere"])),
+    RENAME,
+    RENAME,
+    RENAME,
+    st.builds(lambda path, text: call("edit_create_file", path=path, content=text), NAMES, LITTLE),
+    st.builds(lambda path: call("read_file", path=path), NAMES),
+    st.builds(lambda path: call("edit_delete_file", path=path), NAMES),
+    st.builds(shell, st.sampled_from(["echo hi", "false", "seq 1 90", "echo x > one.txt", "cat nothing"])),
+    st.builds(lambda path, text, end: say(block(path, text, end=end), 4), NAMES, LITTLE, st.booleans()),
+    st.just(call("no_such_tool", a=1)),
+)
+ENDS = st.sampled_from([(), (), (), (Cut(),), (Stop("max_tokens"),), (StreamError("overloaded_error", "busy"),)])
+ANSWERS = st.one_of(
+    st.builds(lambda parts, end: answer(*parts, *end), st.lists(PARTS, min_size=1, max_size=4), ENDS),
+    st.builds(lambda parts, end: answer(*parts, *end), st.lists(PARTS, min_size=1, max_size=4), ENDS),
+    st.just(answer(Fail(529, "overloaded_error", "overloaded"))),
+    st.just(answer(Fail(400, "invalid_request_error", "no"))),
+)
+VERDICTS = st.sampled_from(["accept", "h1", "h2", "h1 h3", "h1 h3", "none", "mine", "late", "reject", "stop"])
+PROMPTS = st.sampled_from(["Go", "Go", "Go", "Go", "!echo mine", "!!false", "/checkpoint here", "/undo", "/redo", "/x"])
+TURNS = st.lists(
+    st.tuples(PROMPTS, st.lists(ANSWERS, max_size=3), st.lists(VERDICTS, max_size=4), st.booleans()),
+    min_size=1,
+    max_size=3,
+)
+
+
+def change_meanwhile(params: dict[str, Any]) -> None:
+    """The file is changed while its edit is looked at, in lines that the edit leaves alone."""
+    for diff in params["toolCall"]["content"]:
+        if diff["type"] == "diff" and (path := Path(diff["path"])).is_file():
+            path.write_text(path.read_text() + "# later\n")
+
+
+def verdict(name: str) -> Verdict:
+    def chosen(params: dict[str, Any]) -> dict[str, Any]:
+        is_edit = any(one["optionId"] == "accept" for one in params["options"])
+        match name:
+            case "stop":
+                return stopped(params)
+            case "reject":
+                return option("reject" if is_edit else "deny", comment="no")(params)
+            case _ if not is_edit or name == "accept":
+                return option("accept" if is_edit else "run")(params)
+            case "late":
+                change_meanwhile(params)
+                return option("accept")(params)
+            case "mine":
+                return texts(lambda text: text + "mine\n")(params)
+            case _:
+                return hunks(*name.split())(params)
+
+    return chosen
+
+
+async def cancelled(on: Stage) -> None:
+    """Cancelled where the model is held, if it comes to that."""
+    request = await on.start("Go")
+    ended = asyncio.ensure_future(on.client.answer(request))
+    said = asyncio.ensure_future(on.client.wait_update(lambda update: "At last" in str(update.get("content"))))
+    await asyncio.wait([ended, said], return_when=asyncio.FIRST_COMPLETED)
+    await on.client.notify("session/cancel", {"sessionId": on.session})
+    said.cancel()
+    with suppress(RpcFailure):
+        await ended
+
+
+async def play(folder: Path, turns: list[tuple[str, list[Answer], list[str], bool]]) -> None:
+    with ModelServer() as server:
+        server.may_refuse = True
+        world = make_world(folder / "world", server.url)
+        configure(world, **SETTINGS)
+        async with stage(world, server) as on:
+            for typed, answers, verdicts, is_cancelled in turns:
+                on.write("many.py", FILE)
+                on.verdicts = [verdict(name) for name in verdicts]
+                held = [answer(Say("At last", 1), Gate("here"))] if is_cancelled else []
+                on.server.script(
+                    answer(call("read_file", path="many.py")), *answers, *held, *[answer(Say("Done."))] * 20
+                )
+                if is_cancelled and typed == "Go":
+                    await cancelled(on)
+                else:
+                    await on.say(typed)
+                on.server.drop()
+            live, replayed = await live_and_replayed(on)
+    assert replayed == live
+
+
+@settings(max_examples=25)
+@given(TURNS)
+def test_any_conversation_looks_the_same_when_it_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[str, list[Answer], list[str], bool]]
+) -> None:
+    asyncio.run(play(tmp_path_factory.mktemp("any"), turns))

@@ -1,0 +1,36 @@
+"""What a client has shown of a conversation, however it came: chunks joined, calls as they stand at the end, progress
+left out."""
+
+from typing import Any
+
+_LAST_COUNTS = {"session_info_update"}
+_PROGRESS = ("retry-", "choice-", "limit-")
+_ELSEWHERE = {"usage_update", "available_commands_update", "config_option_update", "plan"}
+
+
+def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The client's own prompts are left out: it has shown them itself."""
+    rows: list[dict[str, Any]] = []
+    calls: dict[str, dict[str, Any]] = {}
+    last: dict[str, dict[str, Any]] = {}
+    for params in updates:
+        update = dict(params["update"])
+        kind, call_id = update.pop("sessionUpdate"), update.get("toolCallId")
+        if kind in _ELSEWHERE or kind == "user_message_chunk" or str(call_id).startswith(_PROGRESS):
+            continue
+        if kind in _LAST_COUNTS:
+            last[kind] = update
+        elif call_id is not None:
+            if call_id not in calls:
+                calls[call_id] = {}
+                rows.append(calls[call_id])
+            calls[call_id] |= update
+        elif kind.endswith("_chunk") and "messageId" not in update:
+            pass  # a notice, which is no part of the conversation
+        elif kind.endswith("_chunk") and rows and rows[-1].get("chunk") == (kind, update["messageId"]):
+            rows[-1]["text"] += update["content"]["text"]
+        elif kind.endswith("_chunk"):
+            rows.append({"chunk": (kind, update["messageId"]), "text": update["content"]["text"]})
+        else:
+            rows.append({kind: update})
+    return [*rows, {"title": last.get("session_info_update", {}).get("title")}]
