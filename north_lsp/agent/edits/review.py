@@ -17,9 +17,10 @@ from north_lsp.agent.edits.outcome import (
     left_out,
 )
 from north_lsp.agent.log.accepted import accepted_part
+from north_lsp.agent.log.projection import proposal_shown
 from north_lsp.agent.log.reviews import EditRequest, ProposedFile, StoredDecision, Written
 from north_lsp.agent.ports.editor import EditDecision, Editor, EditReview
-from north_lsp.agent.ports.events import CallEnded, CallProposes, CallRunning
+from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, StopTurn, ok
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -101,8 +102,10 @@ class EditReviewer:
         """The review's entry in the log, its status, and what the user said."""
         approvals, call_id = self._reviews.approvals, proposal.tool_call_id
         request = EditRequest(proposal.summary, tuple(map(ProposedFile.of, proposal.files)))
-        review_id = self._reviews.open(call_id, request, proposal.id).id
-        await self._editor.show(CallProposes(call_id, proposal.summary, proposal.files))
+        opened = self._reviews.open(call_id, request, proposal.id)
+        review_id = opened.id
+        for event in proposal_shown(opened, proposal.files):
+            await self._editor.show(event)
         if not proposal.warnings and approvals.edits_auto_accepted():
             return review_id, "applied_auto", EditDecision("accept")
         await self._reviews.keep_open()

@@ -61,10 +61,13 @@ def failure_shown(logged: Logged) -> Iterator[Event]:
         yield AnswerDelta(logged.id, f"{gap}**The model gave no complete answer:** {entry.error}")
 
 
-def proposal_shown(review: ReviewEntry, files: Sequence[FileChange]) -> Iterator[Event]:
+def proposal_shown(logged: Logged, files: Sequence[FileChange]) -> Iterator[Event]:
     """An edit that is asked about; `files` are those of its request."""
-    if isinstance(review.request, EditRequest) and files:
-        yield CallProposes(review.call_id, review.request.title, tuple(files))
+    match logged.entry:
+        case ReviewEntry(call_id=call_id, request=EditRequest(title)) if files:
+            yield CallProposes(call_id, title, tuple(files))
+        case _:
+            pass
 
 
 def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[Event]:
@@ -173,7 +176,7 @@ class _Projection:
             case ReviewEntry(kind="write", request=EditRequest() as request) as review:
                 files = tuple(file.change() for file in request.files)
                 self._standing[review.call_id] = standing(files, review.decision)
-                yield from proposal_shown(review, files)
+                yield from proposal_shown(logged, files)
             case SlashEntry(input):
                 yield UserSaid(logged.id, input)
                 yield from slash_shown(logged)
