@@ -26,14 +26,16 @@ class RetryWait:
         ports, control = self._ports, self._control
         ports.diagnostics.event("auto_retry_start", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000)
         id = f"retry-{new_entry_id(())}"
-        deadline = anyio.current_time() + step.seconds
         control.aborted = False
         outcome: Literal["over", "stopped"] = "stopped"
         first = True
         self._attempt = step.attempt
         await ports.status.set("retrying")
+        deadline = anyio.current_time() + step.seconds
         try:
-            while (left := deadline - anyio.current_time()) > 0:
+            while (
+                left := max(deadline - anyio.current_time(), 0.0)
+            ) > 0 or first:  # what ends has begun, however short
                 if step.shown:
                     event = Retrying(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
                     await ports.show(event)
