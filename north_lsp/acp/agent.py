@@ -48,7 +48,7 @@ from north_lsp.rpc.messages import (
 from north_lsp.rpc.peer import Call, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
-from north_lsp.tools.base import Mode
+from north_lsp.vocabulary import Mode
 from north_lsp.workspace.paths import Roots
 
 _PAGE = 50

@@ -41,7 +41,7 @@ from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import Level
-from north_lsp.tools.base import Location, Mode
+from north_lsp.vocabulary import Location, Mode
 from north_lsp.workspace.edit.diff import folder_words
 from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from north_lsp.providers.catalog.catalog import Catalog
     from north_lsp.providers.catalog.model_selection import Allowed, Choice
     from north_lsp.storage.model_settings import ModelSettings
-    from north_lsp.tools.base import Mode
+    from north_lsp.vocabulary import Mode
 
 
 class UsageError(Exception):

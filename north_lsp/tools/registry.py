@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import Mode, Tool
+from north_lsp.tools.base import Tool
+from north_lsp.vocabulary import Mode
 
 MAX_ARGUMENT_BYTES = 50 * 1024
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from north_lsp.acp.groups import ReadGroups
 from north_lsp.agent.ports.events import AnswerDelta, CallEnded, CallNamed, CallRunning, Event, ThoughtDelta, UserSaid
-from north_lsp.tools.base import Kind
+from north_lsp.vocabulary import Kind
 
 
 def group_of(groups: ReadGroups, event: Event, update: dict[str, Any] | None = None) -> object:

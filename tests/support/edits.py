@@ -17,12 +17,14 @@ from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import EditSettings
-from north_lsp.tools.base import Seen, Workspace, WriteTool
+from north_lsp.tools.base import WriteTool
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import EditProposal, FileChange
+from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.text import read_text, to_newlines
+from north_lsp.workspace.workspace import Workspace
 
 
 @dataclass

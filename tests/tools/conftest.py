@@ -10,10 +10,12 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.limits import Limits
-from north_lsp.tools.base import Output, ReadTool, Seen, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.workspace import Workspace
 
 
 @dataclass

@@ -16,7 +16,7 @@ from north_lsp.agent.ports.results import Result
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, Text, ToolCall
 from north_lsp.storage.entries import now_ms
-from north_lsp.tools.base import Noted, noting
+from north_lsp.workspace.seen import Noted, noting
 
 
 class OpenCalls:

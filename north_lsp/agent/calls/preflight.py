@@ -8,7 +8,8 @@ from typing import Any
 from north_lsp.agent.log.partial_json import Partial, read_partial
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Tool, Workspace, WriteTool
+from north_lsp.tools.base import Tool, WriteTool
+from north_lsp.workspace.workspace import Workspace
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "edit_replace_exact": ("path", "old"),

@@ -14,11 +14,12 @@ from north_lsp.agent.calls.preflight import StreamingCall
 from north_lsp.agent.log.partial_json import read_partial
 from north_lsp.agent.ports.events import CallPreviewed, Event
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.tools.base import WriteTool
 from north_lsp.workspace.edit.preview import Preview, preview
 from north_lsp.workspace.guards.judging import refusal
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import dominant_newline, to_newlines
+from north_lsp.workspace.workspace import Workspace
 
 SECONDS = 0.25
 _SHARE = 10  # of the time, at most one part of so many is spent on previews

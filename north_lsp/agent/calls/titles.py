@@ -10,7 +10,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Location
+from north_lsp.vocabulary import Location
 
 
 @dataclass(frozen=True, slots=True)

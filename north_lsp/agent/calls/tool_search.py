@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.log.choices import ToolSelectionEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
-from north_lsp.tools.base import FoundTool, Workspace
+from north_lsp.workspace.workspace import FoundTool, Workspace
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry

@@ -12,7 +12,6 @@ import anyio.to_thread
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.ports.editor import Documents
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.apply.empty_folders import some_of
@@ -20,6 +19,7 @@ from north_lsp.workspace.apply.open_folders import remove_empty
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.merge import merge
 from north_lsp.workspace.proposal import EditProposal, FileChange
+from north_lsp.workspace.workspace import Workspace
 
 _ATTEMPTS = 3
 

@@ -6,11 +6,11 @@ from north_lsp.agent.edits.apply import Applied
 from north_lsp.agent.log.accepted import chosen_text, kept_folders
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.edit.diff import hunks_between
 from north_lsp.workspace.edit.written import is_same
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
+from north_lsp.workspace.workspace import Workspace
 
 _REGION_LINES = 40
 _REGION_CHARACTERS = 8_000

@@ -10,7 +10,6 @@ from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import Documents
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.apply.apply import apply
 from north_lsp.workspace.apply.journal import EditorStep, editor_steps, recover, unfinished
@@ -18,6 +17,7 @@ from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.edit.merge import merge
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.text import encode, to_newlines
+from north_lsp.workspace.workspace import Workspace
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:

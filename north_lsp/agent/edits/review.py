@@ -26,10 +26,11 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.base import Location, Workspace
 from north_lsp.tools.edit.argument_coercion import spellings
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.guards.judging import questions, refuse
 from north_lsp.workspace.proposal import EditProposal, FileChange
+from north_lsp.workspace.workspace import Workspace
 
 _MAX_EDIT_CHARACTERS = 12_000_000
 _STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "reject": "rejected", "stop": "cancelled"}

@@ -16,7 +16,6 @@ from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import Documents
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.edit.draft_guards import guard_named
 from north_lsp.tools.support.texts import resolve_open, text_of
 from north_lsp.workspace.apply.empty_folders import some_of
@@ -27,6 +26,7 @@ from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
 from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
+from north_lsp.workspace.workspace import Workspace
 
 Conflicts = Literal["skip", "overwrite", "merge"]
 """What to do with a file whose later changes stand in the way: leave it, lose them, or write both between marks."""

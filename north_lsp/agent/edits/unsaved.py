@@ -6,8 +6,8 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import is_saved
+from north_lsp.workspace.workspace import Workspace
 
 _NAMED = 5
 

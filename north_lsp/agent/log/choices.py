@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from north_lsp.agent.log.fields import Json, as_list, as_text, unknown
-from north_lsp.tools.base import Mode
+from north_lsp.vocabulary import Mode
 
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from north_lsp.tools.base import Mode
+from north_lsp.vocabulary import Mode
 
 
 @dataclass(frozen=True, slots=True)

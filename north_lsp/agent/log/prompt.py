@@ -8,9 +8,9 @@ from north_lsp.agent.log import messages
 from north_lsp.agent.log.messages import Mention, PromptPart
 from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.texts import attached_text
 from north_lsp.workspace.text import split_lines, to_newlines
+from north_lsp.workspace.workspace import Workspace
 
 _LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
 _UNKNOWN = "not known"

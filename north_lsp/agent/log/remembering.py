@@ -7,7 +7,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import Mention, PromptEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.seen import SeenFiles
-from north_lsp.tools.base import Sighting
+from north_lsp.workspace.seen import Sighting
 
 
 def sightings_of(path: Iterable[Logged]) -> dict[Path, Sighting]:

@@ -20,7 +20,7 @@ from north_lsp.agent.log.fields import (
 )
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
 from north_lsp.providers.base import Image, Text
-from north_lsp.tools.base import Location
+from north_lsp.vocabulary import Location
 
 _RESULT_KEYS = frozenset(
     {"role", "toolCallId", "toolName", "content", "details", "isError", "timestamp", "excludeFromContext"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from north_lsp.agent.log.fields import as_list
-from north_lsp.tools.base import Noted, Sighting
+from north_lsp.workspace.seen import Noted, Sighting
 
 SeenFiles = tuple[tuple[Path, Sighting | None], ...]
 """In the order in which they were shown; None for a file that is gone."""

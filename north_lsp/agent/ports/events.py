@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from north_lsp.tools.base import Kind, Location, Mode
+from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange
 

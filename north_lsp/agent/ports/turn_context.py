@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from north_lsp.providers.model import Model
 from north_lsp.storage.settings import Settings
-from north_lsp.tools.base import Mode, Workspace
+from north_lsp.vocabulary import Mode
+from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry

@@ -32,10 +32,12 @@ from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.locks import LockHeld
-from north_lsp.tools.base import Mode, Seen, Workspace
+from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.workspace import Workspace
 
 
 class OtherProject(ValueError):

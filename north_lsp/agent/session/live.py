@@ -11,7 +11,7 @@ from north_lsp.agent.edits.undo import Plan, Undoing
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
-from north_lsp.tools.base import Mode
+from north_lsp.vocabulary import Mode
 
 
 class LiveSession(Protocol):

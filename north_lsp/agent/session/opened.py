@@ -11,7 +11,7 @@ from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
-from north_lsp.tools.base import Mode
+from north_lsp.vocabulary import Mode
 
 
 @dataclass(frozen=True)

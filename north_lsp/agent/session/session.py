@@ -66,8 +66,9 @@ from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
-from north_lsp.tools.base import Mode, Workspace
+from north_lsp.vocabulary import Mode
 from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry

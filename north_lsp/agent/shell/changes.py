@@ -12,9 +12,9 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.workspace.apply.snapshot import FileImage, Observed, Snapshot, compare, take
 from north_lsp.workspace.paths import lies_in
+from north_lsp.workspace.workspace import Workspace
 
 _SHOWN = 20
 

@@ -20,8 +20,9 @@ from north_lsp.shell.jobs import Job
 from north_lsp.shell.options import UNASKED, Place
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.tools.base import Command, JobRequest, Workspace
+from north_lsp.tools.base import Command, JobRequest
 from north_lsp.workspace.search.effort import longest_text
+from north_lsp.workspace.workspace import Workspace
 
 _FIRST_LINES = 40
 _LEAST_LINE = 100

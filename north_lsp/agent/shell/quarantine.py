@@ -16,12 +16,12 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.watch import Taken
-from north_lsp.tools.base import Workspace
 from north_lsp.workspace.edit.diff import make_change, make_folder_change
 from north_lsp.workspace.guards.judging import refusal
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import decode, is_binary
+from north_lsp.workspace.workspace import Workspace
 
 _MAX_FILES = 100
 _MAX_BYTES = 1_000_000

@@ -13,7 +13,6 @@ from north_lsp.shell.pool import Keeper
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
 from north_lsp.storage.settings import Settings
-from north_lsp.tools.base import Workspace
 from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, OWN_IGNORE_FILE, IgnoreRules
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.git import common_folder, git_folder, top_level
@@ -21,6 +20,7 @@ from north_lsp.workspace.guards.held import Watched
 from north_lsp.workspace.guards.protected import write_rule
 from north_lsp.workspace.guards.repositories import Named, named_by_git
 from north_lsp.workspace.paths import extra_roots
+from north_lsp.workspace.workspace import Workspace
 
 _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 

@@ -6,8 +6,8 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import InForce, probe
-from north_lsp.tools.base import Workspace
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
+from north_lsp.workspace.workspace import Workspace
 
 COST = (
     "What you allow once and for all asks all the same, except for plain commands that only read. "

@@ -10,7 +10,7 @@ from north_lsp.agent.log.prompt import Part, shown_parts
 from north_lsp.agent.ports.events import QueueChanged, QueuedText
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
-from north_lsp.tools.base import Mode
+from north_lsp.vocabulary import Mode
 
 Row = dict[str, str]
 """Words as they are stored: their `id`, `kind`, `mode`, and the `text` that the user gets back."""

@@ -10,12 +10,13 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices
 from north_lsp.tools.support.sightings import Shown
 from north_lsp.tools.support.texts import resolve_readable, text_now
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.files.listing import readable
 from north_lsp.workspace.languages import find_language, language_of
 from north_lsp.workspace.pagination import plain_lines
@@ -23,6 +24,7 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.search.query import compile_glob
 from north_lsp.workspace.structure.ast_pattern import AstMatch, AstPattern, compile_pattern
 from north_lsp.workspace.structure.grammars import has_grammar
+from north_lsp.workspace.workspace import Workspace
 
 _MAX_PROBLEMS = 20
 _MAX_LINE = 500

@@ -5,13 +5,15 @@ from typing import Any
 
 from pydantic import Field
 
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.code.structures import Parsed, parsed_file
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.pagination import plain_lines
 from north_lsp.workspace.structure.views import outline, outline_text
+from north_lsp.workspace.workspace import Workspace
 
 
 class GetFileOutlineArgs(Arguments):

@@ -5,12 +5,14 @@ from typing import Any
 
 from pydantic import Field
 
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.code.structures import parsed_file
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.structure.parsing import is_symbol
+from north_lsp.workspace.workspace import Workspace
 
 _PAGES = frozenset({"html", "css", "scss", "less", "vue", "svelte"})
 

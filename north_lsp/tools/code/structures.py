@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.limits import Notices
 from north_lsp.tools.support.texts import Source, existing_text
 from north_lsp.tools.support.threads import on_thread
@@ -11,6 +10,7 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.structure.model import Structure
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.text import Text
+from north_lsp.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.workspace.apply.empty_folders import some_of
 from north_lsp.workspace.edit.diff import make_folder_change
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.workspace import Workspace
 
 
 @dataclass

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.guards.aliases import Links, ways
 from north_lsp.workspace.guards.protected import folded
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import encode, is_mixed
+from north_lsp.workspace.workspace import Workspace
 
 
 def guard_named(resolved: Resolved, workspace: Workspace) -> None:

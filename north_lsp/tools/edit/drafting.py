@@ -15,7 +15,7 @@ from typing import Any, Literal
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace, WriteTool
+from north_lsp.tools.base import WriteTool
 from north_lsp.tools.edit.draft_folders import DraftFolder, ensure_empty, existing_folder, folder_changes
 from north_lsp.tools.edit.draft_guards import ensure_no_link, ensure_outside_files, ensure_writable, guard_named
 from north_lsp.tools.edit.pasted import Place, without_pasted
@@ -34,6 +34,7 @@ from north_lsp.workspace.text import (
     read_text,
     to_newlines,
 )
+from north_lsp.workspace.workspace import Workspace
 
 Placing = Literal["content", "lines", "whole"]
 """How an edit finds its place: by what stands there, or by line numbers, which a changed text makes wrong, or it is the

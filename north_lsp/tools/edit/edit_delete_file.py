@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from north_lsp.tools.base import Kind
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.registry import Arguments
+from north_lsp.vocabulary import Kind
 
 
 class EditDeleteFileArgs(Arguments):

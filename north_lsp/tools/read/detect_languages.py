@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from north_lsp.tools.base import Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.files.statistics import count_languages
+from north_lsp.workspace.workspace import Workspace
 
 
 class DetectLanguagesArgs(Arguments):

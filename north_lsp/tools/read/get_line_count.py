@@ -6,12 +6,14 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import resolve_existing, shown_text
 from north_lsp.tools.support.threads import on_thread, stoppable
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.pagination import plain_lines, stream_part
+from north_lsp.workspace.workspace import Workspace
 
 _WHOLE = 200
 _CHARACTERS_PER_TOKEN = 4

@@ -6,15 +6,17 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.storage.limits import Limits
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import existing_text
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.edit.anchors import LOOSE, choose, find_anchors
 from north_lsp.workspace.pagination import Page, make_page, merged, next_range, plain_lines
 from north_lsp.workspace.text import split_lines
+from north_lsp.workspace.workspace import Workspace
 
 _NONE = "use search_text to find where it stands"
 

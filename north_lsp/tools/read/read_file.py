@@ -8,12 +8,13 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.storage.limits import Limits
-from north_lsp.tools.base import Digest, Location, Output, Picture, ReadTool, Workspace
+from north_lsp.tools.base import Digest, Output, Picture, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import resolve_existing, shown_text
 from north_lsp.tools.support.threads import on_thread, stoppable
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.edit.anchors import LOOSE, find_anchors
 from north_lsp.workspace.edit.closest_match import diagnose
 from north_lsp.workspace.edit.conflicts import find_conflicts
@@ -26,6 +27,7 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import enclosing
 from north_lsp.workspace.text import Text, as_text, other_bytes
+from north_lsp.workspace.workspace import Workspace
 
 _MAX_FULL = 300
 _EDGE = 10

@@ -3,11 +3,13 @@
 from typing import Any
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.texts import current_text
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.files.tree import Listing
+from north_lsp.workspace.workspace import Workspace
 
 _ORDER = (".md", ".rst", ".txt", "")
 

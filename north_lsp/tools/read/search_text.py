@@ -9,18 +9,20 @@ import anyio
 from pydantic import BaseModel, Field
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Digest, Location, Output, ReadTool, Workspace
+from north_lsp.tools.base import Digest, Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.sightings import Shown, shown_of
 from north_lsp.tools.support.texts import resolve_existing
 from north_lsp.tools.support.threads import on_thread, stoppable
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.search.matching import NeedsApart
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.search.search import SearchResult, search, search_in_text
 from north_lsp.workspace.search.search_child import COMMAND, request, result, text_request
+from north_lsp.workspace.workspace import Workspace
 
 _DIGEST = 10
 

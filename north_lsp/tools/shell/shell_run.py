@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Command, ShellTool, Workspace
+from north_lsp.tools.base import Command, ShellTool
 from north_lsp.tools.registry import Arguments
+from north_lsp.workspace.workspace import Workspace
 
 MAX_COMMAND_BYTES = 32 * 1024
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 3600.0

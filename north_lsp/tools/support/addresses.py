@@ -3,10 +3,10 @@
 import re
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.manual import read_manual
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.edit.conflicts import Side
+from north_lsp.workspace.workspace import Workspace
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _SCHEMES = (

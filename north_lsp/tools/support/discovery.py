@@ -8,10 +8,12 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import Finder, FoundTool, Mode, Output, ReadTool, Tool, Workspace
+from north_lsp.tools.base import Output, ReadTool, Tool
 from north_lsp.tools.registry import Arguments, Registry
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.ranking import ranked
+from north_lsp.vocabulary import Mode
+from north_lsp.workspace.workspace import Finder, FoundTool, Workspace
 
 _MAX = 20
 

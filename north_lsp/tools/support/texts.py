@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import ToolError, UnsavedUnknown
-from north_lsp.tools.base import Workspace
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.files.suggest import Suggestions, suggest
 from north_lsp.workspace.paths import Resolved, belongs_to_north, lies_in
 from north_lsp.workspace.proposal import TextForm
 from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_text, to_newlines
+from north_lsp.workspace.workspace import Workspace
 
 Source = Literal["editor", "disk", "disk (the editor did not tell whether it has unsaved changes)"]
 

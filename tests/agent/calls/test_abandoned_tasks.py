@@ -11,9 +11,10 @@ import pytest
 from north_lsp.agent.calls.abandoned_tasks import Detached
 from north_lsp.errors import ToolError
 from north_lsp.server import connection
-from north_lsp.tools.base import Output, Workspace
+from north_lsp.tools.base import Output
 from north_lsp.tools.read.list_root import ListRoot, ListRootArgs
 from north_lsp.tools.registry import Registry
+from north_lsp.workspace.workspace import Workspace
 from tests.end_to_end.world import World
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer

@@ -12,10 +12,12 @@ from north_lsp.shell.output import OutputSink
 from north_lsp.shell.runner import Ran
 from north_lsp.shell.sandbox import InForce
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.tools.base import Command, Seen, Workspace
+from north_lsp.tools.base import Command
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.shell.shell_run import ShellRun
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.workspace import Workspace
 from tests.support.edits import MemoryEditor
 
 

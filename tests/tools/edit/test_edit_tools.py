@@ -13,9 +13,9 @@ from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
 from north_lsp.tools.edit.argument_coercion import spellings
-from north_lsp.tools.recent import RecentTexts
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.recent import RecentTexts
 from tests.support.edits import World
 
 TEXT = "one\ntwo\nthree\nfour\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.tools.base import Location
 from north_lsp.tools.support.sightings import shown_of
+from north_lsp.vocabulary import Location
 from north_lsp.workspace.text import as_text, read_text
 from tests.tools.conftest import Desk
 

@@ -1,0 +1,16 @@
+"""Words that all rooms share: what a prompt may do, what a call does, and where. Imports nothing of ours."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Mode = Literal["ask", "agent"]
+Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A file that a call looks at or changes, for an editor that follows along. `line` is 1-based."""
+
+    path: Path
+    line: int | None = None

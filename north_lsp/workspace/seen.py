@@ -1,0 +1,91 @@
+"""What the model has been shown of files in a conversation, and what is noted of that beside its calls."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from north_lsp.workspace.edit.conflicts import Conflicts
+from north_lsp.workspace.recent import RecentTexts
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """The tag of a text, and the lines of it (1-based, inclusive) that the model was shown whole."""
+
+    tag: str
+    ranges: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass
+class Seen:
+    """Which files the model has been shown in this conversation, by resolved path, with the tag of the text and the
+    lines; and the conflicts in them. `earlier` is what the log says of before the conversation was opened again: it
+    counts for a file that still has the same text."""
+
+    tags: dict[Path, str] = field(default_factory=dict)
+    ranges: dict[Path, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    conflicts: Conflicts = field(default_factory=Conflicts)
+    texts: RecentTexts = field(default_factory=RecentTexts)
+    earlier: dict[Path, Sighting] = field(default_factory=dict)
+    _fresh: "Noted" = field(default_factory=dict)
+
+    def note(self, path: Path, tag: str, ranges: Sequence[tuple[int, int]]) -> None:
+        """The model was shown these lines (1-based, inclusive) of a text, or with none a part or an outline of it; what
+        it saw of another text is forgotten."""
+        self.recall(path, tag)
+        before = self.ranges.get(path, ()) if self.tags.get(path) == tag else ()
+        self.tags[path] = tag
+        self.ranges[path] = (*before, *ranges)
+        noted = self._noted()
+        fresh = noted.get(path)
+        told = fresh.ranges if fresh is not None and fresh.tag == tag else ()
+        noted[path] = Sighting(tag, (*told, *ranges))
+
+    def wrote(self, path: Path, tag: str) -> None:
+        """The file has a text that comes from the model, or from a change that it was told of."""
+        self.tags[path] = tag
+        self.ranges[path] = ()
+        self._noted()[path] = Sighting(tag)
+
+    def forget(self, path: Path) -> None:
+        """There is no such file any more."""
+        self.tags.pop(path, None)
+        self.ranges.pop(path, None)
+        self.earlier.pop(path, None)
+        self._noted()[path] = None
+
+    def recall(self, path: Path, tag: str) -> str | None:
+        """The tag of the text that was shown last; `tag` is that of the present one. None if none was."""
+        if path not in self.tags and (before := self.earlier.get(path)) is not None and before.tag == tag:
+            self.tags[path], self.ranges[path] = before.tag, before.ranges
+        return self.tags.get(path)
+
+    def paths(self) -> list[Path]:
+        """All files of which something was shown."""
+        return list(self.tags | self.earlier)
+
+    def drain(self) -> "Noted":
+        """What was noted outside of calls since this was last asked for."""
+        fresh, self._fresh = self._fresh, {}
+        return fresh
+
+    def _noted(self) -> "Noted":
+        noted = _noting.get()
+        return self._fresh if noted is None else noted
+
+
+Noted = dict[Path, Sighting | None]
+"""What was shown of files; None for files that are gone."""
+_noting: ContextVar[Noted | None] = ContextVar("noting", default=None)
+
+
+@contextmanager
+def noting(noted: Noted) -> Iterator[None]:
+    """What tools show meanwhile, in this task, is noted here: calls run beside each other, and one may be cancelled."""
+    before = _noting.set(noted)
+    try:
+        yield
+    finally:
+        _noting.reset(before)

@@ -1,0 +1,75 @@
+"""What tools may know of a session: its roots, what is closed, and the texts as the user sees them."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from north_lsp.storage.limits import Limits
+from north_lsp.storage.settings import EditSettings, ReadSettings
+from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.seen import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTool:
+    """A tool that was looked up; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: dict[str, object]
+
+
+class Finder(Protocol):
+    """Looks tools up, which are then offered."""
+
+    def find(self, query: str, limit: int) -> list[FoundTool]: ...
+
+
+class Outputs(Protocol):
+    """The full texts of earlier results, by number."""
+
+    def numbers(self) -> list[int]: ...
+
+    def read(self, number: int) -> str:
+        """Raises ToolError NOT_FOUND."""
+        ...
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What tools may know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
+
+    `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
+    `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
+    all or those of one file; `conversations` gives another conversation of
+    the project as Markdown, or their list. Both raise ToolError. `command_seconds` is how long a command may take that
+    names no time.
+    """
+
+    roots: Roots
+    ignore: Mapping[Path, IgnoreRules]
+    read_unsaved: Callable[[Path], Awaitable[str | None]]
+    unsaved_texts: Callable[[], Awaitable[Mapping[Path, str]]]
+    seen: Seen
+    private: tuple[Path, ...] = ()
+    outputs: Outputs | None = None
+    edits: EditSettings = field(default_factory=EditSettings)
+    revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
+    conversations: Callable[[str], str] | None = None
+    finder: Finder | None = None
+    reading: ReadSettings = field(default_factory=ReadSettings)
+    command_seconds: float = 60.0
+
+    @property
+    def limits(self) -> Limits:
+        return self.reading.limits
+
+    @cached_property
+    def trees(self) -> Trees:
+        """The lists of the roots' files, kept up to date."""
+        return Trees(self.roots, self.ignore, self.private, self.reading.index_limit)
