@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pydantic_core import from_json
-
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)'
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _TOKENS = re.compile(_STRING + r"|[{}\[\],]", re.DOTALL)
@@ -91,6 +89,8 @@ def _read(text: str, *, partial: bool = False) -> dict[str, object] | None:
 
 def _parse(text: str, partial: bool) -> dict[str, object]:
     data = text.encode("utf-8", "replace")
+    from pydantic_core import from_json  # heavy, and loaded with the tools before a call can arrive
+
     value: object = from_json(data, allow_inf_nan=False, allow_partial="trailing-strings" if partial else False)
     assert isinstance(value, dict)  # it begins with a brace
     return value

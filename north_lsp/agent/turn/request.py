@@ -15,9 +15,9 @@ from north_lsp.agent.turn.retry import GiveUp, Wait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.streamed import Streamed
 from north_lsp.agent.turn.waiting import RetryWait
-from north_lsp.providers.adapters.failures import orphaned_call
 from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, Usage
 from north_lsp.providers.model import Model
+from north_lsp.providers.orphans import orphaned_call
 
 
 class ModelFailed(Exception):

@@ -11,11 +11,6 @@ from north_lsp.display import one_line
 from north_lsp.providers.base import AssistantMessage, ErrorKind, Failed
 
 _RETRYABLE: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded"})
-_ORPHAN = re.compile(
-    r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
-    r"|[Nn]o tool output found for function call ([\w-]+)"
-    r"|tool_call_ids? did not have response messages: ([\w-]+)"
-)
 _TEXT_LIMIT = 300
 _LONGEST_WAIT_MS = 31 * 24 * 3600 * 1000
 
@@ -264,11 +259,3 @@ def _until_date(text: str, now: float) -> float | None:
         return max(parsedate_to_datetime(text).timestamp() - now, 0) * 1000
     except (ValueError, OverflowError, TypeError):
         return None
-
-
-def orphaned_call(failure: Failed) -> str | None:
-    """The id of the call that a vendor says has no result."""
-    if failure.kind != "bad_request":
-        return None
-    found = _ORPHAN.search(failure.message)
-    return next((group for group in found.groups() if group), None) if found is not None else None

@@ -1,0 +1,19 @@
+"""Calls that a vendor says have no result, by the wording of its refusals. Imports nothing heavy."""
+
+import re
+
+from north_lsp.providers.base import Failed
+
+_ORPHAN = re.compile(
+    r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
+    r"|[Nn]o tool output found for function call ([\w-]+)"
+    r"|tool_call_ids? did not have response messages: ([\w-]+)"
+)
+
+
+def orphaned_call(failure: Failed) -> str | None:
+    """The id of the call that a vendor says has no result."""
+    if failure.kind != "bad_request":
+        return None
+    found = _ORPHAN.search(failure.message)
+    return next((group for group in found.groups() if group), None) if found is not None else None
