@@ -78,12 +78,6 @@ def valid_conversation_id(id: str) -> bool:
     return _ID.fullmatch(id) is not None and id.casefold() != "trash"  # the folder of deleted conversations
 
 
-def message_of(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message of an entry that is one, else nothing. What other entries call so may be anything."""
-    message = entry.get("message") if entry.get("type") == "message" else None
-    return message if isinstance(message, Mapping) else {}
-
-
 def is_from_user(type: str, payload: Mapping[str, Any]) -> bool:
     """Whether an entry is something that the user said or ran; the first such entry creates the file."""
     message = payload.get("message")

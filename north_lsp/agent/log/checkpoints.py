@@ -4,14 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from north_lsp.agent.log.fields import Json, as_text, unknown
+from north_lsp.agent.log.fields import FIXED, Json, as_text, unknown
 from north_lsp.workspace.proposal import Action
 
 Status = Literal["pending", "applied", "failed", "undone"]
 _BLOB = "blob:sha256:"
-_KEYS = frozenset(
-    {"type", "id", "parentId", "timestamp", "checkpointId", "title", "files", "status", "toolCallId", "folders"}
-)
+_KEYS = FIXED | {"checkpointId", "title", "files", "status", "toolCallId", "folders"}
 _FILE_KEYS = frozenset(
     {
         "path", "relative", "action", "before", "after", "beforeMode", "newPath", "newRelative", "irrecoverable",

@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from north_lsp.agent.log.fields import Json, as_list, as_text, unknown
+from north_lsp.agent.log.fields import FIXED, Json, as_list, as_text, unknown
 from north_lsp.vocabulary import Mode
-
-_FIXED = frozenset({"type", "id", "parentId", "timestamp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class SlashEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "SlashEntry":
-        known = _FIXED | {"input", "name", "args", "ok", "output"}
+        known = FIXED | {"input", "name", "args", "ok", "output"}
         return cls(
             as_text(record.get("input")),
             as_text(record.get("name")),
@@ -44,7 +42,7 @@ class ModeEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ModeEntry":
-        return cls("ask" if record.get("mode") == "ask" else "agent", unknown(record, _FIXED | {"mode"}))
+        return cls("ask" if record.get("mode") == "ask" else "agent", unknown(record, FIXED | {"mode"}))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "mode_change", "mode": self.mode, **self.more}
@@ -66,7 +64,7 @@ class ModelEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ModelEntry":
-        known = _FIXED | {"model", "reason", "temporary"}
+        known = FIXED | {"model", "reason", "temporary"}
         model, reason = as_text(record.get("model")), as_text(record.get("reason"))
         return cls(model, reason, bool(record.get("temporary")), unknown(record, known))
 
@@ -82,7 +80,7 @@ class ThinkingEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ThinkingEntry":
-        return cls(as_text(record.get("thinkingLevel")), unknown(record, _FIXED | {"thinkingLevel"}))
+        return cls(as_text(record.get("thinkingLevel")), unknown(record, FIXED | {"thinkingLevel"}))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "thinking_level_change", "thinkingLevel": self.level, **self.more}
@@ -95,7 +93,7 @@ class ServiceTierEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ServiceTierEntry":
-        return cls(as_text(record.get("serviceTier")), unknown(record, _FIXED | {"serviceTier"}))
+        return cls(as_text(record.get("serviceTier")), unknown(record, FIXED | {"serviceTier"}))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "service_tier_change", "serviceTier": self.tier, **self.more}
@@ -110,7 +108,7 @@ class ToolSelectionEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ToolSelectionEntry":
-        return cls(tuple(map(as_text, as_list(record.get("tools")))), unknown(record, _FIXED | {"tools"}))
+        return cls(tuple(map(as_text, as_list(record.get("tools")))), unknown(record, FIXED | {"tools"}))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "mcp_tool_selection", "tools": list(self.tools), **self.more}

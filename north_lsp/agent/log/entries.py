@@ -13,7 +13,7 @@ from north_lsp.agent.log.choices import (
     ThinkingEntry,
     ToolSelectionEntry,
 )
-from north_lsp.agent.log.fields import Json, as_text, text_or_none
+from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
@@ -30,7 +30,7 @@ class UnknownEntry:
         return as_text(self.record.get("type"))
 
     def to_json(self) -> dict[str, Any]:
-        return {key: value for key, value in self.record.items() if key not in ("id", "parentId", "timestamp")}
+        return without_place(self.record)
 
 
 Entry = (

@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 Json = Mapping[str, Any]
 NOTHING: Json = {}
 T = TypeVar("T")
+FIXED = frozenset({"type", "id", "parentId", "timestamp"})
+"""The fields that every line has: its kind and its place."""
 
 
 def as_text(value: object) -> str:
@@ -75,6 +77,11 @@ class Content(Generic[T]):
         return rows
 
 
+def without_place(record: Json) -> dict[str, Any]:
+    """A line as it is written again, at another place."""
+    return {key: value for key, value in record.items() if key == "type" or key not in FIXED}
+
+
 def is_excluded(record: Json) -> bool:
     """Whether no model gets it."""
     return bool(record.get("excludeFromContext") or as_object(record.get("message")).get("excludeFromContext"))
@@ -88,5 +95,5 @@ def given(**fields: object) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-BESIDE = frozenset({"type", "id", "parentId", "timestamp", "message", "fromQueue", "excludeFromContext"})
+BESIDE = FIXED | {"message", "fromQueue", "excludeFromContext"}
 """The fields that stand beside a message in its line."""

@@ -17,6 +17,7 @@ from north_lsp.agent.log.fields import (
     text_or_none,
     unknown,
     whole_number,
+    without_place,
 )
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
@@ -254,7 +255,7 @@ class OtherMessage:
         return cls(as_text(as_object(record.get("message")).get("role")), record)
 
     def to_json(self) -> dict[str, Any]:
-        return {key: value for key, value in self.record.items() if key not in ("id", "parentId", "timestamp")}
+        return without_place(self.record)
 
 
 MessageEntry = PromptEntry | AnswerEntry | ResultEntry | OwnCommandEntry | OtherMessage

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from north_lsp.agent.log.fields import Json, as_list, as_object, as_text, text_or_none, unknown
+from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown
 from north_lsp.tools.base import Command
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.proposal import FileChange, TextForm
 
-_KEYS = frozenset(
-    {"type", "id", "parentId", "timestamp", "reviewId", "kind", "toolCallId", "request", "status", "decision"}
-)
+_KEYS = FIXED | {"reviewId", "kind", "toolCallId", "request", "status", "decision"}
 _DECISION_KEYS = frozenset({"kind", "comment", "hunks", "texts", "command", "written"})
 _FILE_KEYS = frozenset(
     {
