@@ -9,11 +9,11 @@ from statistics import median
 from unittest import mock
 
 from north_lsp.workspace.edit.diff import make_change
-from north_lsp.workspace.files import notices
+from north_lsp.workspace.files import change_notices
 from north_lsp.workspace.files.trees import Trees
-from north_lsp.workspace.guards.judging import questions
+from north_lsp.workspace.guards.edit_guard import questions
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 
 FOLDERS = 3250
 ROUNDS = 40
@@ -51,7 +51,7 @@ def measure(root: Path) -> dict[str, tuple[float, float]]:
 
     def judge(number: int) -> None:
         path = root / f"package{number}" / "part1" / "a.py"
-        questions([make_change(path, str(path.relative_to(root)), "text\n", "other\n", TextForm())], trees)
+        questions([make_change(path, str(path.relative_to(root)), "text\n", "other\n", TextEncoding())], trees)
 
     def first(number: int) -> None:
         Trees.of(Roots.of(root)).resolve(f"package{number}/part1/a.py")
@@ -75,7 +75,7 @@ def main() -> None:
             make_tree(root, closes=closes)
             time.sleep(2.1)  # folders that were made just now are read again each time
             told = measure(root)
-            with mock.patch.object(notices, "_source", return_value=None):
+            with mock.patch.object(change_notices, "_source", return_value=None):
                 looked = measure(root)
         for name, row in told.items():
             what = f"{name}, {'a list' if closes else 'no list'}"

@@ -17,24 +17,24 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
-from north_lsp.acp.control import control_methods, given_back, prompt_kind, return_after
+from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.log.modes import find_mode
-from north_lsp.agent.ports.editor import Documents
-from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedText
+from north_lsp.agent.ports.editor import OpenTexts
+from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.turn.queue import Queued
+from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog.model_list import UnknownModel
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
+from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
@@ -57,14 +57,14 @@ _MCP_NOTICE = "MCP servers are not supported yet; the ones that this editor pass
 
 
 class AcpAgent:
-    """A peer's service for `session/*`. `documents_for` gives each session the texts of this carrier's editor."""
+    """A peer's service for `session/*`. `texts_for` gives each session the texts of this carrier's editor."""
 
     def __init__(
         self,
         peer: Peer,
         environment: Environment,
         client: Client,
-        documents_for: Callable[[str], Documents],
+        texts_for: Callable[[str], OpenTexts],
         defaults: Defaults,
         log: DiagnosticsLog,
     ) -> None:
@@ -73,7 +73,7 @@ class AcpAgent:
         settings = environment.settings
         shows, notifies = settings.models.show_thinking, settings.turns.notifications
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
-        self._documents_for = documents_for
+        self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
         self._conversations = Conversations(environment.locations)
@@ -102,7 +102,7 @@ class AcpAgent:
             **artifact_methods(self._session),
             **control_methods(self._session, self._prompt),
         }
-        environment.models.upkeep.listen(self._announce_models)
+        environment.models.catalog_refresh.listen(self._announce_models)
 
     def owns(self, method: str) -> bool:
         return method in self._methods or method.startswith(("session/", "_"))
@@ -140,7 +140,7 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
-        await self._environment.models.upkeep.refresh()
+        await self._environment.models.catalog_refresh.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
         await session.keep()
         self._sessions[session.id] = session
@@ -165,9 +165,9 @@ class AcpAgent:
 
     def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """What waited when an earlier process ended is offered again, in the answer and in words."""
-        unsent = session.take_given_back()
+        unsent = session.pop_unsent_prompts()
         self._announce_after(session, params, call, unsent, more)
-        return {**self._state(session), **given_back(unsent)}
+        return {**self._state(session), **unsent_fields(unsent)}
 
     async def _open(self, params: Params) -> Session:
         id = read.text(params, "sessionId")
@@ -191,7 +191,7 @@ class AcpAgent:
             return session
 
     def _editor(self, session_id: str) -> AcpEditor:
-        documents = self._documents_for(session_id)
+        documents = self._texts_for(session_id)
         options = partial(self._options, session_id)
         return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
 
@@ -205,7 +205,7 @@ class AcpAgent:
     def _allowed(self, params: Params) -> Allowed:
         """What may be used in the session that is named, if one is."""
         session = self._sessions.get(str(params.get("sessionId")))
-        return session.choice.allowed if session is not None else EVERYTHING
+        return session.choice.allowed if session is not None else ALL_MODELS
 
     async def _announce_models(self) -> None:
         """Other models are there now, or other keys."""
@@ -220,7 +220,7 @@ class AcpAgent:
         session: Session,
         params: Params,
         call: Call,
-        unsent: Sequence[QueuedText] = (),
+        unsent: Sequence[QueuedPromptText] = (),
         more: Sequence[Event] = (),
     ) -> None:
         async def announce() -> None:
@@ -230,11 +230,11 @@ class AcpAgent:
             notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
-            session.returned(unsent)
+            session.confirm_unsent(unsent)
             await session.recover()
 
         call.after = announce
-        self._environment.models.upkeep.discover_soon()
+        self._environment.models.catalog_refresh.discover_soon()
 
     async def _list(self, params: Params, call: Call) -> object:
         cwd = read.optional_text(params, "cwd")
@@ -260,16 +260,16 @@ class AcpAgent:
         """`{delivered}`: whether the words became part of the turn that runs; answered when that is known."""
         session = self._session(params)
         parts = read.prompt_parts(params)
-        word: Queued | None = None
+        queued_prompt: QueuedPrompt | None = None
         with anyio.CancelScope() as scope:
             call.on_cancel = scope.cancel
             try:
-                word = await session.steer(parts)
+                queued_prompt = await session.steer(parts)
             except ValueError as error:
                 raise RpcError(INVALID_REQUEST, str(error)) from None
-        if word is None or word.delivered:
-            return {"delivered": word is not None}
-        return_after(call, session, [QueuedText(word.id, word.text)])
+        if queued_prompt is None or queued_prompt.delivered:
+            return {"delivered": queued_prompt is not None}
+        confirm_after(call, session, [QueuedPromptText(queued_prompt.id, queued_prompt.text)])
         return {"delivered": False}
 
     async def _costs(self, params: Params, call: Call) -> object:
@@ -336,11 +336,11 @@ class AcpAgent:
         call.on_cancel = give_up
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
-            return {"stopReason": stopped, **_giving_back(session, call)}
+            return {"stopReason": stopped, **_take_unsent(session, call)}
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:
-            return {"stopReason": "end_turn", **_with_error(_giving_back(session, call), failed.failure)}
+            return {"stopReason": "end_turn", **_with_error(_take_unsent(session, call), failed.failure)}
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
@@ -373,10 +373,10 @@ class AcpAgent:
         return {"configOptions": self._options(session.id)}
 
 
-def _giving_back(session: Session, call: Call) -> dict[str, Any]:
-    back = session.take_given_back()
-    return_after(call, session, back)
-    return given_back(back)
+def _take_unsent(session: Session, call: Call) -> dict[str, Any]:
+    back = session.pop_unsent_prompts()
+    confirm_after(call, session, back)
+    return unsent_fields(back)
 
 
 def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
@@ -386,8 +386,8 @@ def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
     return {"_meta": {"north": {**north, "error": error}}}
 
 
-def _not_sent(word: QueuedText) -> str:
-    return f"this was waiting when North ended, and has not been sent: {one_line(word.text, _UNSENT_LENGTH)}"
+def _not_sent(queued_prompt: QueuedPromptText) -> str:
+    return f"this was waiting when North ended, and has not been sent: {one_line(queued_prompt.text, _UNSENT_LENGTH)}"
 
 
 def _unknown(id: str) -> RpcError:

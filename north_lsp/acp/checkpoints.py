@@ -8,7 +8,7 @@ from typing import Any
 from north_lsp.acp import params as read
 from north_lsp.agent.edits.checkpoints import Checkpoint, depth, live
 from north_lsp.agent.edits.totals import Totals, totals
-from north_lsp.agent.edits.undo import Conflicts, Plan, Undoing
+from north_lsp.agent.edits.undo import Conflicts, Plan, UndoHistory
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
@@ -28,16 +28,16 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
     """The methods by name; `session_of` finds the session that the params name. Raises RpcError."""
 
     async def listed(params: Params, call: Call) -> object:
-        return {"checkpoints": list_checkpoints(session_of(params).undoing.all())}
+        return {"checkpoints": list_checkpoints(session_of(params).undo_history.all())}
 
     async def name(params: Params, call: Call) -> object:
         try:
-            return {"checkpointId": session_of(params).undoing.name_point(read.text(params, "name"))}
+            return {"checkpointId": session_of(params).undo_history.name_point(read.text(params, "name"))}
         except ToolError as error:
             raise _failed(error) from None
 
     async def changes(params: Params, call: Call) -> object:
-        undoing = session_of(params).undoing
+        undoing = session_of(params).undo_history
         turn = read.optional_text(params, "turnId")
         try:
             rows = await undoing.differences(read.optional_text(params, "since"))
@@ -47,7 +47,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         return {"files": files, "totals": _totals(totals(undoing.all(), turn))}
 
     async def diff(params: Params, call: Call) -> object:
-        undoing = session_of(params).undoing
+        undoing = session_of(params).undo_history
         against = read.optional_text(params, "against") or "after"
         if against not in ("after", "now"):
             raise invalid_params("against", "has to be after or now")
@@ -60,7 +60,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
     async def restore(params: Params, call: Call) -> object:
         session = session_of(params)
         try:
-            prepare = partial(_plan, session.undoing, params, _paths(params))
+            prepare = partial(_plan, session.undo_history, params, _paths(params))
             plan = (await prepare())[0] if params.get("dryRun") is True else await session.take_back(prepare)
         except ToolError as error:
             raise _failed(error) from None
@@ -120,7 +120,7 @@ def _paths(params: Params) -> list[Path] | None:
     return [Path(path) for path in paths]
 
 
-async def _plan(undoing: Undoing, params: Params, paths: list[Path] | None) -> tuple[Plan, str]:
+async def _plan(undo_history: UndoHistory, params: Params, paths: list[Path] | None) -> tuple[Plan, str]:
     conflicts = _CONFLICTS.get(read.optional_text(params, "conflicts") or "skip")
     if conflicts is None:
         raise invalid_params("conflicts", "has to be skip, overwrite or merge")
@@ -130,16 +130,16 @@ async def _plan(undoing: Undoing, params: Params, paths: list[Path] | None) -> t
     only = paths[0] if paths is not None and len(paths) == 1 else None
     match given[0]:
         case "steps":
-            found, title = undoing.last(_count(params, "steps"), only), "Undo"
+            found, title = undo_history.last(_count(params, "steps"), only), "Undo"
         case "redo":
-            found, title = undoing.last_undone(_count(params, "redo"), only), "Redo"
+            found, title = undo_history.last_undone(_count(params, "redo"), only), "Redo"
         case "checkpointId":
-            found, title = [undoing.find(read.text(params, "checkpointId"))], "Undo one change"
+            found, title = [undo_history.find(read.text(params, "checkpointId"))], "Undo one change"
         case "since":
-            found, title = undoing.since(read.text(params, "since")), "Restore the files to before a change"
+            found, title = undo_history.since(read.text(params, "since")), "Restore the files to before a change"
         case _:
-            found, title = undoing.of_turn(read.text(params, "turnId")), "Undo a turn"
-    return await undoing.prepare(found, conflicts, paths), title
+            found, title = undo_history.of_turn(read.text(params, "turnId")), "Undo a turn"
+    return await undo_history.prepare(found, conflicts, paths), title
 
 
 def _count(params: Params, field: str) -> int:

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
-from north_lsp.agent.log.prompt import Part, Words
-from north_lsp.agent.ports.events import QueuedText
+from north_lsp.agent.log.prompt import Part, TextPart
+from north_lsp.agent.ports.events import QueuedPromptText
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.turn.queue import Queued
+from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call
@@ -35,19 +35,19 @@ def prompt_kind(params: Params) -> QueueKind | None:
     return _KINDS[wanted]
 
 
-def given_back(words: Sequence[QueuedText]) -> dict[str, Any]:
+def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
     """What of a prompt's answer says which queued texts come back: nothing if none do."""
-    return {"_meta": {"north": {"queued": _rows(words)}}} if words else {}
+    return {"_meta": {"north": {"queued": _rows(queued_prompts)}}} if queued_prompts else {}
 
 
-def return_after(call: Call, session: Session, words: Sequence[QueuedText]) -> None:
+def confirm_after(call: Call, session: Session, queued_prompts: Sequence[QueuedPromptText]) -> None:
     """The words come back with the answer to a request; until that is on its way, they are stored."""
 
-    async def returned() -> None:
-        session.returned(words)
+    async def confirm() -> None:
+        session.confirm_unsent(queued_prompts)
 
-    if words:
-        call.after = returned
+    if queued_prompts:
+        call.after = confirm
 
 
 def control_methods(session_of: Callable[[Params], Session], prompt: Handler) -> dict[str, Handler]:
@@ -77,18 +77,18 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         """`{ok, id}` at once; the prompt runs when the turn has ended."""
         session = session_of(params)
         try:
-            word = await session.follow_up(read.prompt_parts(params))
+            queued_prompt = await session.follow_up(read.prompt_parts(params))
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
-        return {"ok": True, "id": word.id}
+        return {"ok": True, "id": queued_prompt.id}
 
     async def abort(params: Params, call: Call) -> object:
         """Ends the turn; `{ok, queued}` when it has ended. `ok` is false while none ran."""
         session = session_of(params)
         was_running = session.is_running
         session.cancel()
-        back = session.take_given_back()
-        return_after(call, session, back)
+        back = session.pop_unsent_prompts()
+        confirm_after(call, session, back)
         await session.quiet()
         return {"ok": was_running, "queued": _rows(back)}
 
@@ -97,9 +97,9 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         session = session_of(params)
         read.prompt_parts(params)  # what is wrong with it is told before anything is ended
         session.cancel()
-        back = session.take_given_back()
+        back = session.pop_unsent_prompts()
         answer = await prompt(params, call)
-        return_after(call, session, back)
+        confirm_after(call, session, back)
         stopped = answer.get("stopReason") if isinstance(answer, dict) else None
         return {"ok": True, "stopReason": stopped, "queued": _rows(back)}
 
@@ -108,12 +108,12 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
 
     async def edit(params: Params, call: Call) -> object:
         session = session_of(params)
-        word = _word(session, params)
+        queued_prompt = _queued_prompt(session, params)
         parts: tuple[Part, ...] | None = None
         if params.get("prompt") is not None:
             parts = read.prompt_parts(params)
         elif params.get("text") is not None:
-            parts = (Words(read.text(params, "text")),)
+            parts = (TextPart(read.text(params, "text")),)
         kind, place = params.get("kind"), params.get("position")
         if kind is not None and kind not in _KINDS:
             raise invalid_params("kind", "has to be steer or followUp")
@@ -122,16 +122,16 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         if place is not None and (not isinstance(place, int) or isinstance(place, bool) or place < 0):
             raise invalid_params("position", "has to be a whole number, 0 or more")
         try:
-            await session.edit_queued(word, parts, _KINDS[kind] if kind is not None else None, place)
+            await session.edit_queued(queued_prompt, parts, _KINDS[kind] if kind is not None else None, place)
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return _queue(session)
 
     async def withdraw(params: Params, call: Call) -> object:
         session = session_of(params)
-        word = _word(session, params)
-        await session.queue.withdraw(word)
-        return {"ok": True, "id": word.id, "text": visible(word.text)}
+        queued_prompt = _queued_prompt(session, params)
+        await session.queue.withdraw(queued_prompt)
+        return {"ok": True, "id": queued_prompt.id, "text": visible(queued_prompt.text)}
 
     return {
         "_north/abort": abort,
@@ -145,7 +145,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
     }
 
 
-def _word(session: Session, params: Params) -> Queued:
+def _queued_prompt(session: Session, params: Params) -> QueuedPrompt:
     id = read.text(params, "id")
     try:
         return session.queue.find(id)
@@ -164,15 +164,20 @@ def _one_of(wanted: dict[str, Any], key: str, choices: dict[str, _T], now: _T) -
     return choices[value]
 
 
-def _rows(words: Sequence[QueuedText]) -> list[dict[str, str]]:
-    return [{"id": word.id, "text": visible(word.text)} for word in words]
+def _rows(queued_prompts: Sequence[QueuedPromptText]) -> list[dict[str, str]]:
+    return [{"id": queued_prompt.id, "text": visible(queued_prompt.text)} for queued_prompt in queued_prompts]
 
 
 def _queue(session: Session) -> dict[str, Any]:
     rows: dict[str, list[dict[str, Any]]] = {"steer": [], "followUp": []}
-    for word in session.queue.waiting:
-        rows[word.kind].append(
-            {"id": word.id, "text": visible(word.text), "mode": word.mode, "hasRequest": word.is_owned}
+    for queued_prompt in session.queue.waiting:
+        rows[queued_prompt.kind].append(
+            {
+                "id": queued_prompt.id,
+                "text": visible(queued_prompt.text),
+                "mode": queued_prompt.mode,
+                "hasRequest": queued_prompt.is_owned,
+            }
         )
     return {"ok": True, **rows}
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from north_lsp.acp import extension_events as happenings
-from north_lsp.acp import questions, v1
+from north_lsp.acp import extension_events, questions, v1
 from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
@@ -17,10 +16,10 @@ from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
     CommandReview,
-    Documents,
     EditDecision,
     EditReview,
-    unasked_command,
+    OpenTexts,
+    decide_without_asking,
 )
 from north_lsp.agent.ports.events import (
     ApprovalsChanged,
@@ -49,7 +48,7 @@ class AcpEditor:
         peer: Peer,
         session_id: str,
         client: Client,
-        documents: Documents,
+        documents: OpenTexts,
         options: Callable[[], list[dict[str, Any]]],
         numbers: Iterator[int] | None = None,
     ) -> None:
@@ -83,7 +82,7 @@ class AcpEditor:
                 params["_meta"] = {"north": self._stamp()}
             await self._peer.notify("session/update", params)
         if self._client.hears_events:
-            for name, fields in happenings.named(event):
+            for name, fields in extension_events.to_extension_events(event):
                 if name == "attention" and not self._client.wants_attention:
                     continue
                 params = {"sessionId": self._session_id, **self._stamp(), "event": name, **fields}
@@ -102,7 +101,7 @@ class AcpEditor:
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         if not self._client.has_ui:
-            return unasked_command(review)
+            return decide_without_asking(review)
         chosen, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
         return questions.command_decision(answer, chosen)
 
@@ -144,8 +143,8 @@ class AcpEditor:
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._documents.read_unsaved(path)
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._documents.claims(changes)
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._documents.changes_owned_by_editor(changes)
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.apply(changes)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from north_lsp.agent.ports.events import (
+    ContextPromoted,
     Event,
-    FellBack,
+    FallbackUsed,
     Notice,
-    Promoted,
     QueueChanged,
     RetryEnded,
-    Retrying,
+    RetryWaiting,
     ReviewResolved,
     ReviewShown,
     StateChanged,
@@ -19,10 +19,10 @@ from north_lsp.agent.ports.events import (
 )
 from north_lsp.display import visible
 
-Happening = tuple[str, dict[str, Any]]
+ExtensionEvent = tuple[str, dict[str, Any]]
 
 
-def named(event: Event) -> list[Happening]:
+def to_extension_events(event: Event) -> list[ExtensionEvent]:
     """Names and fields; nothing for what ACP tells by itself."""
     match event:
         case StateChanged(state):
@@ -35,7 +35,7 @@ def named(event: Event) -> list[Happening]:
             return [ended] if reason == "cancelled" else [ended, ("attention", attention)]
         case QueueChanged():
             return [("queue_changed", queue_rows(event))]
-        case Retrying(_, attempt, of, remaining, message, "waiting", is_first):
+        case RetryWaiting(_, attempt, of, remaining, message, "waiting", is_first):
             delay = {"remainingMs": remaining * 1000}
             if not is_first:
                 return [("auto_retry_tick", delay)]
@@ -44,11 +44,11 @@ def named(event: Event) -> list[Happening]:
         case RetryEnded(success, attempt, error):
             final = {"finalError": visible(error)} if error else {}
             return [("auto_retry_end", {"success": success, "attempt": attempt, **final})]
-        case FellBack("applied", before, after):
+        case FallbackUsed("applied", before, after):
             return [("retry_fallback_applied", {"from": before, "to": after})]
-        case FellBack(_, _, after):
+        case FallbackUsed(_, _, after):
             return [("retry_fallback_succeeded", {"model": after})]
-        case Promoted(before, after):
+        case ContextPromoted(before, after):
             return [("context_promoted", {"from": before, "to": after})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
@@ -70,6 +70,6 @@ def named(event: Event) -> list[Happening]:
 def queue_rows(event: QueueChanged) -> dict[str, Any]:
     """All queues, in their order."""
     return {
-        name: [{"id": word.id, "text": visible(word.text)} for word in words]
-        for name, words in (("steer", event.steer), ("followUp", event.follow_up))
+        name: [{"id": queued_prompt.id, "text": visible(queued_prompt.text)} for queued_prompt in queued_prompts]
+        for name, queued_prompts in (("steer", event.steer), ("followUp", event.follow_up))
     }

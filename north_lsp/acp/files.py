@@ -9,15 +9,15 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.edits.behind_editor import disk_size, disk_text, ensure_own_file, ensure_unchanged, restore
+from north_lsp.agent.edits.disk_check import disk_size, disk_text, ensure_own_file, ensure_unchanged, restore
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import spoilt
+from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.edit.diff import with_texts
-from north_lsp.workspace.edit.written import in_ends_of, is_same, why_spoilt
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.edit.editor_result import in_ends_of, is_same, why_altered
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 FILE_SECONDS = 5.0
 _WRITE_SECONDS = 10.0
@@ -98,15 +98,17 @@ class ClientFiles:
         self._diagnostics.warning("client_file_unknown", path=str(path), message=why)
         return UnsavedUnknown(path, why)
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         """Changes of plain texts: `fs/write_text_file` knows neither other encodings nor modes; the disk keeps both."""
         if not self._writes:
             return ()
-        plain = TextForm()
+        plain = TextEncoding()
         return [
             change
             for change in changes
-            if change.action == "update" and change.form == plain and not (change.binary or change.is_reformed)
+            if change.action == "update"
+            and change.text_encoding == plain
+            and not (change.binary or change.encoding_changed)
         ]
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
@@ -151,10 +153,10 @@ class ClientFiles:
             )
         if now == change.new_text:
             return change
-        why = why_spoilt(change.old_text or "", change.new_text, now)
+        why = why_altered(change.old_text or "", change.new_text, now)
         if why is not None:
             self._diagnostics.warning("client_write_spoilt", path=str(change.path), message=why)
-            raise spoilt(change, why)
+            raise altered_by_editor(change, why)
         return with_texts(change, change.old_text, now)
 
     async def _put_back(self, change: FileChange, seen: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Calls that look, one behind the other, get a common group id, so that a client can fold them."""
+"""Calls that read, one after the other, get a common group id, so that a client can fold them."""
 
 from collections.abc import Iterator
 from typing import Any

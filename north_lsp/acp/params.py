@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from north_lsp.agent.log.prompt import Attached, FileLink, Part, Words, split_uri
+from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart, split_uri
 from north_lsp.rpc.messages import Params, RpcError, invalid_params
 
 
@@ -63,12 +63,12 @@ def _part(block: object, field: str) -> Part:
         raise invalid_params(field, "has to be a content block")
     match block.get("type"):
         case "text":
-            return Words(text(block, "text"))
+            return TextPart(text(block, "text"))
         case "resource_link":
             uri = text(block, "uri")
             if uri.lower().startswith("file:"):
                 return FileLink(*split_uri(uri))
-            return FileLink(uri) if "://" not in uri else Words(f"[{block.get('name')}]({uri})")
+            return FileLink(uri) if "://" not in uri else TextPart(f"[{block.get('name')}]({uri})")
         case "resource":
             resource = block.get("resource")
             if not isinstance(resource, dict):

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from north_lsp.acp.edit_title import describe_edit
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.v1 import changed_places, content, diffs, fenced
-from north_lsp.acp.words import edit_words
-from north_lsp.agent.edits.unsaved import told_of_unsaved
+from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.ports.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
 from north_lsp.display import one_line, visible
 from north_lsp.workspace.proposal import FileChange
@@ -59,7 +59,7 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     """`session/request_permission` for a proposal: its diffs, the reasons why it asks, and its hunks for a client that
     decides on each."""
     files = review.proposal.files
-    words = edit_words(files)
+    words = describe_edit(files)
     is_named = len(files) == 1 and files[0].action in ("create", "update")
     tool_call = {
         "toolCallId": review.proposal.tool_call_id,
@@ -220,7 +220,7 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
         details.append(visible(review.held))
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
     if review.unsaved:
-        details.append(f"**{visible(told_of_unsaved(review.unsaved, 'The command reads'))}.**")
+        details.append(f"**{visible(unsaved_for_model(review.unsaved, 'The command reads'))}.**")
     details += [f"Not allowed by what you allowed before: {visible(reason)}." for reason in review.reasons]
     if review.rule and client.knows_north:
         details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')

@@ -18,15 +18,15 @@ from north_lsp.agent.ports.events import (
     CallTitled,
     CommandInfo,
     CommandsChanged,
+    ContextPromoted,
     Event,
-    FellBack,
+    FallbackUsed,
     ModeChanged,
     ModelChanged,
     Notice,
-    Promoted,
     QueueChanged,
     RetryEnded,
-    Retrying,
+    RetryWaiting,
     ReviewResolved,
     ReviewShown,
     StateChanged,
@@ -174,7 +174,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
         case CommandsChanged(commands):
             rows = [_command(info) for info in commands]
             return [{"sessionUpdate": "available_commands_update", "availableCommands": rows}]
-        case Retrying():
+        case RetryWaiting():
             return [_retrying(event)]
         case (
             StateChanged()
@@ -182,12 +182,12 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | TurnEnded()
             | QueueChanged()
             | RetryEnded()
-            | FellBack()
-            | Promoted()
+            | FallbackUsed()
+            | ContextPromoted()
             | ReviewShown()
             | ReviewResolved()
         ):
-            return []  # ACP has no word for them: `happenings.py`
+            return []  # ACP has no word for them: `extension_events.py`
         case _:
             assert_never(event)
 
@@ -204,14 +204,14 @@ def _usage(event: UsageChanged) -> dict[str, Any]:
     return more | ({"estimated": True} if event.estimated else {})
 
 
-def _retrying(event: Retrying) -> Update:
+def _retrying(event: RetryWaiting) -> Update:
     """An item of its own that is updated in place: every client shows the countdown, and none is spammed by it."""
     reason = one_line(event.message)
     tries = f"{event.attempt} of {event.of}"
     title, status = {
         "waiting": (f"Trying again in {event.remaining_s} s ({tries}): {reason}", "in_progress"),
         "over": (f"Tried again ({tries}): {reason}", "completed"),
-        "stopped": (f"Not tried again: {reason}", "failed"),
+        "stopped": (f"Gave up: {reason}", "failed"),
     }[event.state]
     retry = {"attempt": event.attempt, "maxAttempts": event.of, "remainingMs": event.remaining_s * 1000}
     fields = {"title": title, "kind": "other", "status": status, "_meta": {"north": {"retry": retry}}}

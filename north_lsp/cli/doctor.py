@@ -104,7 +104,7 @@ def _shell(options: Options) -> Iterator[Finding]:
         yield Finding(
             "note",
             f"your shell is {own}: commands run with bash, and {own}'s functions and aliases are not there",
-            "what commands need of them belongs into ~/.bash_profile, or into the setting shell.env",
+            "what commands need of them belongs in ~/.bash_profile, or in the setting shell.env",
         )
 
 

@@ -85,7 +85,7 @@ def setup_provider(
             name = name if replace else choice
         if preset.wants_address and address is None and not unattended:
             address = ask("Its address, for example http://127.0.0.1:8000/v1: ").strip()
-        addition = text.adding(preset_name, name, address, replace=replace)
+        addition = text.with_preset(preset_name, name, address, replace=replace)
     except PresetError as error:
         raise UsageError(str(error)) from None
     say(addition.difference)

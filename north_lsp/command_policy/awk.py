@@ -30,7 +30,7 @@ _OWN_NAME = re.compile(r"[a-z_]\w*\Z|[A-Z]\Z")
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
 
 
-def awk_excluded(words: Sequence[Word]) -> str | None:
+def awk_problem(words: Sequence[Word]) -> str | None:
     """Why no rule covers an awk with these words (without its own name); None if it is harmless."""
     rest = list(words)
     while rest and rest[0].text.startswith("-") and rest[0].text != "-":
@@ -47,10 +47,10 @@ def awk_excluded(words: Sequence[Word]) -> str | None:
             return f"`{text}` without an assignment"
     if not rest or (rest[0].is_glob and rest[0].raw[:1] not in "'\""):
         return "awk without a program that is spelled out"
-    return None if _only_looks(rest[0].text) else "the program of awk does more than look at its input"
+    return None if _only_reads(rest[0].text) else "the program of awk does more than look at its input"
 
 
-def _only_looks(program: str) -> bool:
+def _only_reads(program: str) -> bool:
     at, prints = 0, False
     before = ""  # the token before; names, strings, numbers and regular expressions are "value"
     heads: list[bool] = []  # for each open parenthesis: whether it belongs to an `if` or `for`

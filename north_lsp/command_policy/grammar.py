@@ -65,9 +65,9 @@ def read(simple: Simple, *, piped: bool = False) -> Reading | str:
         return str(problem)
 
 
-def name_of(spelled: str) -> str:
+def name_of(raw_name: str) -> str:
     """The name that a program is judged by."""
-    return spelled.rsplit("/", 1)[-1]
+    return raw_name.rsplit("/", 1)[-1]
 
 
 def _read(words: Sequence[Word], *, piped: bool) -> Reading:
@@ -139,7 +139,7 @@ def _wrapped(shown: str, parts: tuple[Part, ...], inner: Sequence[Word], is_own:
         raise _Unknown(f"`{shown}` without a program that North knows")
     below = _read(inner, piped=piped)
     if below.kind != "project":
-        raise _Unknown(f"`{inner[0].text}` behind `{shown}` may be any program")
+        raise _Unknown(f"`{inner[0].text}` after `{shown}` may be any program")
     return replace(below, parts=(*parts, *below.parts), commands=len(parts) + below.commands, is_own=is_own)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
-from north_lsp.command_policy.patterns import fits
+from north_lsp.command_policy.patterns import matches
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _BODY = re.compile(r"(?<=<<)-?[ \t]*(['\"]?)(\w+)\1(?P<rest>[^\n]*)\n.*?^\t*\2[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -45,7 +45,7 @@ def better_tool(
     """
     bare = without_quoted(command)
     for row in own:
-        if row.better.tool in tools and fits(row.pattern, bare):
+        if row.better.tool in tools and matches(row.pattern, bare):
             return row.better
     found = _written(command) or _read(command)
     return found if found is not None and found.tool in tools and found.name not in off else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from north_lsp.storage.command_text import trimmed
+from north_lsp.storage.command_identity import trimmed
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -192,7 +192,7 @@ class _Reader:
             if not words:
                 if word.raw == "!" and not negated:
                     if redirected:
-                        raise NotSimple("an exclamation mark behind a redirection is a program", word.raw)
+                        raise NotSimple("an exclamation mark after a redirection is a program", word.raw)
                     negated = True
                     continue
                 self._check_program(word)

@@ -17,7 +17,7 @@ _MANY = 20
 _CHILD = "import json, re, sys\npattern, text = json.load(sys.stdin)\nprint(int(re.search(pattern, text) is not None))"
 
 
-def fits(pattern: str, text: str) -> bool | None:
+def matches(pattern: str, text: str) -> bool | None:
     """Whether a pattern is found in a text; None if that could not be said in time. Raises re.error."""
     if _is_quick(pattern, len(text)):
         return re.search(pattern, text) is not None
@@ -36,11 +36,11 @@ def fits(pattern: str, text: str) -> bool | None:
     return done.stdout.strip() == "1"
 
 
-def fitting(patterns: Sequence[str], text: str) -> list[str]:
+def find_matching(patterns: Sequence[str], text: str) -> list[str]:
     """Why a command asks that one of the user's patterns is about, or could be."""
     found: list[str] = []
     for pattern in patterns:
-        match fits(pattern, text):
+        match matches(pattern, text):
             case True:
                 found.append(f"fits the pattern {pattern!r} of your settings")
             case None:

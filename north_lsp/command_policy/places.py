@@ -14,7 +14,7 @@ from pathlib import Path
 
 from north_lsp.command_policy.grammar import SYSTEM_FOLDERS, Part, Reading
 from north_lsp.command_policy.parsing import Simple, Word
-from north_lsp.command_policy.repository import is_outside, what_git_would_run
+from north_lsp.command_policy.repository import find_git_programs, is_outside
 from north_lsp.command_policy.tables import is_builtin
 from north_lsp.errors import ToolError
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
@@ -59,7 +59,7 @@ class Place:
     contained: bool
     environ: Mapping[str, str]
     git_check: Callable[[Path, bool], str | None] = field(
-        default=lambda cwd, writes: what_git_would_run(cwd, writes=writes)
+        default=lambda cwd, writes: find_git_programs(cwd, writes=writes)
     )
     closed: Callable[[Path], bool] = field(default=lambda path: False)
     first_closed: Callable[[Sequence[Path]], Path | None] | None = None
@@ -242,7 +242,7 @@ def _closed_below(folders: list[Path], place: Place) -> str | None:
 def why_protected(simple: Simple, reading: Reading | None, roots: Roots, cwd: Path) -> str | None:
     """For programs that may write: which word names a protected file, or would make one where it is copied to."""
     for word in simple.words[1:]:
-        for text in _spellings(word.text):
+        for text in _forms(word.text):
             if (reason := _write_reason(text, roots, cwd)) is not None:
                 return f"{text} {reason}"
     if reading is None or reading.name not in ("cp", "mv"):
@@ -296,7 +296,7 @@ def _protected_below(folder: str, target: str, roots: Roots, cwd: Path) -> str |
     return None
 
 
-def _spellings(text: str) -> list[str]:
+def _forms(text: str) -> list[str]:
     """A word, and what could be a path in it if it is a flag with a value."""
     _, has_value, value = text.partition("=")
     joined = [value] if has_value and value else []
@@ -305,7 +305,7 @@ def _spellings(text: str) -> list[str]:
     return [text, *joined, *(text[at:] for at in range(2, len(text)) if text[1] != "-")]
 
 
-def leads_out(reading: Reading, roots: Roots, cwd: Path) -> str | None:
+def leads_outside(reading: Reading, roots: Roots, cwd: Path) -> str | None:
     """Why the links in the folders that a program goes through are a reason to ask."""
     named = [os.path.join(cwd, text) for part in reading.parts for text in _texts(part, cwd)]
     starts, seen = [path for path in named if os.path.isdir(path)], 0
@@ -331,7 +331,7 @@ def leads_out(reading: Reading, roots: Roots, cwd: Path) -> str | None:
     return None
 
 
-def strange_program(simple: Simple, reading: Reading, place: Place, cwd: Path) -> str | None:
+def find_unknown_program(simple: Simple, reading: Reading, place: Place, cwd: Path) -> str | None:
     """A program inside the workspace is project code; one that is found by a relative path could be anything."""
     name = simple.program
     if "/" not in name and is_builtin(name):

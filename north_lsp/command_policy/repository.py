@@ -25,7 +25,7 @@ _READ_HOOKS = ("post-index-change", "fsmonitor-watchman", "reference-transaction
 Ask = Callable[[list[str], Path], str | None]
 
 
-def what_git_would_run(cwd: Path, *, writes: bool, ask: Ask = run_git) -> str | None:
+def find_git_programs(cwd: Path, *, writes: bool, ask: Ask = run_git) -> str | None:
     """The first key or hook of the repository at `cwd`, or of one nested in it that git looks into, that names a
     program; None if there is none. A repository that cannot be asked counts as one that does. Runs git: call it on a
     thread."""

@@ -11,10 +11,10 @@ from north_lsp.command_policy.grammar import Part, Reading, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, Word, parse
 from north_lsp.command_policy.places import Place as Place  # noqa: PLC0414
 from north_lsp.command_policy.places import (
+    find_unknown_program,
     is_inside,
-    leads_out,
+    leads_outside,
     real_place,
-    strange_program,
     value_is_inside,
     why_closed,
     why_protected,
@@ -64,7 +64,7 @@ def _texts(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class ApprovalReason:
     """Why a command has to be asked about, and which part of it; `part` is empty for the whole."""
 
     reason: str
@@ -94,13 +94,15 @@ class _Step:
         return self.reading is not None and self.reading.is_filter
 
     @property
-    def goes_along(self) -> bool:
+    def is_accompanying(self) -> bool:
         """Whether it may go along with a command that is allowed: it says where that one runs, passes on or cuts what
         that one prints, or says something of its own. It looks at no file."""
         return self.simple.program == "cd" or (self.is_filter and (self.is_piped or self.simple.program in _TELLING))
 
 
-def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place) -> Asks | None:
+def find_uncovered(
+    command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place
+) -> ApprovalReason | None:
     """None if each simple command is covered by a rule or an exact entry, and none can change what another one means;
     else the first reason to ask.
 
@@ -109,35 +111,35 @@ def covered(command: str, rules: Sequence[Rule], exact: Callable[[str], bool], p
     try:
         commands = parse(command)
     except NotSimple as problem:
-        return Asks(f"rules do not decide on it: {problem.reason}", problem.part)
+        return ApprovalReason(f"rules do not decide on it: {problem.reason}", problem.part)
     if not command.isascii() and (name := _strange_locale(place)) is not None:
-        return Asks(f"{name} names an encoding in which bash may read it in another way")
+        return ApprovalReason(f"{name} names an encoding in which bash may read it in another way")
     steps: list[_Step] = []
     for step in _steps(commands, exact, place):
-        if isinstance(step, Asks):
+        if isinstance(step, ApprovalReason):
             return step
         steps.append(step)
-    if (asks := _depends(steps)) is not None:
+    if (asks := _find_dependency(steps)) is not None:
         return asks
-    along = _along(steps)
+    along = _accompanying(steps)
     for step in steps:
         if step.simple.program == "cd":
             if step not in along and not step.exact and not any(_names(rule, step.simple) for rule in rules):
-                return Asks("no rule covers it", step.simple.source)
+                return ApprovalReason("no rule covers it", step.simple.source)
             continue
         for cwd in step.places:
-            if (asks := _covered_one(step, rules, place, cwd, needs_rule=step not in along)) is not None:
+            if (asks := _find_uncovered_in(step, rules, place, cwd, needs_rule=step not in along)) is not None:
                 return asks
     return None
 
 
-def _along(steps: Sequence[_Step]) -> Sequence[_Step]:
+def _accompanying(steps: Sequence[_Step]) -> Sequence[_Step]:
     """The commands of a line that need no rule beside that of another one."""
-    along = [step for step in steps if step.goes_along]
+    along = [step for step in steps if step.is_accompanying]
     return along if len(along) < len(steps) else ()
 
 
-def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Place) -> Iterator[_Step | Asks]:
+def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Place) -> Iterator[_Step | ApprovalReason]:
     here: tuple[Path, ...] = (place.cwd,)
     before = ""
     for at, simple in enumerate(commands):
@@ -146,7 +148,7 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
             there = _after_cd(simple, place) if at == 0 else None
             if at or simple.negated or simple.link in (*_PIPES, "&", "||") or there is None:
                 why = "it leads out of the workspace" if at == 0 and there is None else "only a first `cd` is followed"
-                yield Asks(why, simple.source)
+                yield ApprovalReason(why, simple.source)
                 return
             yield _Step(simple, here, False, is_exact, None)
             # Behind `&&` the change has succeeded for as long as nothing else is mixed in.
@@ -157,53 +159,57 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
         is_piped = before in _PIPES
         reading = read(simple, piped=is_piped)
         if isinstance(reading, str) and not is_exact:
-            yield Asks(f"no rule covers it: {reading}", simple.source)
+            yield ApprovalReason(f"no rule covers it: {reading}", simple.source)
             return
         if is_exact and isinstance(reading, str):
             if changes_shell(simple.program) and len(commands) > 1:
-                yield Asks("it changes the shell for what stands behind it", simple.source)
+                yield ApprovalReason("it changes the shell for what follows it", simple.source)
                 return
             if is_piped and takes_commands(simple.program):
-                yield Asks("what it reads may be a program", simple.source)
+                yield ApprovalReason("what it reads may be a program", simple.source)
                 return
         yield _Step(simple, here, is_piped, is_exact, None if isinstance(reading, str) else reading)
         before = simple.link
 
 
-def _depends(steps: Sequence[_Step]) -> Asks | None:
+def _find_dependency(steps: Sequence[_Step]) -> ApprovalReason | None:
     """A line is judged before any of it runs: what one command changes must not be what another one was judged by."""
     changing = [at for at, step in enumerate(steps) if step.changes and step.simple.program != "cd"]
     if not changing:
         return None
     first = changing[0]
     if len(changing) > 1:
-        return Asks("more than one command of the line changes something", steps[changing[1]].simple.source)
+        return ApprovalReason("more than one command of the line changes something", steps[changing[1]].simple.source)
     for at, step in enumerate(steps):
         if at == first or step.simple.program == "cd" or step.is_filter:
             continue
         if at > first:
-            return Asks("a command before it may change what it reads", step.simple.source)
+            return ApprovalReason("a command before it may change what it reads", step.simple.source)
         links = {one.simple.link for one in steps[at:first]}
         if links <= set(_PIPES) or any(one.simple.link == "&" for one in steps[at:first]):
-            return Asks("it runs at the same time as a command that changes something", step.simple.source)
+            return ApprovalReason("it runs at the same time as a command that changes something", step.simple.source)
     return None
 
 
-def _covered_one(step: _Step, rules: Sequence[Rule], place: Place, cwd: Path, *, needs_rule: bool) -> Asks | None:
+def _find_uncovered_in(
+    step: _Step, rules: Sequence[Rule], place: Place, cwd: Path, *, needs_rule: bool
+) -> ApprovalReason | None:
     simple, reading = step.simple, step.reading
     if reading is None:
-        return None if place.contained else Asks(NO_SANDBOX, simple.source)
+        return None if place.contained else ApprovalReason(NO_SANDBOX, simple.source)
     matching = [rule for rule in rules if _matches(rule, reading, place.roots, cwd)]
     if not step.exact and needs_rule:
         if not matching:
-            return Asks("no rule covers it", simple.source)
+            return ApprovalReason("no rule covers it", simple.source)
         if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
-            return Asks(f"{reading.name} writes to what its words name; only rules for paths cover it", simple.source)
+            return ApprovalReason(
+                f"{reading.name} writes to what its words name; only rules for paths cover it", simple.source
+            )
         follows = reading.follows_links and all(rule.args == "paths" for rule in matching)
-        if follows and (why := leads_out(reading, place.roots, cwd)) is not None:
-            return Asks(why, simple.source)
+        if follows and (why := leads_outside(reading, place.roots, cwd)) is not None:
+            return ApprovalReason(why, simple.source)
     for why in _objections(simple, reading, place, cwd):
-        return Asks(why, simple.source)
+        return ApprovalReason(why, simple.source)
     return None
 
 
@@ -213,7 +219,7 @@ def _objections(simple: Simple, reading: Reading, place: Place, cwd: Path) -> It
         yield NO_SANDBOX
     if reading.kind != "reads" and (why := why_protected(simple, reading, place.roots, cwd)) is not None:
         yield why
-    if (why := strange_program(simple, reading, place, cwd)) is not None:
+    if (why := find_unknown_program(simple, reading, place, cwd)) is not None:
         yield why
     if not place.contained and not _stays_inside(reading, place.roots, cwd):
         yield f"it may read outside the workspace; {NO_SANDBOX}"
@@ -309,13 +315,13 @@ def _strange_locale(place: Place) -> str | None:
     return None
 
 
-def only_plain_reading(command: str, place: Place) -> Asks | None:
+def only_plain_reading(command: str, place: Place) -> ApprovalReason | None:
     """Why a line is more than plain reading, which is what may run without a sandbox; None if it is no more."""
     try:
         programs = {simple.program for simple in parse(command)}
     except NotSimple:
-        return Asks(NO_SANDBOX)
-    return covered(command, [Rule((program,), ("*",)) for program in programs], lambda text: False, place)
+        return ApprovalReason(NO_SANDBOX)
+    return find_uncovered(command, [Rule((program,), ("*",)) for program in programs], lambda text: False, place)
 
 
 def propose(command: str, place: Place) -> Rule | None:
@@ -326,7 +332,7 @@ def propose(command: str, place: Place) -> Rule | None:
     except NotSimple:
         return None
     found = [step for step in steps if isinstance(step, _Step)]
-    along = _along(found)
+    along = _accompanying(found)
     needing = [step for step in found if step not in along]
     if len(found) < len(steps) or len(needing) != 1 or any(step.simple.link == "&" for step in found):
         return None
@@ -340,7 +346,7 @@ def propose(command: str, place: Place) -> Rule | None:
     others = any(part.role in ("path", "word", "text", "script") for part in rest)
     words = tuple(part.word.text for part in parts[:size])
     rule = Rule(words, flags, "paths" if others else "none")
-    return rule if covered(command, [rule], lambda _: False, place) is None else None
+    return rule if find_uncovered(command, [rule], lambda _: False, place) is None else None
 
 
 def _flag_pattern(part: Part, reading: Reading) -> str:

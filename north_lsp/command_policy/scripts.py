@@ -4,7 +4,7 @@ those pass that look at their input and do nothing else. Pure."""
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from north_lsp.command_policy.awk import awk_excluded
+from north_lsp.command_policy.awk import awk_problem
 from north_lsp.command_policy.parsing import Word
 
 _BRACKET = r"\[\^?\]?(?:\[:\w+:\]|\\[A-Za-z]|(?!{end})[^\]\[\\\n])*\]"
@@ -143,7 +143,7 @@ def _yq(words: Sequence[Word]) -> str | None:
 def _test(words: Sequence[Word]) -> str | None:
     """Subscripts of names are evaluated."""
     if any(word.text in ("-v", "-R") for word in words):
-        return "`-v` and `-R` evaluate what is behind them"
+        return "`-v` and `-R` evaluate what follows them"
     return None
 
 
@@ -162,7 +162,7 @@ def _make(words: Sequence[Word]) -> str | None:
 
 def _response(words: Sequence[Word]) -> str | None:
     if any(word.text.startswith("@") for word in words):
-        return "it reads more options from the file behind the @"
+        return "it reads more options from the file after the @"
     return None
 
 
@@ -214,7 +214,7 @@ def _config(words: Sequence[Word]) -> str | None:
 
 
 CHECKS: Mapping[str, Callable[[Sequence[Word]], str | None]] = {
-    "awk": awk_excluded,
+    "awk": awk_problem,
     "config": _config,
     "date": _date,
     "file": _file,

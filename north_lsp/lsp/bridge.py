@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.lsp.texts import OpenTexts
+from north_lsp.lsp.texts import OpenDocumentTexts
 from north_lsp.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, error_reply, is_id
 from north_lsp.rpc.peer import Peer
 
@@ -23,7 +23,7 @@ class PyglsBridge:
     open documents, followed as the messages come in."""
 
     def __init__(self, peer: Peer, encoding: str, on_failure: Callable[[str, BaseException], None]) -> None:
-        self.texts = OpenTexts(encoding)
+        self.texts = OpenDocumentTexts(encoding)
         self._peer = peer
         self._on_failure = on_failure
         self._inbox, self._messages = anyio.create_memory_object_stream[dict[str, Any]](_MAX_WAITING)
@@ -66,7 +66,7 @@ class PyglsBridge:
 
     def _load(self) -> "LanguageServer":
         """Importing pygls takes a third of a second: never on the loop."""
-        from north_lsp.lsp.features import make_server
+        from north_lsp.lsp.pygls_server import make_server
 
         return make_server(self._write, self._on_failure)
 

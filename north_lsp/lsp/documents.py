@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import spoilt
+from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.initialize import LspClient, path_of_uri
@@ -21,8 +21,8 @@ from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.tools.support.texts import is_saved
 from north_lsp.workspace.edit.diff import with_texts
+from north_lsp.workspace.edit.editor_result import has_nothing_of, in_ends_of, is_same, why_altered
 from north_lsp.workspace.edit.merge import merge
-from north_lsp.workspace.edit.written import has_nothing_of, in_ends_of, is_same, why_spoilt
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import split_lines, to_newlines
 
@@ -61,14 +61,14 @@ class OpenDocuments:
         opened = self._open().get(path)
         return None if opened is None else opened.text
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         opened = self._open()
         return [
             change
             for change in changes
             if change.path in opened
             and change.action in ("create", "update")
-            and not (change.binary or change.is_reformed)  # an editor's edit changes neither encoding nor mode
+            and not (change.binary or change.encoding_changed)  # an editor's edit changes neither encoding nor mode
         ]
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
@@ -106,7 +106,7 @@ class OpenDocuments:
         for change in changes:
             current = opened.get(change.path)
             if current is None or not is_same(current.text, change.old_text or ""):
-                raise ToolError("STALE", f"{change.relative} has changed; nothing was written", "read the place again")
+                raise ToolError("STALE", f"{change.relative} has changed; nothing was written", "re-read the file")
             if current.version is None or not self._client.versioned_edits:
                 raise _unguarded(change)
             new = _in_ends_of(current.text, change.new_text)
@@ -136,9 +136,7 @@ class OpenDocuments:
             ) from None
         if not (isinstance(answer, dict) and answer.get("applied") is True):
             reason = answer.get("failureReason") if isinstance(answer, dict) else None
-            raise ToolError(
-                "STALE", f"the editor refused the edit: {reason or 'no reason given'}", "read the place again"
-            )
+            raise ToolError("STALE", f"the editor refused the edit: {reason or 'no reason given'}", "re-read the file")
 
     async def _wait_for(self, change: FileChange) -> None:
         """Until the editor has told what it made of the edit; what it says at last counts."""
@@ -164,13 +162,13 @@ class OpenDocuments:
             raise ToolError(
                 "STALE",
                 f"{change.relative} was changed in the editor while the edit was on its way; nothing was written",
-                "read the place again",
+                "re-read the file",
             )
         seen[change.path] = opened.text
-        why = why_spoilt(change.old_text or "", change.new_text, opened.text)
+        why = why_altered(change.old_text or "", change.new_text, opened.text)
         if why is not None:
             self._diagnostics.warning("editor_spoilt", path=str(change.path), message=why)
-            raise spoilt(change, why)
+            raise altered_by_editor(change, why)
         return with_texts(change, change.old_text, in_ends_of(change.new_text, opened.text))
 
     async def _save(self, changes: Sequence[FileChange]) -> bool:

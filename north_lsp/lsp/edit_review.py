@@ -16,10 +16,10 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.ports.editor import Documents, EditDecision, EditReview
+from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
 from north_lsp.lsp.initialize import LspClient, path_of_uri
+from north_lsp.lsp.pending_review import Kind, PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, Unit
-from north_lsp.lsp.reviews import Kind, PendingReview
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.edit.diff import unified
@@ -42,7 +42,7 @@ class EditReviews:
     """The edit that waits, if one does. `ask` puts a question and gives the kind of the action chosen, "unable" where
     the client knows no questions, None for a closed one."""
 
-    def __init__(self, peer: Peer, documents: Documents, client: LspClient, ask: Ask) -> None:
+    def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, ask: Ask) -> None:
         self._peer = peer
         self._documents = documents
         self._client = client

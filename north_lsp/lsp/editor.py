@@ -12,16 +12,16 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.edits.unsaved import told_of_unsaved
+from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.ports.editor import (
     NOBODY,
     Choice,
     CommandDecision,
     CommandReview,
-    Documents,
     EditDecision,
     EditReview,
-    unasked_command,
+    OpenTexts,
+    decide_without_asking,
 )
 from north_lsp.agent.ports.events import (
     AnswerDelta,
@@ -31,7 +31,7 @@ from north_lsp.agent.ports.events import (
     CallRunning,
     Event,
     Notice,
-    Retrying,
+    RetryWaiting,
     UserSaid,
 )
 from north_lsp.display import one_line, visible
@@ -58,7 +58,7 @@ _REMEMBERED = ("always", "rule", "all")
 class PlainEditor:
     """One session's surface for a client without the chat. `token` is the progress of the command that runs, if any."""
 
-    def __init__(self, peer: Peer, documents: Documents, client: LspClient) -> None:
+    def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient) -> None:
         self._peer = peer
         self._client = client
         self._documents = documents
@@ -88,7 +88,7 @@ class PlainEditor:
                 await self._log(f"{title} - {mark}" + (f"\n{text}" if text else ""))
             case Notice(level, text):
                 await self._peer.notify("window/showMessage", {"type": _LEVELS[level], "message": visible(text)})
-            case Retrying(_, attempt, of, remaining, message, "waiting"):
+            case RetryWaiting(_, attempt, of, remaining, message, "waiting"):
                 await self._progress(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
             case UserSaid(_, text):
                 self._answer.append(f"\n\n> {visible(text)}\n\n")
@@ -110,7 +110,7 @@ class PlainEditor:
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         if not self._client.has_ui:
-            return unasked_command(review)
+            return decide_without_asking(review)
         command = review.command
         lines = "\n".join(f"    {line}" for line in command.command.split("\n"))  # none passes for a word of North's
         parts = [f"Run this command in {command.cwd}?", lines]
@@ -119,7 +119,7 @@ class PlainEditor:
         parts.append(f"Unattended, {limit}.")
         parts += [review.held] if review.held else []
         parts += [f"This command {warning}." for warning in review.warnings]
-        parts += [f"{told_of_unsaved(review.unsaved, 'The command reads')}."] if review.unsaved else []
+        parts += [f"{unsaved_for_model(review.unsaved, 'The command reads')}."] if review.unsaved else []
         parts += [f"Not allowed by what you allowed before: {reason}." for reason in review.reasons]
         actions = _COMMAND_ACTIONS
         if review.rule:
@@ -195,8 +195,8 @@ class PlainEditor:
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._documents.read_unsaved(path)
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._documents.claims(changes)
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._documents.changes_owned_by_editor(changes)
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.apply(changes)

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.log.modes import find_mode
-from north_lsp.agent.log.prompt import FileLink, Part, Words
+from north_lsp.agent.log.prompt import FileLink, Part, TextPart
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
@@ -153,7 +153,7 @@ class LspService:
         text = given.get("prompt", given.get("value"))
         if not isinstance(text, str) or not text.strip():
             raise invalid_params("arguments[0].prompt", "has to be a text")
-        parts: tuple[Part, ...] = (Words(text), *_selection(given))
+        parts: tuple[Part, ...] = (TextPart(text), *_selection(given))
         self._roots()  # without a folder it is refused at once
         id, stopped, answer = None, "cancelled", ""
         waiting, running = anyio.CancelScope(), anyio.CancelScope()

@@ -43,7 +43,7 @@ def offset(text: str, position: dict[str, Any], encoding: str) -> int:
     return start + len(line.encode(codec, "surrogatepass")[: character * size].decode(codec, "ignore"))
 
 
-class OpenTexts:
+class OpenDocumentTexts:
     """Follows `textDocument/didOpen`, `didChange` and `didClose`."""
 
     def __init__(self, encoding: str) -> None:

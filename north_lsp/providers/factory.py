@@ -34,7 +34,7 @@ def make_provider(
         from north_lsp.providers.offline.provider import OfflineProvider
 
         return OfflineProvider(delay=_offline_delay(environ))
-    from north_lsp.providers.remote import make_remote
+    from north_lsp.providers.adapter_factory import make_remote
 
     return make_remote(model, environ, timeouts, keys, extras)
 

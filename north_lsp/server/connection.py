@@ -22,11 +22,11 @@ from north_lsp import __version__
 from north_lsp.acp import initialize as acp_initialize
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.files import ClientFiles
-from north_lsp.agent.calls.abandoned_tasks import Detached
-from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
+from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.models.fallback import Fallbacks
-from north_lsp.agent.models.models import Models
+from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.session.environment import Environment
@@ -43,15 +43,15 @@ from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
 from north_lsp.providers.catalog.models_cache import ModelsCache
+from north_lsp.providers.catalog_refresh import CatalogRefresh
 from north_lsp.providers.model import Extras
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.refresh import Upkeep
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
-from north_lsp.shell.pool import Keeper
+from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.janitor import clear
@@ -124,7 +124,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             )
             await anyio.to_thread.run_sync(discoverer.recall)
             reload = functools.partial(load_catalog, locations.config, options.environ)
-            upkeep = Upkeep(
+            upkeep = CatalogRefresh(
                 known, lambda: prepared(reload(), models), locations.config, providers, discoverer, background, notes
             )
             saved = SavedModel(locations, settings.selected_model)
@@ -135,10 +135,10 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 tools,
                 background,
                 _retry(settings),
-                CostKeeper(Costs(locations), background),
-                Detached(background),
+                CostRecorder(Costs(locations), background),
+                AbandonedTasks(background),
                 settings_file,
-                Keeper(background),
+                ShellPool(background),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -152,7 +152,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             background.start_soon(_warm_up, defaults, providers, tools, upkeep)
             background.start_soon(_clear_away, locations, diagnostics)
             yield Core(environment, defaults, diagnostics)
-            if environment.detached.count:
+            if environment.abandoned.count:
                 _end_anyway()
             background.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
@@ -170,7 +170,7 @@ async def _clear_away(locations: Locations, diagnostics: Diagnostics) -> None:
 
 
 def _end_anyway() -> None:
-    """A thread that hangs would keep the process for ever."""
+    """A thread that hangs would keep the process forever."""
     timer = threading.Timer(_LAST_SECONDS, os._exit, (0,))
     timer.daemon = True
     timer.start()
@@ -193,13 +193,13 @@ def _retry(settings: Settings) -> RetrySettings:
 
 
 async def _warm_up(
-    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", upkeep: Upkeep
+    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", catalog_refresh: CatalogRefresh
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
         await providers.get(defaults.model)
-    await upkeep.discover()
+    await catalog_refresh.discover()
 
 
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
@@ -249,15 +249,15 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
                 await end_agent("exit")
 
         if agent is None:
-            core.environment.background.start_soon(_tell_plainly, peer, core.environment.models.upkeep)
+            core.environment.background.start_soon(_announce_problems, peer, core.environment.models.catalog_refresh)
         core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
         core.environment.background.start_soon(service.watch_parent)
         return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)
 
 
-async def _tell_plainly(peer: Peer, upkeep: Upkeep) -> None:
+async def _announce_problems(peer: Peer, catalog_refresh: CatalogRefresh) -> None:
     """What is wrong with the user's models, for a client without the chat."""
-    for text in upkeep.news():
+    for text in catalog_refresh.news():
         await peer.notify("window/showMessage", {"type": 2, "message": visible(text)})
 
 

@@ -58,12 +58,12 @@ class Options:
         Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
         """
         from north_lsp.providers.catalog.model_list import UnknownModel
-        from north_lsp.providers.catalog.model_selection import EVERYTHING, choose
+        from north_lsp.providers.catalog.model_selection import ALL_MODELS, choose
         from north_lsp.providers.credentials import MissingCredential
 
         known = known or self.load_catalog()
         try:
-            return choose(known, self.environ, asked=self.model, saved=saved, allowed=allowed or EVERYTHING)
+            return choose(known, self.environ, asked=self.model, saved=saved, allowed=allowed or ALL_MODELS)
         except (UnknownModel, MissingCredential) as error:
             raise UsageError(str(error)) from None
 

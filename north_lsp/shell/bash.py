@@ -23,13 +23,13 @@ import anyio.to_thread
 
 from north_lsp.background import Background
 from north_lsp.shell.channels import Channels
-from north_lsp.shell.cutting import Cutter
 from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
+from north_lsp.shell.marker_scanner import MarkerScanner
 from north_lsp.shell.processes import children_of, end_now, is_asleep, is_halted, send
 from north_lsp.shell.protocol import beginning, calling, reporting, single
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
-from north_lsp.shell.sandbox import InForce
+from north_lsp.shell.sandbox import ActiveRestrictions
 from north_lsp.shell.spawning import SCRIPT, Spawned, StartFailed, spawn, write_script
 
 _START_SECONDS = 5.0
@@ -63,7 +63,7 @@ class Bash:
         )
         self._background: Background | None = None
         self.path = path
-        self._alone = alone
+        self._is_single = alone
         self.folder = folder
         self._inside = folder
         self._closed = False
@@ -74,7 +74,7 @@ class Bash:
         self.hurried = False
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
-        self.in_force: InForce | None = None
+        self.in_force: ActiveRestrictions | None = None
         self.described: dict[str, Any] | None = None  # what the sandbox was made by
 
     # -- beginning and end -----------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Bash:
             raise StartFailed(f"the shell {self.path} could not be started: {reason}")
         in_force = json.loads(first[2:])
         if in_force is not None:
-            self.in_force = InForce(**in_force)
+            self.in_force = ActiveRestrictions(**in_force)
             self._inside = Path(self.in_force.temp)
 
     async def _begin(self, startup: str) -> None:
@@ -247,7 +247,7 @@ class Bash:
         """Run a command. `setup` are lines of North's own that come first; `marked` is put into its environment; it
         reads from the file `stdin`. On cancellation the command goes on: call `stop`."""
         nonce = self._nonce = uuid.uuid4().hex
-        cutter = Cutter(nonce)
+        cutter = MarkerScanner(nonce)
         before = set(children_of(self.pid))
         self._code = None
         self._broken = True  # until it tells its state, which a restricted shell, for one, cannot do any more
@@ -374,7 +374,7 @@ class Bash:
 
     def processes(self) -> set[int]:
         """What runs here. A shell that ends with its command is a part of that."""
-        return set(children_of(self.pid)) | ({self.pid} if self._alone and self.alive else set())
+        return set(children_of(self.pid)) | ({self.pid} if self._is_single and self.alive else set())
 
     # -- the three channels -----------------------------------------------------------------------------------------
 

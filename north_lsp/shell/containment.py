@@ -14,7 +14,7 @@ from north_lsp.shell.bash import Bash
 from north_lsp.shell.factory import private_folder
 from north_lsp.shell.processes import children_of, end_now
 from north_lsp.shell.sandbox import Held, Sandbox, hold_more
-from north_lsp.shell.watch import Taken, Watch
+from north_lsp.shell.watch import QuarantinedFiles, Watch
 
 _PATROL_SECONDS = 1.0
 _AGAIN_SECONDS = 0.05
@@ -45,23 +45,23 @@ class Containment:
         self._lock = anyio.Lock()
         self._inside = 0
         self._patrols = False
-        self.late: list[Taken] = []
-        self.on_taken: Callable[[Sequence[Taken]], None] | None = None
+        self.late: list[QuarantinedFiles] = []
+        self.on_taken: Callable[[Sequence[QuarantinedFiles]], None] | None = None
 
     async def enter(self) -> None:
         """Before a command in the sandbox: hold what is there now, in all shells. Raises ToolError."""
         async with self._lock:
-            held = await self._settle()
+            held = await self._finish()
             if held.problem:
                 raise ToolError("UNAVAILABLE", f"the sandbox cannot hold: {held.problem}")
             await self._hold(held)
             self._inside += 1
 
-    async def leave(self) -> list[Taken]:
+    async def leave(self) -> list[QuarantinedFiles]:
         """After a command in the sandbox: take away what must not have appeared. Raises ToolError."""
         async with self._lock:
             self._inside -= 1
-            taken = [*self.take_late(), *await self._sweep()]
+            taken = [*self.take_quarantined(), *await self._sweep()]
         self.patrol()
         return taken
 
@@ -92,14 +92,14 @@ class Containment:
         """Before a command of the user's rights, which may make such names: what appeared so far is not its work."""
         if not self._inside and self._watch is not None and self._is_active():
             async with self._lock:
-                self.keep_late(await self._sweep())
+                self.keep_quarantined(await self._sweep())
 
     async def last(self) -> None:
         """When all that ran in the sandbox has ended for good."""
         if self._watch is not None and self._is_active():
             self._inside = 0
             async with self._lock:
-                self.keep_late(await self._sweep())
+                self.keep_quarantined(await self._sweep())
 
     def patrol(self) -> None:
         """Look at what processes in the sandbox do that nobody waits for."""
@@ -107,13 +107,13 @@ class Containment:
             self._patrols = True
             self._background.start_soon(self._patrol)
 
-    def keep_late(self, taken: Sequence[Taken]) -> None:
+    def keep_quarantined(self, taken: Sequence[QuarantinedFiles]) -> None:
         """For whoever asks next; the user is told now."""
         self.late += taken
         if taken and self.on_taken is not None:
             self.on_taken(taken)
 
-    def take_late(self) -> list[Taken]:
+    def take_quarantined(self) -> list[QuarantinedFiles]:
         """What was taken while nobody waited."""
         late, self.late = self.late, []
         return late
@@ -131,7 +131,7 @@ class Containment:
         self._last = await anyio.to_thread.run_sync(self._sandbox.look)
         return self._last
 
-    async def _settle(self) -> Held:
+    async def _finish(self) -> Held:
         """Before a command: all that is there counts as the user's, but not what processes in the sandbox just made."""
         if self._watch is None:
             quarantine = self._sandbox.quarantine
@@ -139,7 +139,7 @@ class Containment:
                 quarantine = await anyio.to_thread.run_sync(private_folder)
             self._watch = Watch(self._sandbox.roots, quarantine)
         elif self._is_active():
-            self.keep_late(await self._sweep())
+            self.keep_quarantined(await self._sweep())
         held = await self._look()
         if not self._inside:
             await anyio.to_thread.run_sync(self._watch.begin, held)
@@ -153,7 +153,7 @@ class Containment:
             if await anyio.to_thread.run_sync(join):
                 await anyio.to_thread.run_sync(bash.kill)  # what cannot be held is not to go on
 
-    async def _sweep(self) -> list[Taken]:
+    async def _sweep(self) -> list[QuarantinedFiles]:
         assert self._watch is not None
         taken, clean = await anyio.to_thread.run_sync(self._watch.sweep, self._sandbox.look)
         if taken and clean and self._runs():
@@ -185,7 +185,7 @@ class Containment:
                 still_runs, started = self._runs(), time.monotonic()
                 if not self._inside:  # otherwise somebody waits, and looks
                     async with self._lock:
-                        self.keep_late(await self._sweep())
+                        self.keep_quarantined(await self._sweep())
                         held = await self._look()
                         if not held.problem:
                             await self._hold(held)

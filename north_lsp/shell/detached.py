@@ -23,7 +23,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.shell.factory import ShellMaker, private_folder
-from north_lsp.shell.job_processes import Feed, Wanted
+from north_lsp.shell.job_processes import Feed, JobSpec
 from north_lsp.shell.processes import children_of, end_now
 from north_lsp.shell.protocol import single
 from north_lsp.shell.report import exporting
@@ -41,7 +41,7 @@ _FROM_END = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DetachedJob:
     """One of them: `folder` has its record, `output` is the file with all that it printed, `pid` the process that holds
     it. `since` is a timestamp."""
 
@@ -90,9 +90,9 @@ class Kept:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def find_kept(records: Path) -> list[Kept]:
+def find_detached(records: Path) -> list[DetachedJob]:
     """All of a project, those that have ended included. Blocks."""
-    found: list[Kept] = []
+    found: list[DetachedJob] = []
     with contextlib.suppress(OSError):
         for folder in sorted(records.iterdir()):
             try:
@@ -104,13 +104,13 @@ def find_kept(records: Path) -> list[Kept]:
             match content:
                 case {"command": str(command), "cwd": str(cwd), "output": str(output), "pid": int(pid)}:
                     since = str(content.get("since", ""))
-                    found.append(Kept(folder, command, Path(cwd), Path(output), pid, since))
+                    found.append(DetachedJob(folder, command, Path(cwd), Path(output), pid, since))
     return found
 
 
-async def start_kept(
-    maker: ShellMaker, records: Path, job: Wanted, changes: Mapping[str, str | None], output: Path, *, contained: bool
-) -> "KeptProcess":
+async def start_detached(
+    maker: ShellMaker, records: Path, job: JobSpec, changes: Mapping[str, str | None], output: Path, *, contained: bool
+) -> "DetachedProcess":
     """`output` exists and is empty; `changes` as for other jobs. Raises ToolError."""
     bash = maker.bash()
     folder = await anyio.to_thread.run_sync(partial(private_folder, outlives=True))
@@ -126,12 +126,12 @@ async def start_kept(
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
         raise
-    return KeptProcess(kept, from_end=False)
+    return DetachedProcess(kept, from_end=False)
 
 
 def _start(
-    records: Path, job: Wanted, output: Path, folder: Path, launch: Mapping[str, object], environ: dict[str, str]
-) -> Kept:
+    records: Path, job: JobSpec, output: Path, folder: Path, launch: Mapping[str, object], environ: dict[str, str]
+) -> DetachedJob:
     """Raises ToolError."""
     record = records / uuid.uuid4().hex[:12]
     config = {
@@ -153,11 +153,11 @@ def _start(
         except (OSError, ValueError) as error:
             raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
         undo.pop_all()
-    return Kept(record, job.command, job.cwd, output, pid, since)
+    return DetachedJob(record, job.command, job.cwd, output, pid, since)
 
 
 def _hold(
-    record: Path, job: Wanted, output: Path, config: Mapping[str, object], environ: dict[str, str]
+    record: Path, job: JobSpec, output: Path, config: Mapping[str, object], environ: dict[str, str]
 ) -> tuple[int, str]:
     """The holder's process id, and since when it is there. Raises ToolError, OSError, ValueError, TimeoutExpired."""
     private_directory(record)
@@ -182,35 +182,37 @@ def _hold(
     return pid, since
 
 
-class KeptProcess:
+class DetachedProcess:
     """One that goes on when it is let go. With `from_end` only the last part of what it has printed is taken."""
 
     hidden = "\0"
 
-    def __init__(self, kept: Kept, *, from_end: bool) -> None:
-        self.kept = kept
+    def __init__(self, detached_job: DetachedJob, *, from_end: bool) -> None:
+        self.detached_job = detached_job
         self._position = -_FROM_END if from_end else 0
 
     @property
     def pid(self) -> int:
-        return self.kept.pid
+        return self.detached_job.pid
 
     async def run(self, feed: Feed) -> int | None:
         while True:
-            alive = await anyio.to_thread.run_sync(self.kept.is_alive)  # asked first: it may print its last words
+            alive = await anyio.to_thread.run_sync(
+                self.detached_job.is_alive
+            )  # asked first: it may print its last words
             data = await anyio.to_thread.run_sync(self._read)
             if data:
                 feed(data)
             elif not alive:
-                code = await anyio.to_thread.run_sync(self.kept.exit_code)
-                await anyio.to_thread.run_sync(self.kept.forget)
+                code = await anyio.to_thread.run_sync(self.detached_job.exit_code)
+                await anyio.to_thread.run_sync(self.detached_job.forget)
                 return code
             else:
                 await anyio.sleep(_POLL_SECONDS)
 
     def _read(self) -> bytes:
         try:
-            with open(self.kept.output, "rb") as file:
+            with open(self.detached_job.output, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if self._position < 0:
                     self._position = max(0, size + self._position)
@@ -222,7 +224,7 @@ class KeptProcess:
 
     def asked(self) -> list[int]:
         """Not the holder, which writes the end down."""
-        return children_of(self.pid) if self.kept.is_alive() else []
+        return children_of(self.pid) if self.detached_job.is_alive() else []
 
     def end_now(self) -> None:
         end_now(self.asked)
@@ -230,5 +232,5 @@ class KeptProcess:
     def send(self, data: bytes) -> int:
         raise BrokenPipeError
 
-    async def let_go(self) -> None:
+    async def detach(self) -> None:
         return None

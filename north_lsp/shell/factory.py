@@ -123,7 +123,7 @@ class ShellMaker:
         return found
 
     def lost_folder(self) -> bool:
-        """Whether a command took the shells' folder away; it is made anew then."""
+        """Whether a command took the shells' folder away; it is then made again."""
         if self._folder is None or _is_folder(self._folder):
             return False
         self._folder = None

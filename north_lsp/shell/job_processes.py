@@ -27,7 +27,7 @@ Feed = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class JobSpec:
     """A command to be started. `name` is that of its folder, `mark` is put into its environment; with `output`, an
     empty file, it goes on after North and prints there."""
 
@@ -65,13 +65,13 @@ class JobProcess(Protocol):
         """How many bytes of it were taken to be read. Raises OSError where nothing is read."""
         ...
 
-    async def let_go(self) -> None:
+    async def detach(self) -> None:
         """Give everything back; what still runs is ended."""
         ...
 
 
 async def start_job(
-    maker: ShellMaker, job: Wanted, changes: Mapping[str, str | None], *, contained: bool, needs: bool = False
+    maker: ShellMaker, job: JobSpec, changes: Mapping[str, str | None], *, contained: bool, needs: bool = False
 ) -> "ShellProcess":
     """`changes` are variables that the session's commands have set or (None) taken away. Raises ToolError."""
     setup = "; ".join(exporting(changes, {})) or "\\builtin :"
@@ -101,7 +101,7 @@ async def start_job(
     return ShellProcess(bash, input, partial(_run_single, bash), job.mark)
 
 
-async def _run_kept(bash: Bash, job: Wanted, setup: str, stdin: str, feed: Feed) -> int | None:
+async def _run_kept(bash: Bash, job: JobSpec, setup: str, stdin: str, feed: Feed) -> int | None:
     ended = await bash.run(job.command, setup, math.inf, feed, job.mark, stdin)
     if not ended.gone:
         await bash.until_childless(feed)
@@ -153,7 +153,7 @@ class ShellProcess:
         except BlockingIOError:
             return 0
 
-    async def let_go(self) -> None:
+    async def detach(self) -> None:
         await anyio.to_thread.run_sync(self.end_now)
         self._bash.close()
         # A shell that ended by itself has left its processes to others.

@@ -13,8 +13,8 @@ import anyio.to_thread
 
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
-from north_lsp.shell.detached import Kept, KeptProcess
-from north_lsp.shell.job_processes import JobProcess, Wanted
+from north_lsp.shell.detached import DetachedJob, DetachedProcess
+from north_lsp.shell.job_processes import JobProcess, JobSpec
 from north_lsp.shell.options import Place
 from north_lsp.shell.output import OutputSink, Spill
 from north_lsp.shell.processes import send
@@ -26,7 +26,7 @@ _GRACE_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 _CONNECT_SECONDS = 0.2
 
-Start = Callable[[Wanted], Awaitable[JobProcess]]
+Start = Callable[[JobSpec], Awaitable[JobProcess]]
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Job:
     exit_code: int | None = None
     seconds: float | None = None
     killed: bool = False
-    kept: Kept | None = None
+    detached_job: DetachedJob | None = None
     place: Place = "outside"
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
@@ -61,7 +61,7 @@ class Job:
         """For the model and for people."""
         taken = time.monotonic() - self.started if self.seconds is None else self.seconds
         if self.running:
-            return f"running for {taken:.0f} s{', and goes on after North' if self.kept else ''}"
+            return f"running for {taken:.0f} s{', and goes on after North' if self.detached_job else ''}"
         how = (
             "killed"
             if self.killed
@@ -127,12 +127,12 @@ class Jobs:
             raise ToolError("NOT_FOUND", f"the directory {cwd} does not exist")
         self._count += 1
         id = str(self._count)
-        process = await self._start(Wanted(f"job-{id}", command, place, cwd, keep[1] if keep else None))
+        process = await self._start(JobSpec(f"job-{id}", command, place, cwd, keep[1] if keep else None))
         number = keep[0] if keep else None
         sink = OutputSink(spill if number is None else lambda: _Elsewhere(number))
         sink.spill_now()
-        kept = process.kept if isinstance(process, KeptProcess) else None
-        job = Job(id, command, cwd, sink, process, kept=kept, place=place)
+        kept = process.detached_job if isinstance(process, DetachedProcess) else None
+        job = Job(id, command, cwd, sink, process, detached_job=kept, place=place)
         self._add(job)
         with anyio.move_on_after(_FIRST_OUTPUT_SECONDS):
             while job.running and not sink.total_bytes:
@@ -145,9 +145,9 @@ class Jobs:
             del self._jobs[old.id]
         self._background.start_soon(self._drive, job)
 
-    async def adopt(self, found: Sequence[Kept]) -> list[str]:
+    async def adopt(self, found: Sequence[DetachedJob]) -> list[str]:
         """Look after what an earlier North left running; what has ended meanwhile is forgotten. Says so in words."""
-        known = {job.kept.id for job in self.all() if job.kept is not None}
+        known = {job.detached_job.id for job in self.all() if job.detached_job is not None}
         told: list[str] = []
         for kept in found:
             if kept.id in known:
@@ -155,8 +155,8 @@ class Jobs:
             what = f"`{kept.command.splitlines()[0][:100]}`, which was to go on after North,"
             if await anyio.to_thread.run_sync(kept.is_alive):
                 self._count += 1
-                job = Job(str(self._count), kept.command, kept.cwd, OutputSink(), KeptProcess(kept, from_end=True))
-                job.kept, job.started = kept, time.monotonic() - kept.age()
+                job = Job(str(self._count), kept.command, kept.cwd, OutputSink(), DetachedProcess(kept, from_end=True))
+                job.detached_job, job.started = kept, time.monotonic() - kept.age()
                 self._add(job)
                 told.append(f"{what} still runs: job {job.id}, pid {job.pid}")
             else:
@@ -175,7 +175,7 @@ class Jobs:
             job.sink.feed(error.message.encode())
         finally:
             with anyio.CancelScope(shield=True):
-                await job.process.let_go()
+                await job.process.detach()
                 self._finish(job)
 
     def _finish(self, job: Job) -> None:
@@ -241,7 +241,7 @@ class Jobs:
 
     async def end_all(self, grace: float) -> None:
         """End all that run, side by side; those that are kept are let go."""
-        for job in [job for job in self.all() if job.running and job.kept is not None]:
+        for job in [job for job in self.all() if job.running and job.detached_job is not None]:
             job.scope.cancel()
             await job.ended.wait()
             del self._jobs[job.id]

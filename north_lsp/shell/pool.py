@@ -12,7 +12,7 @@ IDLE_SECONDS = 3600.0
 _SWEEP_SECONDS = 30.0
 
 
-class Keeps(Protocol):
+class PooledShell(Protocol):
     """One session's shells."""
 
     @property
@@ -25,26 +25,26 @@ class Keeps(Protocol):
     async def close_idle(self, why: str) -> None: ...
 
 
-class Keeper:
+class ShellPool:
     """Closes the shells of sessions that do not use them; a busy one is never closed. `background` owns the waiting."""
 
     def __init__(self, background: Background, idle: float = IDLE_SECONDS, sweep: float = _SWEEP_SECONDS) -> None:
         self._background = background
         self._idle = idle
         self._sweep = sweep
-        self._known: list[Keeps] = []
+        self._known: list[PooledShell] = []
         self._watching = False
 
-    async def admit(self, new: Keeps) -> None:
+    async def admit(self, new: PooledShell) -> None:
         """Make room for the shells of `new`."""
         self._known = [one for one in self._known if _matters(one) and one is not new]
         quiet = sorted((one for one in self._known if not one.is_busy()), key=lambda one: one.last_used)
         for oldest in quiet[: max(0, len(self._known) + 1 - MAX_OPEN)]:
             self._known.remove(oldest)
             await oldest.close_idle(f"the shell was closed, since {MAX_OPEN} others were in use")
-        self.know(new)
+        self.register(new)
 
-    def know(self, new: Keeps) -> None:
+    def register(self, new: PooledShell) -> None:
         """Look after the shells of `new` from now on."""
         self._known = [*(one for one in self._known if one is not new), new]
         if not self._watching:
@@ -69,6 +69,6 @@ class Keeper:
             self._watching = False
 
 
-def _matters(one: Keeps) -> bool:
+def _matters(one: PooledShell) -> bool:
     """A busy one without a shell is just starting it."""
     return one.is_open() or one.is_busy()

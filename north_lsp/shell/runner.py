@@ -25,20 +25,20 @@ from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.containment import Containment
-from north_lsp.shell.detached import KeptProcess, find_kept, start_kept
+from north_lsp.shell.detached import DetachedProcess, find_detached, start_detached
 from north_lsp.shell.environment import UNATTENDED, changes_meaning, looks_like_credential
 from north_lsp.shell.factory import ShellMaker
-from north_lsp.shell.job_processes import JobProcess, Wanted, start_job
+from north_lsp.shell.job_processes import JobProcess, JobSpec, start_job
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import Captured, OutputSink, Spill
-from north_lsp.shell.pool import Keeper
+from north_lsp.shell.pool import ShellPool
 from north_lsp.shell.processes import children_of, end_now, is_running, started_at
 from north_lsp.shell.report import changed_exports, exporting, meaning_changed, read_exports
-from north_lsp.shell.sandbox import InForce, Sandbox, support
+from north_lsp.shell.sandbox import ActiveRestrictions, Sandbox, support
 from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import end_tree, find_tree
-from north_lsp.shell.watch import Taken
+from north_lsp.shell.watch import QuarantinedFiles
 
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0
@@ -47,7 +47,7 @@ _POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
     processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
     held the command, None outside; `lost` says why the shell was a new one, if earlier commands had left something in
@@ -63,11 +63,11 @@ class Ran:
     cwd: Path
     moved: bool = False
     shell_ended: bool = False
-    sandbox: InForce | None = None
+    sandbox: ActiveRestrictions | None = None
     lost: str | None = None
     enough: bool = False
     alone: str | None = None
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[QuarantinedFiles, ...] = ()
     closed: tuple[str, ...] = ()
 
 
@@ -107,7 +107,7 @@ class CommandRunner:
         sandbox: Sandbox | None = None,
         withheld: frozenset[str] = frozenset(),
         options: ShellOptions | None = None,
-        keeper: Keeper | None = None,
+        shell_pool: ShellPool | None = None,
         kept: Path | None = None,
     ) -> None:
         """`kept` is the folder with the records of what goes on after North."""
@@ -118,7 +118,7 @@ class CommandRunner:
         self._kept = kept
         self._withheld = withheld
         self._options = options or ShellOptions()
-        self._keeper = keeper or Keeper(background)
+        self._shell_pool = shell_pool or ShellPool(background)
         self._lost: str | None = None
         self._maker = ShellMaker(environ, background, sandbox, self._options)
         self._last_used = 0.0
@@ -130,11 +130,11 @@ class CommandRunner:
         self._marks: set[str] = set()
         self._stopping: set[Bash] = set()
         self._job_shells: list[Bash] = []
-        self._kept_inside: list[KeptProcess] = []
+        self._kept_inside: list[DetachedProcess] = []
         self.containment = (
             None
             if sandbox is None
-            else Containment(sandbox, background, self._held_shells, self._is_busy_inside, self._end_kept_inside)
+            else Containment(sandbox, background, self._held_shells, self._is_busy_inside, self._end_contained_detached)
         )
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class CommandRunner:
     def _is_busy_inside(self) -> bool:
         """Whether anything runs in the sandbox."""
         held = [live.bash for place, live in self._live.items() if self.is_contained(place)]
-        self._kept_inside = [process for process in self._kept_inside if process.kept.is_alive()]
+        self._kept_inside = [process for process in self._kept_inside if process.detached_job.is_alive()]
         return (
             bool(self._kept_inside)
             or any(bash.alive for bash in self._job_shells)
@@ -218,7 +218,7 @@ class CommandRunner:
         start: Path | None = None,
         spill: Callable[[], Spill] | None = None,
         enough: int | None = None,
-    ) -> Ran:
+    ) -> CommandResult:
         """Run to the end, the time limit or cancellation. With `cwd` the command runs there and the session's own
         directory stays; without it, in the session's directory, which is `start` at first. What is too long to be kept
         goes to `spill` as a whole. A command that goes on for long after `enough` lines is stopped.
@@ -254,7 +254,7 @@ class CommandRunner:
             await anyio.sleep(_POLL_SECONDS)
         with contextlib.suppress(ToolError):
             taken = await box.leave()
-            box.keep_late(taken)
+            box.keep_quarantined(taken)
 
     async def _run(
         self,
@@ -268,7 +268,7 @@ class CommandRunner:
         enough: int | None,
         *,
         needs: bool,
-    ) -> Ran:
+    ) -> CommandResult:
         started = time.monotonic()
         here = self._cwd = self._cwd or start or self._start or Path.cwd()
         where = cwd or here
@@ -338,7 +338,7 @@ class CommandRunner:
         if moved:
             self._cwd = after
         duration = round((time.monotonic() - started) * 1000)
-        return Ran(
+        return CommandResult(
             ended.exit_code,
             sink.finish(hidden=f"{live.bash.script}: "),
             ended.timed_out and not live.bash.hurried,
@@ -363,11 +363,11 @@ class CommandRunner:
         """By the monotonic clock."""
         return self._last_used
 
-    async def find_kept(self) -> list[str]:
+    async def find_detached(self) -> list[str]:
         """Look after the jobs that an earlier North left running; says what there was, in words."""
         if self._kept is None:
             return []
-        return await self.jobs.adopt(await anyio.to_thread.run_sync(find_kept, self._kept))
+        return await self.jobs.adopt(await anyio.to_thread.run_sync(find_detached, self._kept))
 
     def is_open(self) -> bool:
         """Whether any shell of this session lives."""
@@ -415,7 +415,7 @@ class CommandRunner:
             live.renamed = {name: value for name, value in self._environ.items() if other._environ.get(name) != value}
         self.jobs.take_over(other.jobs)
         if self._live:
-            self._keeper.know(self)
+            self._shell_pool.register(self)
 
     async def end_all(self, grace: float) -> None:
         """End the shells, the jobs and whatever earlier commands left running. The runner can be used again
@@ -461,14 +461,14 @@ class CommandRunner:
             return live
         if live is not None:
             self._live.pop(place).bash.close()
-        await self._keeper.admit(self)
+        await self._shell_pool.admit(self)
         snapshot = self._options.snapshot and place == "session"
         contained = self.is_contained(place)
         new = await self._maker.make(place, cwd, contained=contained, needs=needs, snapshot=snapshot)
         self._live[place] = live = _Live(new)
         return live
 
-    async def _job(self, job: Wanted) -> JobProcess:
+    async def _job(self, job: JobSpec) -> JobProcess:
         """A shell of a job's own that is like the one of its place. Raises ToolError."""
         needs, job = job.place in UNASKED, replace(job, place=self._place(job.place))
         changes: dict[str, str | None] = dict(self._carried)
@@ -481,7 +481,7 @@ class CommandRunner:
         if job.output is not None:
             if self._kept is None:
                 raise ToolError("UNAVAILABLE", "nothing can go on after North here")
-            return await self._start_kept(self._kept, prefixed, changes, job.output, contained=contained)
+            return await self._start_detached(self._kept, prefixed, changes, job.output, contained=contained)
         if not contained or self.containment is None:
             return await start_job(self._maker, prefixed, changes, contained=contained)
         await self.containment.enter()
@@ -490,26 +490,26 @@ class CommandRunner:
             self._job_shells.append(process.bash)
         finally:
             with anyio.CancelScope(shield=True):
-                self.containment.keep_late(await self.containment.leave())
+                self.containment.keep_quarantined(await self.containment.leave())
         self.containment.patrol()
         return process
 
-    async def _start_kept(
-        self, records: Path, job: Wanted, changes: dict[str, str | None], output: Path, *, contained: bool
-    ) -> KeptProcess:
+    async def _start_detached(
+        self, records: Path, job: JobSpec, changes: dict[str, str | None], output: Path, *, contained: bool
+    ) -> DetachedProcess:
         if not contained or self.containment is None:
-            return await start_kept(self._maker, records, job, changes, output, contained=contained)
+            return await start_detached(self._maker, records, job, changes, output, contained=contained)
         await self.containment.enter()
         try:
-            process = await start_kept(self._maker, records, job, changes, output, contained=True)
+            process = await start_detached(self._maker, records, job, changes, output, contained=True)
             self._kept_inside.append(process)
         finally:
             with anyio.CancelScope(shield=True):
-                self.containment.keep_late(await self.containment.leave())
+                self.containment.keep_quarantined(await self.containment.leave())
         self.containment.patrol()
         return process
 
-    def _end_kept_inside(self) -> None:
+    def _end_contained_detached(self) -> None:
         for process in self._kept_inside:
             process.end_now()
 

@@ -28,7 +28,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
+class ActiveRestrictions:
     """What holds a shell. Without namespaces there is no network of its own (no sockets at all instead), and protected
     names inside the workspace can be written; `why` says what the kernel refused. `temp` is where the
     shell sees its own folder."""
@@ -63,7 +63,7 @@ def support() -> Support:
 
 
 @cache
-def probe() -> InForce | str:
+def probe() -> ActiveRestrictions | str:
     """What a sandbox holds on this machine, by making one; or why there is none. Starts a process: call it on a
     thread."""
     if not (has := support()).available:
@@ -76,7 +76,7 @@ def probe() -> InForce | str:
         answer = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError):
         return "the sandbox could not be tried out"
-    return InForce(**answer) if isinstance(answer, dict) else str(answer)
+    return ActiveRestrictions(**answer) if isinstance(answer, dict) else str(answer)
 
 
 class Held(Protocol):

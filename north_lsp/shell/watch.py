@@ -23,7 +23,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class QuarantinedFiles:
     """Something that appeared as `path`, and where it lies now; None if it could not be kept."""
 
     path: Path
@@ -49,10 +49,10 @@ class Watch:
         """The user wants these to be there."""
         self._expected |= {str(one) for path in paths for one in (path, *path.parents)}
 
-    def sweep(self, look: Callable[[], Held]) -> tuple[list[Taken], bool]:
+    def sweep(self, look: Callable[[], Held]) -> tuple[list[QuarantinedFiles], bool]:
         """Take away what appeared, and put links back. Also says whether there is nothing left: not if somebody makes
         it again and again, or there is too much to look at. Raises ToolError if something cannot be taken away."""
-        taken: list[Taken] = []
+        taken: list[QuarantinedFiles] = []
         for _ in range(_ROUNDS):
             now = look()
             if now.problem:
@@ -67,7 +67,7 @@ class Watch:
                     continue
                 kept = self._take(Path(path))
                 if kept is not None:
-                    taken.append(Taken(Path(path), kept))
+                    taken.append(QuarantinedFiles(Path(path), kept))
         return taken, not self._new(look())
 
     def _new(self, now: Held) -> list[str]:

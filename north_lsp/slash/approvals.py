@@ -1,4 +1,4 @@
-"""The commands about what runs unasked, and about what runs."""
+"""The commands about what runs without asking, and about what is running."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
                 await host.set_auto(kind, on=False)
         case _:
             raise CommandError(
-                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` behind it, or `off` alone"
+                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` after it, or `off` alone"
             )
     rows = [f"- {name}: {_state(host, kind)}" for kind, name in _KINDS.items()]
     return Reply("\n".join(["In this project:", "", *rows]))

@@ -58,7 +58,7 @@ async def _queue(host: Host, words: Sequence[str]) -> Reply:
     _nothing_behind("queue", words)
     names = {"steer": "for this turn", "followUp": "for its end"}
     rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
-    return Reply("\n".join(rows) or "Nothing waits.")
+    return Reply("\n".join(rows) or "The queue is empty.")
 
 
 async def _continue(host: Host, words: Sequence[str]) -> Reply:
@@ -104,7 +104,7 @@ def _table(rows: Sequence[Spent]) -> list[str]:
             counts = f"{row.input:,} tokens in, {row.output:,} out"
             lines.append(f"{'  ' if provider and len(members) > 1 else ''}- `{row.model}`: {counts}, {_amount([row])}")
     unpriced = [f"`{row.model}`" for row in rows if not row.priced]
-    total = f"- **together: {_amount(rows)}**"
+    total = f"- **Total: {_amount(rows)}**"
     return [*lines, total, *([f"- no price is known for {', '.join(unpriced)}"] if unpriced else [])]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from north_lsp.storage.command_text import trimmed
+from north_lsp.storage.command_identity import trimmed
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import (
     MAX_CONFIG_BYTES,
@@ -48,7 +48,7 @@ class Permission:
 
 
 class Approvals:
-    """The permissions of one project, read anew at each question, so that other processes' changes count at once.
+    """The permissions of one project, read again for each question, so that other processes' changes count at once.
 
     A change that cannot be saved holds for this object's life only, and `write_error` says why. In a workspace that
     is not trusted nothing is allowed, whatever was said before; it is there again once it is trusted.

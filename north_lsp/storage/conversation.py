@@ -25,7 +25,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
-from north_lsp.storage.partial import PartialFile, Piece, recover
+from north_lsp.storage.partial_file import PartialFile, Piece, recover
 from north_lsp.storage.records import encode, storable
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
@@ -234,7 +234,7 @@ class Conversation:
             if self._wrote and entry_id not in self._state.ids:
                 self._growing = PartialFile(self._partial, entry_id, self._state.leaf, message)
 
-    def grow_partial(self, kind: Piece, index: int, value: object) -> None:
+    def append_partial(self, kind: Piece, index: int, value: object) -> None:
         """More of the answer: text, thinking, the beginning of a call, its arguments, or a whole block."""
         if (growing := self._growing) is not None:
             growing.add(kind, index, value)
@@ -347,7 +347,7 @@ class Conversation:
         if self.read_only_reason is not None:
             self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
             return record
-        if self._state.former is not None:  # it could not be written anew, which will be tried again
+        if self._state.former is not None:  # it could not be rewritten, which will be tried again
             return record
         self._log.add(line)
         if self._saved:

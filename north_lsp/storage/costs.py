@@ -53,7 +53,7 @@ class Costs:
         return aside, content
 
     def reset(self) -> None:
-        """Begin anew. Raises OSError."""
+        """Start again. Raises OSError."""
         with short_lock(self._locations, "costs"):
             private_directory(self._path.parent)
             write_atomic(self._path, json_bytes(_empty() | {"lastUpdated": round(time.time() * 1000)}))

@@ -103,7 +103,7 @@ class CredentialStore:
         return keys
 
     def add(self, provider: str, secret: str, label: str = "") -> StoredKey:
-        """Store a key where the settings say; the same one again is only labelled anew."""
+        """Store a key where the settings say; the same one again only gets the new label."""
         now = round(time.time() * 1000)
         again = [key.id for key in self.all_keys() if (key.provider, key.secret) == (provider, secret)]
         kept = keyring.put(provider, secret) if self._uses_keyring() else secret

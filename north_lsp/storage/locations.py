@@ -55,7 +55,7 @@ class Locations:
         """What is being written to a project, for the case that it is not finished."""
         return self.project(hash) / "journals"
 
-    def kept_jobs(self, hash: str) -> Path:
+    def detached_jobs(self, hash: str) -> Path:
         """The records of commands that go on after North in a project."""
         return self.project(hash) / "jobs"
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
-from north_lsp.storage.messages import mended
+from north_lsp.storage.messages import repaired
 from north_lsp.storage.old_formats import format_of, today
 from north_lsp.storage.records import storable
 
@@ -32,7 +32,7 @@ class LogState:
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
         self.former: list[Record] | None = None
-        """All lines of a log of another format, in today's: it has to be written anew before it goes on."""
+        """All lines of a log of another format, in today's: it has to be rewritten before it goes on."""
         self.revision = 0  # counts what else happens to the active path than that it grows
         self._path: list[Record] | None = []
         self._title_rank = 0
@@ -175,7 +175,9 @@ def read_state(data: bytes) -> LogState:
             unreadable.append(number + 1)
     readable = int(header is not None) + len(records)
     if header is not None and format is not None:
-        header, *records = [mended(one) if one["type"] == "message" else one for one in today(format, header, records)]
+        header, *records = [
+            repaired(one) if one["type"] == "message" else one for one in today(format, header, records)
+        ]
     state = LogState(normal_header(header or {}))
     if format is not None:
         state.former = [state.header]
@@ -204,7 +206,7 @@ def parse_line(line: bytes) -> Record | None:
     record: Record = storable(value) if b"\\ud" in line or b"\\uD" in line else value
     if not isinstance(record.get("parentId"), str | None):
         record["parentId"] = None
-    return mended(record) if record["type"] == "message" else record
+    return repaired(record) if record["type"] == "message" else record
 
 
 def normal_header(header: Record) -> Record:

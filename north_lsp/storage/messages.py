@@ -1,6 +1,6 @@
 """Messages as everybody may rely on them, whoever wrote the log: content is a list of parts with the fields they need.
 
-The file is left as it is; what is wrong in it is mended in memory only.
+The file is left as it is; what is wrong in it is repaired in memory only.
 """
 
 import json
@@ -19,7 +19,7 @@ _OPTIONAL = {"thinking": ("signature", "redacted"), "tool_call": ("problem",)}
 _FIELDS: dict[str, type] = {"role": str, "details": dict, "usage": dict}
 
 
-def mended(record: Record) -> Record:
+def repaired(record: Record) -> Record:
     """A line of type `message` with a message that can be read."""
     message = record.get("message")
     if not isinstance(message, dict):

@@ -14,7 +14,7 @@ By = Literal["user", "editor"]
 
 
 class Trust:
-    """One project's, read anew each time, so that other processes' changes count at once."""
+    """One project's, read again each time, so that other processes' changes count at once."""
 
     def __init__(self, locations: Locations, project_hash: str) -> None:
         self._locations = locations

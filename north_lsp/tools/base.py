@@ -140,7 +140,7 @@ class Tool(ABC):
 
 
 class ReadTool(Tool):
-    """Only looks: runs unasked, in every mode, beside others of its kind."""
+    """Only reads: runs without asking, in every mode, beside others of its kind."""
 
     needs = frozenset({"read"})
     modes = frozenset({"ask", "agent"})

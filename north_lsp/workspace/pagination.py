@@ -8,7 +8,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.opening import open_regular
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 from north_lsp.workspace.text import TAG_DIGITS, Text, decode_part, is_binary
 
 MAX_LINES = 500
@@ -169,7 +169,7 @@ def stream_part(
         begin = total - len(kept) + 1
     data = b"\n".join(kept)
     decoded, encoding = decode_part(data)
-    form = TextForm(encoding)
+    form = TextEncoding(encoding)
     style = "none" if not newlines else "lf" if not returns else "crlf" if returns == newlines else "mixed"
     text = Text("", form, style, size, digest.hexdigest()[:TAG_DIGITS])  # type: ignore[arg-type]  # one of the literals
     return Streamed(text, total, begin, tuple(line.removesuffix("\r") for line in decoded.split("\n")) if kept else ())

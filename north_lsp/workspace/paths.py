@@ -86,7 +86,7 @@ class Roots:
         """The first root that a real path lies in, compared by components."""
         return _first(self.roots, path)
 
-    def spell(self, root: Path, relative: str) -> str:
+    def display_path(self, root: Path, relative: str) -> str:
         """How a path relative to one of the roots is written, so that `resolve` leads back to it."""
         names = self.names()
         if root in self.extra and root not in self.roots:
@@ -98,42 +98,42 @@ class Roots:
         name = next(name for name, folder in names.items() if folder == root)
         return name if relative == "." else f"{name}/{relative}"
 
-    def resolve(self, spelled: str) -> Resolved:
+    def resolve(self, raw_path: str) -> Resolved:
         """The real place of a path: relative, absolute, with `~`, or a `file://` URI.
 
         Raises ToolError: INVALID_INPUT for what is no path, OUTSIDE_WORKSPACE for one that leads out of every root by
         name or by link (the same whatever is there), IO_ERROR when the file system would not say.
         """
-        return self._resolve(spelled, self.roots)
+        return self._resolve(raw_path, self.roots)
 
-    def resolve_readable(self, spelled: str) -> Resolved:
+    def resolve_readable(self, raw_path: str) -> Resolved:
         """As `resolve`, also for what lies in an extra folder, which is shown by its absolute path; to read only."""
-        return self._resolve(spelled, (*self.roots, *self.extra))
+        return self._resolve(raw_path, (*self.roots, *self.extra))
 
-    def _resolve(self, spelled: str, roots: tuple[Path, ...]) -> Resolved:
-        absolute = self._absolute(_plain(spelled))
+    def _resolve(self, raw_path: str, roots: tuple[Path, ...]) -> Resolved:
+        absolute = self._absolute(_plain(raw_path))
         try:
             walked = _walk(absolute)
         except _Stuck as stuck:
             # What lies outside is not told apart: neither what there is, nor what keeps one from it.
             inside = _first(roots, Path(stuck.at)) or (not stuck.linked and _first(roots, Path(absolute)))
             if not inside:
-                raise self._outside(spelled, absolute) from None
-            raise self._unresolved(spelled, stuck.error) from stuck.error
+                raise self._outside(raw_path, absolute) from None
+            raise self._unresolved(raw_path, stuck.error) from stuck.error
         root = _first(roots, walked.path)
         if root is None:
-            raise self._outside(spelled, absolute)
+            raise self._outside(raw_path, absolute)
         if root in self.roots:
-            relative = self.spell(root, walked.path.relative_to(root).as_posix())
+            relative = self.display_path(root, walked.path.relative_to(root).as_posix())
         else:
             relative = str(walked.path)
         return Resolved(walked.path, relative, root, walked.exists, walked.names)
 
-    def _outside(self, spelled: str, absolute: str) -> ToolError:
+    def _outside(self, raw_path: str, absolute: str) -> ToolError:
         inside = absolute.lstrip("/")
         known = bool(inside) and os.path.lexists(self.main / inside)  # as if the workspace were the whole disk
         hint = f"leave out the first slash if {inside} is meant" if known else _INSIDE
-        return self._error("OUTSIDE_WORKSPACE", spelled, "leads outside the workspace", hint)
+        return self._error("OUTSIDE_WORKSPACE", raw_path, "leads outside the workspace", hint)
 
     def _absolute(self, plain: str) -> str:
         if plain == "~" or plain.startswith("~/"):
@@ -153,32 +153,32 @@ class Roots:
             raise self._error("OUTSIDE_WORKSPACE", plain, "leads outside the workspace")
         return absolute
 
-    def _unresolved(self, spelled: str, error: OSError) -> ToolError:
+    def _unresolved(self, raw_path: str, error: OSError) -> ToolError:
         match error.errno:
             case errno.ELOOP:
                 problem = "runs into a loop of links or a link that leads nowhere"
-                return self._error("INVALID_INPUT", spelled, problem, "name a file itself, not the link")
+                return self._error("INVALID_INPUT", raw_path, problem, "name a file itself, not the link")
             case errno.ENAMETOOLONG:
-                return self._error("INVALID_INPUT", spelled, "is longer than a path can be", "use a shorter path")
+                return self._error("INVALID_INPUT", raw_path, "is longer than a path can be", "use a shorter path")
             case errno.ENOTDIR:
                 problem = "goes through a file as if it were a folder"
-                return self._error("INVALID_INPUT", spelled, problem, "list the folder to see what there is")
+                return self._error("INVALID_INPUT", raw_path, problem, "list the folder to see what there is")
             case _:
-                return self._error("IO_ERROR", spelled, f"cannot be resolved: {error.strerror}", "ask the user")
+                return self._error("IO_ERROR", raw_path, f"cannot be resolved: {error.strerror}", "ask the user")
 
-    def _error(self, code: ErrorCode, spelled: str, problem: str, hint: str = _INSIDE) -> ToolError:
+    def _error(self, code: ErrorCode, raw_path: str, problem: str, hint: str = _INSIDE) -> ToolError:
         roots = [str(root) for root in self.roots]
         return ToolError(
             code,
-            f"{_shown(spelled)} {problem}; the workspace is {', '.join(roots)}",
+            f"{_shown(raw_path)} {problem}; the workspace is {', '.join(roots)}",
             hint,
-            {"path": spelled, "roots": roots},
+            {"path": raw_path, "roots": roots},
         )
 
 
-def extra_roots(spelled: Iterable[str]) -> tuple[Path, ...]:
+def extra_roots(raw_path: Iterable[str]) -> tuple[Path, ...]:
     """The folders that settings open for reading: absolute ones that exist, `~` for the home folder."""
-    paths = (os.path.expanduser(path) for path in spelled)
+    paths = (os.path.expanduser(path) for path in raw_path)
     return tuple(
         dict.fromkeys(Path(os.path.realpath(path)) for path in paths if os.path.isabs(path) and os.path.isdir(path))
     )
@@ -230,30 +230,30 @@ def kind_of(mode: int) -> str:
     return next((words for test, words in kinds if test(mode)), "a device")
 
 
-def _plain(spelled: str) -> str:
+def _plain(raw_path: str) -> str:
     """The path that is meant, with URI spelling undone. Raises ToolError."""
-    _check_characters(spelled, spelled)
-    if spelled[:6].lower() == "file:/":
-        plain = _from_uri(spelled)
-        _check_characters(plain, spelled)
-    elif _SCHEME.match(spelled):
-        raise _invalid(spelled, "is an address, not a path")
+    _check_characters(raw_path, raw_path)
+    if raw_path[:6].lower() == "file:/":
+        plain = _from_uri(raw_path)
+        _check_characters(plain, raw_path)
+    elif _SCHEME.match(raw_path):
+        raise _invalid(raw_path, "is an address, not a path")
     else:
-        plain = spelled
+        plain = raw_path
     if any(len(os.fsencode(name)) > _MAX_NAME_BYTES for name in plain.split("/")):
-        raise _invalid(spelled, "has a name that is longer than a file system takes")
+        raise _invalid(raw_path, "has a name that is longer than a file system takes")
     if len(os.fsencode(plain)) > _MAX_PATH_BYTES:
-        raise _invalid(spelled, "is longer than a path can be")
+        raise _invalid(raw_path, "is longer than a path can be")
     return plain
 
 
-def _check_characters(path: str, spelled: str) -> None:
+def _check_characters(path: str, raw_path: str) -> None:
     if not path.strip():
-        raise _invalid(spelled, "is empty")
+        raise _invalid(raw_path, "is empty")
     if _CONTROL.search(path):
-        raise _invalid(spelled, "contains control characters")
+        raise _invalid(raw_path, "contains control characters")
     if _SURROGATE.search(path):
-        raise _invalid(spelled, "contains half of a character (a lone surrogate)")
+        raise _invalid(raw_path, "contains half of a character (a lone surrogate)")
 
 
 def _from_uri(uri: str) -> str:
@@ -274,12 +274,12 @@ def _from_uri(uri: str) -> str:
         raise _invalid(uri, "is not UTF-8 once decoded") from error
 
 
-def _invalid(spelled: str, problem: str) -> ToolError:
-    return ToolError("INVALID_INPUT", f"the path {_shown(spelled)} {problem}", details={"path": spelled})
+def _invalid(raw_path: str, problem: str) -> ToolError:
+    return ToolError("INVALID_INPUT", f"the path {_shown(raw_path)} {problem}", details={"path": raw_path})
 
 
-def _shown(spelled: str) -> str:
-    cut = spelled if len(spelled) <= _SHOWN_CHARACTERS else spelled[:_SHOWN_CHARACTERS] + "…"
+def _shown(raw_path: str) -> str:
+    cut = raw_path if len(raw_path) <= _SHOWN_CHARACTERS else raw_path[:_SHOWN_CHARACTERS] + "…"
     return ascii(cut) if _SURROGATE.search(cut) else repr(cut)
 
 

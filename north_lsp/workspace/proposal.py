@@ -8,7 +8,7 @@ Action = Literal["create", "update", "delete", "rename"]
 
 
 @dataclass(frozen=True, slots=True)
-class TextForm:
+class TextEncoding:
     """How a text is spelled on disk, so that writing it back changes nothing else.
 
     `encoding` is a Python codec name (`utf-8`, `utf-16-le`, `utf-16-be`, `latin-1`) or `text.NEARLY_UTF8`, `bom` the
@@ -37,11 +37,11 @@ class FileChange:
     """One file's prepared change. Texts keep the file's own line endings.
 
     `old_text` is None for a new file, `new_text` is empty for a deleted one; a rename has both, and its text may change
-    on the way. `old_form` is the old text's form where it is another than the new one's. The texts of a `binary` file
-    are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the file gets (None: what
-    it has, or the usual one). `notices` are for the user and the model; `undoes` names the checkpoints that this change
-    takes back. `disk_tag` is the tag of what the disk had when the text was read, wherever that came from. A `folder`
-    is an empty one; it has no text, so it counts as `binary`.
+    on the way. `old_encoding` is the old text's encoding where it differs from the new one's. The texts of a
+    `binary` file are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the
+    file gets (None: what it has, or the usual one). `notices` are for the user and the model; `undoes` names the
+    checkpoints that this change takes back. `disk_tag` is the tag of what the disk had when the text was read,
+    wherever that came from. A `folder` is an empty one; it has no text, so it counts as `binary`.
     """
 
     path: Path
@@ -49,14 +49,14 @@ class FileChange:
     action: Action
     old_text: str | None
     new_text: str
-    form: TextForm
+    text_encoding: TextEncoding
     hunks: tuple[Hunk, ...]
     lines_added: int
     lines_removed: int
     make_executable: bool = False
     new_path: Path | None = None
     new_relative: str | None = None
-    old_form: TextForm | None = None
+    old_encoding: TextEncoding | None = None
     binary: bool = False
     mode: int | None = None
     notices: tuple[str, ...] = ()
@@ -82,16 +82,16 @@ class FileChange:
     @property
     def is_empty(self) -> bool:
         """Whether applying it would leave everything as it is."""
-        return self.action == "update" and self.old_text == self.new_text and not self.is_reformed
+        return self.action == "update" and self.old_text == self.new_text and not self.encoding_changed
 
     @property
-    def is_reformed(self) -> bool:
+    def encoding_changed(self) -> bool:
         """Whether the file gets another encoding or another mode."""
-        return self.before_form != self.form or (self.action == "update" and self.mode is not None)
+        return self.encoding_before != self.text_encoding or (self.action == "update" and self.mode is not None)
 
     @property
-    def before_form(self) -> TextForm:
-        return self.old_form or self.form
+    def encoding_before(self) -> TextEncoding:
+        return self.old_encoding or self.text_encoding
 
 
 @dataclass(frozen=True, slots=True)

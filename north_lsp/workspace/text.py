@@ -9,7 +9,7 @@ from typing import Literal
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.opening import READ, open_regular
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 
 MAX_WHOLE_FILE = 20 * 1024 * 1024
 BINARY_PROBE = 8 * 1024
@@ -55,7 +55,7 @@ class Text:
     `disk_tag` is that of the file below a text that does not come from the disk."""
 
     text: str
-    form: TextForm
+    form: TextEncoding
     newline: NewlineStyle
     size: int
     tag: str
@@ -98,11 +98,11 @@ def read_text(path: Path) -> Text:
     return Text(text, form, newline_style(text), len(data), hashlib.sha256(data).hexdigest()[:TAG_DIGITS])
 
 
-def as_text(text: str, form: TextForm | None = None) -> Text:
+def as_text(text: str, form: TextEncoding | None = None) -> Text:
     """A text that does not come from the disk, as if it did; what cannot be UTF-8 counts as question marks."""
     data = text.encode("utf-8", "replace")
     tag = hashlib.sha256(data).hexdigest()[:TAG_DIGITS]
-    return Text(text, form or TextForm(), newline_style(text), len(data), tag)
+    return Text(text, form or TextEncoding(), newline_style(text), len(data), tag)
 
 
 def is_binary(data: bytes) -> bool:
@@ -120,21 +120,21 @@ def is_binary(data: bytes) -> bool:
         return True
 
 
-def decode(data: bytes) -> tuple[str, TextForm]:
+def decode(data: bytes) -> tuple[str, TextEncoding]:
     """The text of any bytes and the form that `encode` needs to give exactly these bytes back."""
     if data.startswith(codecs.BOM_UTF8):
-        form = TextForm("utf-8", codecs.BOM_UTF8)
+        form = TextEncoding("utf-8", codecs.BOM_UTF8)
     elif data[:2] in _UTF16:
-        form = TextForm(_UTF16[data[:2]], data[:2])
+        form = TextEncoding(_UTF16[data[:2]], data[:2])
     else:
-        form = TextForm()
+        form = TextEncoding()
     if form.encoding == "utf-8":
         text, encoding = decode_part(data[len(form.bom) :], sure=bool(form.bom))
-        return text, TextForm(encoding, form.bom)
+        return text, TextEncoding(encoding, form.bom)
     try:
         return data[len(form.bom) :].decode(form.encoding), form
     except UnicodeDecodeError:
-        return data.decode("latin-1"), TextForm("latin-1")
+        return data.decode("latin-1"), TextEncoding("latin-1")
 
 
 def decode_part(data: bytes, *, sure: bool = False) -> tuple[str, str]:
@@ -157,12 +157,12 @@ def _nearly_utf8(data: bytes, *, sure: bool) -> str | None:
     return _BYTE.sub(lambda found: found[0].encode().decode("ascii", "surrogateescape"), text).translate(_AS_BYTES)
 
 
-def other_bytes(text: str, form: TextForm) -> int:
+def other_bytes(text: str, form: TextEncoding) -> int:
     """How many bytes of a text in UTF-8 are none."""
     return len(_BYTE.findall(text)) if form.encoding == NEARLY_UTF8 else 0
 
 
-def is_mixed(text: str, form: TextForm) -> bool:
+def is_mixed(text: str, form: TextEncoding) -> bool:
     """Whether it is not known in which encoding a text is: it was read as Latin-1, but a part of it may be UTF-8."""
     if form.encoding != "latin-1" or text.isascii():
         return False
@@ -170,7 +170,7 @@ def is_mixed(text: str, form: TextForm) -> bool:
     return any(character > "\x7f" and not "\udc80" <= character <= "\udcff" for character in found)
 
 
-def encode(text: str, form: TextForm) -> bytes:
+def encode(text: str, form: TextEncoding) -> bytes:
     """The bytes of a text. Raises ToolError INVALID_INPUT naming a character that the encoding lacks, and its line."""
     try:
         if form.encoding == NEARLY_UTF8:

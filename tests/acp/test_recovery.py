@@ -8,7 +8,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import raw_client
@@ -33,8 +33,8 @@ async def test_the_next_session_takes_back_what_was_cut_off(world: World, server
             await client.close_stdin()
             await client.wait_exit()
     changes = [
-        make_change(root / "a.txt", "a.txt", old, "half\n", TextForm()),
-        make_change(root / "made/new.py", "made/new.py", None, "half\n", TextForm()),
+        make_change(root / "a.txt", "a.txt", old, "half\n", TextEncoding()),
+        make_change(root / "made/new.py", "made/new.py", None, "half\n", TextEncoding()),
     ]
     locations = Locations(world.folder / "config", world.data, world.folder / "state")
     journals = locations.journals(project_hash(root))

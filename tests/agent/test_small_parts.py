@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.calls.arguments import repaired
+from north_lsp.agent.calls.arguments import repair_arguments
 from north_lsp.agent.calls.repetition import with_note
 from north_lsp.agent.ports.events import AnswerDelta, Event
 from north_lsp.agent.turn.deltas import DeltaMerger
@@ -34,7 +34,7 @@ SCHEMA = {
     ],
 )
 def test_harmless_mismatches_are_repaired(given: dict[str, object], wanted: dict[str, object]) -> None:
-    assert repaired(given, SCHEMA) == (wanted, list(given))
+    assert repair_arguments(given, SCHEMA) == (wanted, list(given))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_harmless_mismatches_are_repaired(given: dict[str, object], wanted: dict
     [{"paths": ["a"]}, {"maybe": None}, {"either": "[1]"}, {"name": "[x"}, {"unknown": 1}, {"options": "x"}],
 )
 def test_what_fits_or_cannot_be_understood_stays(arguments: dict[str, object]) -> None:
-    assert repaired(arguments, SCHEMA) == (arguments, [])
+    assert repair_arguments(arguments, SCHEMA) == (arguments, [])
 
 
 def test_a_remark_keeps_the_form_of_the_result() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from north_lsp.command_policy.parsing import MAX_LENGTH, NotSimple, parse
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, covered
+from north_lsp.command_policy.rules import Rule, find_uncovered
 from north_lsp.workspace.paths import Roots
 
 RULES = [Rule(("expr",), ("-*",)), Rule(("uname",), ("-a", "-s")), Rule(("echo",), ("-*",)), Rule(("true",))]
@@ -99,7 +99,7 @@ def world() -> Iterator[World]:
 
 def check(world: World, *texts: str) -> int:
     """How many of the texts pass; then bash may run only what was seen."""
-    passing = [text for text in texts if covered(text, RULES, lambda part: False, world.place) is None]
+    passing = [text for text in texts if find_uncovered(text, RULES, lambda part: False, world.place) is None]
     for text, ran in zip(passing, world.run(*passing) if passing else [], strict=True):
         seen = [tuple(word.text for word in simple.words) for simple in parse(text)]
         for one in ran:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, covered
+from north_lsp.command_policy.rules import Rule, find_uncovered
 from north_lsp.workspace.paths import Roots
 
 NAMES = [
@@ -127,7 +127,7 @@ def check(texts: list[str]) -> None:
         place = made(base)
         before = outside(base)
         for text in texts:
-            if covered(text, RULES, lambda part: False, place) is not None:
+            if find_uncovered(text, RULES, lambda part: False, place) is not None:
                 continue
             ran = subprocess.run(
                 ["/bin/bash", "--noprofile", "--norc", "-c", f"{text}\nwait"],
@@ -173,5 +173,5 @@ def test_such_lines_do_pass() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = made(Path(os.path.realpath(name)))
         for text in ("cat f", "mv f new", "cd sub && ls", "cat f | head -n 5", "mkdir -p new/x", "cp -r a/b/c new"):
-            found = covered(text, RULES, lambda part: False, place)
+            found = find_uncovered(text, RULES, lambda part: False, place)
             assert found is None or text.startswith("cp -r"), (text, found)

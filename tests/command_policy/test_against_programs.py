@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from north_lsp.command_policy.grammar import read
 from north_lsp.command_policy.parsing import NotSimple, parse
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, covered
+from north_lsp.command_policy.rules import Rule, find_uncovered
 from north_lsp.workspace.paths import Roots
 
 TABLE = tomllib.loads(files("north_lsp.command_policy").joinpath("programs.toml").read_text("utf-8"))["reads"]
@@ -195,7 +195,7 @@ def passes(world: World, line: str) -> bool:
     if any(isinstance(one, str) or one.kind != "reads" for one in readings):
         return False
     rules = [Rule((one.program,), ("*",)) for one in commands]
-    return covered(line, rules, lambda text: False, world.place) is None
+    return find_uncovered(line, rules, lambda text: False, world.place) is None
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

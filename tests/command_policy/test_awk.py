@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings, strategies
 
-from north_lsp.command_policy.awk import awk_excluded
+from north_lsp.command_policy.awk import awk_problem
 from north_lsp.command_policy.parsing import Word
 
 AWK = shutil.which("awk") or ""
@@ -24,7 +24,7 @@ PIECES = strategies.sampled_from(
 
 
 def harmless(program: str) -> bool:
-    return awk_excluded([Word(program, f"'{program}'")]) is None
+    return awk_problem([Word(program, f"'{program}'")]) is None
 
 
 def touched(program: str, folder: Path) -> bool:
@@ -76,8 +76,8 @@ def test_the_oracle_sees_what_is_written(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_run_or_write_something_are_none(words: list[str]) -> None:
-    assert awk_excluded([Word(word, word) for word in words]) is not None
+    assert awk_problem([Word(word, word) for word in words]) is not None
 
 
 def test_a_pattern_of_file_names_is_no_program() -> None:
-    assert awk_excluded([Word("*", "*", is_glob=True)]) is not None
+    assert awk_problem([Word("*", "*", is_glob=True)]) is not None

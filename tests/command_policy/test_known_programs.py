@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.agent.shell.strip_head_tail import without_tail
-from north_lsp.command_policy.commands import dangers, judge
+from north_lsp.agent.shell.strip_head_tail import strip_head_tail
+from north_lsp.command_policy.classification import classify, find_dangers
 from north_lsp.command_policy.grammar import read
 from north_lsp.command_policy.parsing import NotSimple, parse
-from north_lsp.command_policy.patterns import fits, fitting
+from north_lsp.command_policy.patterns import find_matching, matches
 from north_lsp.command_policy.places import Place
 from north_lsp.command_policy.rules import NO_SANDBOX, Rule
 from north_lsp.shell.environment import changes_meaning
-from north_lsp.storage.command_text import trimmed
+from north_lsp.storage.command_identity import trimmed
 from north_lsp.tools.base import Command
 from tests.command_policy.test_lists import RULES as LISTS
 from tests.command_policy.test_more_ways import RULES as MORE
@@ -80,7 +80,7 @@ def test_no_fresh_way_past_the_rules_passes(tmp_path: Path, contained: bool) -> 
 def test_the_question_says_what_is_not_known(tmp_path: Path, line: str, why: str) -> None:
     place = project(tmp_path)
     rules = (*RULES, Rule(("mytool",)))
-    verdict = judge(line, place=place, approvals=Allowed(rules=rules))
+    verdict = classify(line, place=place, approvals=Allowed(rules=rules))
     assert why in " ".join((*verdict.reasons, *verdict.warnings))
 
 
@@ -130,15 +130,15 @@ def test_blanks_that_bash_does_not_know_are_no_blanks(tmp_path: Path) -> None:
     assert trimmed(" \n ls \t") == "ls"
     for text in ("./ok.sh\u00a0", "./ok.sh\x0b", "./ok.sh\u2003", "ls x\\ "):
         assert trimmed(text) == text
-    verdict = judge("./ok.sh\u00a0", place=place, approvals=Allowed("./ok.sh"))
+    verdict = classify("./ok.sh\u00a0", place=place, approvals=Allowed("./ok.sh"))
     assert verdict.status is None
     assert [word.text for word in parse("ls \u0663>/dev/null")[0].words] == ["ls", "\u0663"]
 
 
 def test_a_blank_that_belongs_to_a_name_stays_with_it() -> None:
     command = Command("cat x\\ | head -n 3", None, 10.0)
-    assert without_tail(command) == command
-    shorter = without_tail(replace(command, command="cat x | head -n 3"))
+    assert strip_head_tail(command) == command
+    shorter = strip_head_tail(replace(command, command="cat x | head -n 3"))
     assert (shorter.command, shorter.head) == ("cat x", 3)
 
 
@@ -163,14 +163,14 @@ def test_only_plain_reading_with_literal_words_runs_without_a_sandbox(tmp_path: 
         "cd docs && ls",
     ):
         for approvals in (Allowed(rules=tuple(RULES)), Allowed(line)):
-            verdict = judge(line, place=place, approvals=approvals)
+            verdict = classify(line, place=place, approvals=approvals)
             if line.startswith("cd ") and approvals.commands:
                 continue  # bash's own `cd` goes through the session's shell
             assert (verdict.status, verdict.contained) == ("always", False), (line, verdict.reasons)
     for line in ("cat ./*", "ls ~/", "npm test", "touch x", "cat /etc/hostname", "cat docs/a", "make $(nproc)"):
         for approvals in (Allowed(rules=tuple(RULES)), Allowed(line)):
-            assert judge(line, place=place, approvals=approvals).status is None, line
-    assert NO_SANDBOX in judge("npm test", place=place, approvals=Allowed("npm test")).reasons[0]
+            assert classify(line, place=place, approvals=approvals).status is None, line
+    assert NO_SANDBOX in classify("npm test", place=place, approvals=Allowed("npm test")).reasons[0]
 
 
 def test_without_a_sandbox_no_folder_with_closed_files_is_gone_through(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_without_a_sandbox_no_folder_with_closed_files_is_gone_through(tmp_path:
     ],
 )
 def test_what_always_asks_does_so_under_auto_approve_however_it_is_spelled(tmp_path: Path, line: str) -> None:
-    verdict = judge(line, place=project(tmp_path), approvals=Allowed(auto=True))
+    verdict = classify(line, place=project(tmp_path), approvals=Allowed(auto=True))
     assert (verdict.status, verdict.may_remember) == (None, False)
     assert verdict.warnings
 
@@ -229,7 +229,7 @@ def test_what_always_asks_does_so_under_auto_approve_however_it_is_spelled(tmp_p
 def test_under_auto_approve_the_rest_runs_in_the_sandbox(tmp_path: Path) -> None:
     place = project(tmp_path)
     for line in ("mytool x", "npm install", "for i in 1 2; do make $i; done", "cp a b", "rm -rf sub/x", "git push"):
-        verdict = judge(line, place=place, approvals=Allowed(auto=True))
+        verdict = classify(line, place=place, approvals=Allowed(auto=True))
         assert (verdict.status, verdict.contained) == ("auto", True), (line, verdict.warnings)
 
 
@@ -263,7 +263,7 @@ class Exactly(Allowed):
 def test_an_exact_entry_is_no_part_of_what_it_was_not_meant_for(
     tmp_path: Path, entries: tuple[str, ...], line: str
 ) -> None:
-    assert judge(line, place=project(tmp_path), approvals=Exactly(*entries)).status is None
+    assert classify(line, place=project(tmp_path), approvals=Exactly(*entries)).status is None
 
 
 @pytest.mark.parametrize(
@@ -281,16 +281,16 @@ def test_an_exact_entry_is_no_part_of_what_it_was_not_meant_for(
     ],
 )
 def test_an_exact_entry_holds_where_it_was_meant(tmp_path: Path, entry: str, line: str) -> None:
-    verdict = judge(line, place=project(tmp_path), approvals=Exactly(entry))
+    verdict = classify(line, place=project(tmp_path), approvals=Exactly(entry))
     assert (verdict.status, verdict.contained) == ("always", True), verdict.reasons
 
 
 def test_what_can_be_sent_input_later_asks_if_that_may_be_a_program(tmp_path: Path) -> None:
     place = project(tmp_path)
     for line in ("sh", "python3 -i", "node", "FOO=1 bash", "while read x; do eval $x; done"):
-        assert judge(line, place=place, approvals=Allowed(line), background=True).status is None, line
+        assert classify(line, place=place, approvals=Allowed(line), background=True).status is None, line
     for line in ("npm run dev", "python3 -m pytest", "sleep 5"):
-        assert judge(line, place=place, approvals=Allowed(line), background=True).status == "always", line
+        assert classify(line, place=place, approvals=Allowed(line), background=True).status == "always", line
 
 
 def test_copies_are_judged_by_where_they_come_to_lie(tmp_path: Path) -> None:
@@ -311,16 +311,16 @@ def test_copies_are_judged_by_where_they_come_to_lie(tmp_path: Path) -> None:
 def test_no_pattern_of_the_settings_hangs_the_question(tmp_path: Path, pattern: str) -> None:
     place = make_place(tmp_path, contained=True)
     command = "echo " + "a" * 3000
-    verdict = judge(command, place=place, approvals=Allowed(auto=True), always_ask=(pattern,))
+    verdict = classify(command, place=place, approvals=Allowed(auto=True), always_ask=(pattern,))
     assert verdict.status in (None, "auto")
-    assert fits(pattern, "b") in (True, False)
+    assert matches(pattern, "b") in (True, False)
 
 
 def test_a_pattern_that_takes_too_long_counts_as_found() -> None:
-    assert fits("(a+)+$", "a" * 40 + "!") is None
-    assert "takes too long" in fitting(["(a+)+$"], "a" * 40 + "!")[0]
-    assert fitting(["deploy", "x+y"], "make deploy") == ["fits the pattern 'deploy' of your settings"]
-    assert fits("(a|b)+c", "ababc" * 500) is True
+    assert matches("(a+)+$", "a" * 40 + "!") is None
+    assert "takes too long" in find_matching(["(a+)+$"], "a" * 40 + "!")[0]
+    assert find_matching(["deploy", "x+y"], "make deploy") == ["fits the pattern 'deploy' of your settings"]
+    assert matches("(a|b)+c", "ababc" * 500) is True
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_list_of_the_directory_is_what_bash_would_make_of_a_pattern(tmp_path: 
 
 def test_dangers_of_a_line_that_cannot_be_read_are_seen_without_its_quotes() -> None:
     for line in ('g"i"t pu\\sh --for"c"e; x=1', "s''udo ls; y=2", "r\\m -r\\f /; z=1"):
-        assert dangers(line), line
+        assert find_dangers(line), line
 
 
 def test_what_git_keeps_of_closed_files_asks(tmp_path: Path) -> None:
@@ -387,18 +387,18 @@ def test_git_does_not_show_closed_files_unasked_whatever_was_allowed(tmp_path: P
     )
     allowed = Allowed(*prints, auto=True)
     for line in prints:
-        assert judge(line, place=place, approvals=allowed).status is not None, line
+        assert classify(line, place=place, approvals=allowed).status is not None, line
     for line in ("git show HEAD:secret.txt", "git blame secret.txt", "git cat-file -p HEAD:private/x"):
-        assert judge(line, place=place, approvals=allowed).status is None, line
+        assert classify(line, place=place, approvals=allowed).status is None, line
     subprocess.run(["git", "add", "-f", "secret.txt"], cwd=root, check=True)
     for line in prints:
-        verdict = judge(line, place=place, approvals=allowed)
+        verdict = classify(line, place=place, approvals=allowed)
         assert verdict.status is None, line
         assert "secret.txt out of git's own files" in verdict.warnings[0]
     for line in ("git status", "git log -n 3", "git log --stat", "git blame a", "echo git show", "ls"):
-        assert judge(line, place=place, approvals=allowed).status == "auto", line
+        assert classify(line, place=place, approvals=allowed).status == "auto", line
     nothing = replace(place, has_lists=lambda: False)
-    assert all(judge(line, place=nothing, approvals=allowed).status == "auto" for line in prints)
+    assert all(classify(line, place=nothing, approvals=allowed).status == "auto" for line in prints)
 
 
 def test_what_leads_elsewhere_for_each_process_is_no_path_inside(tmp_path: Path) -> None:

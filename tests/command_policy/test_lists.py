@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from north_lsp.command_policy.commands import dangers
+from north_lsp.command_policy.classification import find_dangers
 from north_lsp.command_policy.grammar import read
 from north_lsp.command_policy.parsing import parse
 from north_lsp.command_policy.rules import Rule
@@ -72,7 +72,7 @@ def test_nothing_of_every_day_asks(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(exist_ok=True)
     lines = (HERE / "everyday.txt").read_text("utf-8").splitlines()
     assert len(lines) > 330
-    found = {line: asks(line, RULES, place) or dangers(line) or None for line in [*lines, *EVERYDAY_LINES]}
+    found = {line: asks(line, RULES, place) or find_dangers(line) or None for line in [*lines, *EVERYDAY_LINES]}
     assert {line: why for line, why in found.items() if why is not None} == {}
 
 

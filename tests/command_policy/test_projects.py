@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.command_policy.commands import judge
+from north_lsp.command_policy.classification import classify
 from north_lsp.command_policy.places import Place
 from north_lsp.command_policy.rules import Rule, propose
 from tests.command_policy.test_rules import Allowed, make_place
@@ -235,7 +235,7 @@ def test_one_always_is_enough(tmp_path: Path, kind: str, first: str, later: Sequ
     rule = propose(first, place)
     assert rule is not None
     for line in (first, *later):
-        verdict = judge(line, place=place, approvals=Allowed(rules=(rule,)))
+        verdict = classify(line, place=place, approvals=Allowed(rules=(rule,)))
         assert (verdict.status, verdict.contained) == ("always", True), (line, rule, verdict)
 
 
@@ -257,7 +257,7 @@ def test_always_for_a_line_is_about_its_one_command(tmp_path: Path, line: str, r
     place = at(tmp_path, "npm")
     assert propose(line, place) == rule
     if rule is not None:
-        assert judge(line, place=place, approvals=Allowed(rules=(rule,))).status == "always"
+        assert classify(line, place=place, approvals=Allowed(rules=(rule,))).status == "always"
 
 
 @pytest.mark.parametrize(("line", "why"), EACH_TIME)
@@ -265,7 +265,7 @@ def test_what_asks_each_time_says_why(tmp_path: Path, line: str, why: str) -> No
     place = at(tmp_path, "npm")
     program = line.split(maxsplit=1)[0]
     rules = [Rule((name,), ("-*",)) for name in (program, "ls", "npm")]
-    verdict = judge(line, place=place, approvals=Allowed(rules=tuple(rules)))
+    verdict = classify(line, place=place, approvals=Allowed(rules=tuple(rules)))
     assert verdict.status is None
     assert why in " ".join((*verdict.reasons, *verdict.warnings))
     assert propose(line, place) is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.command_policy.repository import what_git_would_run
+from north_lsp.command_policy.repository import find_git_programs
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def repository(tmp_path: Path) -> Path:
 def test_an_ordinary_repository_runs_nothing(repository: Path, tmp_path: Path) -> None:
     for key, value in (("user.name", "me"), ("remote.origin.url", "https://x/y"), ("core.fsmonitor", "false")):
         subprocess.run(["git", "config", key, value], cwd=repository, check=True)
-    assert what_git_would_run(repository, writes=False) is None
-    assert what_git_would_run(repository, writes=True) is None
-    assert what_git_would_run(tmp_path, writes=False) is None
+    assert find_git_programs(repository, writes=False) is None
+    assert find_git_programs(repository, writes=True) is None
+    assert find_git_programs(tmp_path, writes=False) is None
 
 
 @pytest.mark.parametrize(
@@ -57,30 +57,30 @@ def test_a_key_that_names_a_program_is_named(repository: Path, key: str) -> None
         section, _, name = key.rpartition(".")
         group, _, sub = section.partition(".")
         file.write(f'[{group} "{sub}"]\n\t{name} = true\n' if sub else f"[{group}]\n\t{name} = true\n")
-    assert what_git_would_run(repository, writes=False) is not None
+    assert find_git_programs(repository, writes=False) is not None
 
 
 def test_hooks_count_where_they_would_run(repository: Path) -> None:
     hook = repository / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\n")
-    assert what_git_would_run(repository, writes=True) is None
+    assert find_git_programs(repository, writes=True) is None
     hook.chmod(0o755)
-    assert what_git_would_run(repository, writes=False) is None
-    assert what_git_would_run(repository, writes=True) == "the hook `pre-commit`"
+    assert find_git_programs(repository, writes=False) is None
+    assert find_git_programs(repository, writes=True) == "the hook `pre-commit`"
     hook.rename(hook.with_name("post-index-change"))
-    assert what_git_would_run(repository, writes=False) == "the hook `post-index-change`"
+    assert find_git_programs(repository, writes=False) == "the hook `post-index-change`"
 
 
 def test_what_cannot_be_read_counts_as_dangerous(repository: Path) -> None:
     (repository / ".git/config").write_text("[broken\n")
-    assert what_git_would_run(repository, writes=False) is not None
+    assert find_git_programs(repository, writes=False) is not None
 
 
 def test_a_bare_repository_inside_is_not_trusted(repository: Path) -> None:
     inner = repository / "inner"
     subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
-    assert what_git_would_run(inner, writes=False) is not None
+    assert find_git_programs(inner, writes=False) is not None
 
 
 def test_a_nested_repository_that_git_looks_into_counts(repository: Path) -> None:
@@ -89,9 +89,9 @@ def test_a_nested_repository_that_git_looks_into_counts(repository: Path) -> Non
     who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
     subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "one"], cwd=inner, check=True)
     subprocess.run(["git", "add", "lib"], cwd=repository, check=True, capture_output=True)
-    assert what_git_would_run(repository, writes=False) is None
-    assert what_git_would_run(repository / "lib", writes=False) is None
+    assert find_git_programs(repository, writes=False) is None
+    assert find_git_programs(repository / "lib", writes=False) is None
     subprocess.run(["git", "config", "core.fsmonitor", "touch made"], cwd=inner, check=True)
     for cwd in (repository, repository / "lib"):
-        found = what_git_would_run(cwd, writes=False)
+        found = find_git_programs(cwd, writes=False)
         assert found == "the key `core.fsmonitor` of the nested repository inner"

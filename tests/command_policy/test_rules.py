@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.command_policy.commands import judge
+from north_lsp.command_policy.classification import classify
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, covered, propose
-from north_lsp.storage.command_text import trimmed
+from north_lsp.command_policy.rules import Rule, find_uncovered, propose
+from north_lsp.storage.command_identity import trimmed
 from north_lsp.workspace.paths import Roots
 
 # As generous as rules can be: whatever still asks does so for a reason of its own.
@@ -618,7 +618,7 @@ def make_place(root: Path, *, contained: bool = False, git: str | None = None, c
 
 
 def asks(command: str, rules: list[Rule], place: Place) -> str | None:
-    found = covered(command, rules, lambda text: False, place)
+    found = find_uncovered(command, rules, lambda text: False, place)
     return None if found is None else found.described()
 
 
@@ -973,16 +973,16 @@ def test_a_rule_survives_its_file() -> None:
 
 
 def test_the_part_that_asks_is_named(tmp_path: Path) -> None:
-    found = covered("git log && rm x", [LOG], lambda text: False, make_place(tmp_path))
+    found = find_uncovered("git log && rm x", [LOG], lambda text: False, make_place(tmp_path))
     assert found is not None
     assert found.part == "rm x"
 
 
 def test_exact_entries_cover_parts_of_a_line(tmp_path: Path) -> None:
     place = make_place(tmp_path, contained=True)
-    assert covered("git log && make all", [LOG], lambda text: text == "make all", place) is None
-    assert covered("make all && git log", [LOG], lambda text: text == "make all", place) is not None
-    assert covered("cd sub && make all", [Rule(("cd",))], lambda text: text == "make all", place) is not None
+    assert find_uncovered("git log && make all", [LOG], lambda text: text == "make all", place) is None
+    assert find_uncovered("make all && git log", [LOG], lambda text: text == "make all", place) is not None
+    assert find_uncovered("cd sub && make all", [Rule(("cd",))], lambda text: text == "make all", place) is not None
 
 
 @pytest.mark.parametrize(
@@ -1082,41 +1082,41 @@ class Allowed:
 def test_what_earlier_commands_did_to_the_shell_asks_again(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     for approvals in (Allowed("ls"), Allowed(rules=(Rule(("ls",)),))):
-        assert judge("ls", place=place, approvals=approvals).status == "always"
-        verdict = judge("ls", place=place, approvals=approvals, changes=("changed PATH",))
+        assert classify("ls", place=place, approvals=approvals).status == "always"
+        verdict = classify("ls", place=place, approvals=approvals, changes=("changed PATH",))
         assert verdict.status is None
         assert "changed PATH" in verdict.reasons[0]
     contained = replace(place, contained=True)
-    assert judge("ls", place=contained, approvals=Allowed(auto=True), changes=("changed PATH",)).status == "auto"
+    assert classify("ls", place=contained, approvals=Allowed(auto=True), changes=("changed PATH",)).status == "auto"
 
 
 def test_an_exact_entry_runs_whatever_it_contains_but_not_what_always_asks(tmp_path: Path) -> None:
     place = make_place(tmp_path, contained=True)
     for command in ("make $(nproc)", "for i in 1 2; do echo $i; done > x", "FOO=1 make"):
-        assert judge(command, place=place, approvals=Allowed(command)).status == "always"
-        assert judge(f"{command} ", place=place, approvals=Allowed(command)).status == "always"
-        assert judge(f"{command};", place=place, approvals=Allowed(command)).status is None
+        assert classify(command, place=place, approvals=Allowed(command)).status == "always"
+        assert classify(f"{command} ", place=place, approvals=Allowed(command)).status == "always"
+        assert classify(f"{command};", place=place, approvals=Allowed(command)).status is None
     for command in ("git push --force", "echo x > .git/hooks/pre-commit", "rm -rf ."):
-        assert judge(command, place=place, approvals=Allowed(command)).status is None
+        assert classify(command, place=place, approvals=Allowed(command)).status is None
 
 
 def test_plain_commands_run_in_the_clean_shell_and_what_changes_the_shell_in_the_session_s(tmp_path: Path) -> None:
     place = make_place(tmp_path)
-    assert judge("ls", place=place, approvals=Allowed("ls")).shell == "clean"
+    assert classify("ls", place=place, approvals=Allowed("ls")).shell == "clean"
     for command in ("export A=1", "x=1", "source venv/bin/activate", "make $(nproc)"):
-        assert judge(command, place=place, approvals=Allowed(command)).shell == "session"
+        assert classify(command, place=place, approvals=Allowed(command)).shell == "session"
 
 
 def test_outside_the_workspace_nothing_is_covered(tmp_path: Path) -> None:
     place = make_place(tmp_path / "root", cwd=tmp_path, contained=True)
-    verdict = judge("ls", place=place, approvals=Allowed("ls", rules=(Rule(("ls",)),)))
+    verdict = classify("ls", place=place, approvals=Allowed("ls", rules=(Rule(("ls",)),)))
     assert verdict.status is None
     assert verdict.reasons == ("the shell is outside the workspace",)
 
 
 def test_settings_can_add_to_what_always_asks(tmp_path: Path) -> None:
     place = make_place(tmp_path)
-    assert judge("make deploy", place=place, approvals=Allowed(auto=True), always_ask=("deploy",)).status is None
+    assert classify("make deploy", place=place, approvals=Allowed(auto=True), always_ask=("deploy",)).status is None
 
 
 @pytest.mark.parametrize(

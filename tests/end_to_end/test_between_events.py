@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from north_lsp.acp.editor import AcpEditor
-from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import CallReady, Event, UsageChanged
 from north_lsp.providers.base import (
@@ -181,9 +181,9 @@ async def test_giving_up_to_wait_for_the_rest_of_a_file(world: World) -> None:
 
 
 async def test_an_own_command_that_ends_while_the_turn_winds_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    held, go_on, before = Held(), asyncio.Event(), CostKeeper.settle
+    held, go_on, before = Held(), asyncio.Event(), CostRecorder.finish
 
-    async def settle(self: CostKeeper) -> None:
+    async def settle(self: CostRecorder) -> None:
         if go_on.is_set():
             await held()
         await before(self)
@@ -193,7 +193,7 @@ async def test_an_own_command_that_ends_while_the_turn_winds_up(world: World, mo
         await go_on.wait()
         yield done("x")
 
-    monkeypatch.setattr(CostKeeper, "settle", settle)
+    monkeypatch.setattr(CostRecorder, "finish", settle)
     async with inside(world.environ, play(world.folder / "config", stream)) as client:
         session = await opened(client, world)
         request = await start(client, session, "go")

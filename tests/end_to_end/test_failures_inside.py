@@ -29,7 +29,7 @@ from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.agent.turn.stream import AnswerStream
 from north_lsp.agent.turn.turn import Turn
-from north_lsp.storage.partial import PartialFile
+from north_lsp.storage.partial_file import PartialFile
 from north_lsp.tools.read.read_file import ReadFile
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
@@ -48,22 +48,22 @@ _GOES_ON: list[tuple[object, str]] = [
     (ReadFile, "run"),
     (Titles, "_places"),
     (LeakGuard, "cleaned"),
-    (dispatch, "repaired"),
+    (dispatch, "repair_arguments"),
     (OpenCalls, "_store"),
     (dispatch.ToolRunner, "_of_output"),
     (Repetition, "note"),
     (AnswerStream, "_look_ahead"),
     (PartialFile, "flush"),
     (Previews, "note"),
-    (edits, "_judged"),
+    (edits, "_protected_reasons"),
     (edits, "applied_row"),
     (CommandApprover, "_decide"),
-    (commands, "told"),
+    (commands, "report_to_model"),
     (Checkpoints, "record"),
     (Account, "report"),
-    (costs.CostKeeper, "record"),
-    (costs.CostKeeper, "settle"),
-    (costs.CostKeeper, "look"),
+    (costs.CostRecorder, "record"),
+    (costs.CostRecorder, "finish"),
+    (costs.CostRecorder, "look"),
     (ModelChoice, "look_after"),
     (Session, "recover"),
 ]
@@ -71,7 +71,7 @@ _GOES_ON: list[tuple[object, str]] = [
 _ENDS: list[tuple[object, str]] = [
     (RequestBuilder, "build"),
     (Turn, "_is_to_be_reminded"),
-    (FileBlocks, "settle"),
+    (FileBlocks, "review_finished"),
     (PromptQueue, "take_steering"),
     (dispatch.Dispatcher, "run"),
 ]

@@ -73,7 +73,7 @@ async def test_one_failure_anywhere_is_survived(world: World, server: ModelServe
                 raise
 
 
-async def test_failing_and_mended_is_said_once_each(world: World, server: ModelServer) -> None:
+async def test_failing_and_recovering_are_reported_once_each(world: World, server: ModelServer) -> None:
     server.script(*(answer(Say(f"{number}.")) for number in range(4)))
     async with inside(world.environ) as client:
         session = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]

@@ -15,11 +15,11 @@ from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
+from north_lsp.lsp.pending_review import PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, document, read_document
-from north_lsp.lsp.reviews import PendingReview
 from north_lsp.rpc.messages import RpcError
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
-from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
+from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
 from tests.support.edits import MemoryEditor
 
 ROOT = Path("/r")
@@ -28,7 +28,7 @@ NEW = OLD.replace("line 3\n", "third\n").replace("line 20\n", "twentieth\nand mo
 
 
 def change(name: str = "a.txt", old: str | None = OLD, new: str = NEW) -> FileChange:
-    return make_change(ROOT / name, name, old, new, TextForm())
+    return make_change(ROOT / name, name, old, new, TextEncoding())
 
 
 def pending(*files: FileChange, warnings: tuple[str, ...] = ()) -> PendingReview:
@@ -151,8 +151,8 @@ def test_hidden_characters_are_shown_and_kept() -> None:
     assert accepted(one) == {"a.txt": "a\u202e\nb\u200b\nd\n"}
 
 
-def test_what_the_encoding_cannot_hold_is_said_while_it_can_be_mended() -> None:
-    latin = make_change(ROOT / "a.txt", "a.txt", "x\n", "ß\n", TextForm("latin-1"))
+def test_what_the_encoding_cannot_hold_is_said_while_it_can_be_fixed() -> None:
+    latin = make_change(ROOT / "a.txt", "a.txt", "x\n", "ß\n", TextEncoding("latin-1"))
     with pytest.raises(ReviewProblem, match="cannot be written in latin-1"):
         edited("+ß", "+€", latin)
     assert accepted(edited("+ß", "+ä", latin)) == {"a.txt": "ä\n"}
@@ -160,10 +160,10 @@ def test_what_the_encoding_cannot_hold_is_said_while_it_can_be_mended() -> None:
 
 def test_new_deleted_and_moved_files() -> None:
     assert accepted(edited("+x", "+y\n+z", change(old=None, new="x\n"))) == {"a.txt": "y\nz\n"}
-    gone = make_deletion(ROOT / "a.txt", "a.txt", "x\ny\n", TextForm())
+    gone = make_deletion(ROOT / "a.txt", "a.txt", "x\ny\n", TextEncoding())
     with pytest.raises(ReviewProblem, match="only be accepted or rejected"):
         edited("-x", " x", gone)
-    moved = make_rename(ROOT / "a.txt", "a.txt", ROOT / "b.txt", "b.txt", OLD, NEW, TextForm())
+    moved = make_rename(ROOT / "a.txt", "a.txt", ROOT / "b.txt", "b.txt", OLD, NEW, TextEncoding())
     assert accepted(edited("+third", "+3rd", moved)) == {"b.txt": NEW.replace("third", "3rd")}
 
 

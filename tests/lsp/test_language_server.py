@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.lsp.documents import text_edits
-from north_lsp.lsp.features import make_server
 from north_lsp.lsp.initialize import server_capabilities
+from north_lsp.lsp.pygls_server import make_server
 from north_lsp.rpc.framing import HeaderFraming
 from tests.end_to_end.world import COLD_SERVER, SERVER, World, make_world
 from tests.support.model_server import ModelServer

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.lsp.texts import OpenTexts, offset
+from north_lsp.lsp.texts import OpenDocumentTexts, offset
 
 texts = st.text(st.sampled_from("ab\n\r\x0c\x0b\x85\u2028é😀"), max_size=20)
 URI = "file:///a"
@@ -28,7 +28,7 @@ def between_crlf(text: str, at: int) -> bool:
 
 @given(texts, st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), texts), max_size=4))
 def test_changes_are_followed(text: str, changes: list[tuple[int, int, str]]) -> None:
-    opened = OpenTexts("utf-16")
+    opened = OpenDocumentTexts("utf-16")
     opened.follow("textDocument/didOpen", {"textDocument": {"uri": URI, "version": 1, "text": text}})
     for one, other, new in changes:
         start, end = sorted((min(one, len(text)), min(other, len(text))))
@@ -50,7 +50,7 @@ def test_positions_behind_the_end_mean_the_end() -> None:
 
 @given(st.dictionaries(st.sampled_from(["textDocument", "contentChanges", "x"]), st.none() | st.text() | st.integers()))
 def test_nonsense_changes_nothing(params: dict[str, Any]) -> None:
-    opened = OpenTexts("utf-16")
+    opened = OpenDocumentTexts("utf-16")
     for method in ("textDocument/didOpen", "textDocument/didChange", "textDocument/didClose", "other"):
         opened.follow(method, params)
     assert opened.all() == []

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.providers.adapter_factory import make_remote
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Done, Failed, ModelRequest, UserMessage
 from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.keys.broker import Broker
 from north_lsp.providers.keys.check import key_problem
-from north_lsp.providers.remote import make_remote
 from tests.providers.adapters.vendors import ask
 from tests.support.certificate import make_bundle, server_context
 from tests.support.model_server import ModelServer

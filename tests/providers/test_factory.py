@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.providers.adapter_factory import make_remote
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, ModelRequest, UserMessage
 from north_lsp.providers.catalog.catalog import catalog
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import prepared
 from north_lsp.providers.factory import make_provider
 from north_lsp.providers.model import Extras
-from north_lsp.providers.remote import make_remote
 from north_lsp.storage.model_settings import ModelSettings
 from tests.providers.adapters.vendors import ask
 from tests.support.model_server import ModelServer

@@ -14,14 +14,14 @@ from north_lsp.agent.shell.setup import sandbox_of
 from north_lsp.errors import ToolError
 from north_lsp.shell import detached as kept
 from north_lsp.shell import job_supervisor as holder
-from north_lsp.shell.detached import KeptProcess, find_kept
+from north_lsp.shell.detached import DetachedProcess, find_detached
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.jobs import Job
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
 from north_lsp.storage.settings import Settings
-from north_lsp.workspace.guards.held import Held
+from north_lsp.workspace.guards.sandbox_guards import Held
 from tests.shell.test_runner import gone, is_gone, run
 
 
@@ -43,8 +43,8 @@ async def north(folder: Path, sandbox: Sandbox | None = None) -> AsyncIterator[C
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: Path) -> Iterator[None]:
     yield
-    for one in find_kept(tmp_path / "records"):
-        KeptProcess(one, from_end=True).end_now()
+    for one in find_detached(tmp_path / "records"):
+        DetachedProcess(one, from_end=True).end_now()
 
 
 async def keep(shell: CommandRunner, folder: Path, command: str) -> Job:
@@ -85,17 +85,17 @@ async def test_it_goes_on_and_is_found_and_ended_by_the_next_north(tmp_path: Pat
     go.touch()
     await until(lambda: "on" in (tmp_path / "1.job.log").read_text())
     async with north(tmp_path) as shell:
-        (told,) = await shell.find_kept()
+        (told,) = await shell.find_detached()
         assert f"still runs: job 1, pid {job.pid}" in told
         assert shell.jobs.take_news() == [told]
-        assert await shell.find_kept() == []
+        assert await shell.find_detached() == []
         again = shell.jobs.find("1")
         await until(lambda: shell.jobs.output(again, 9) == "up kept 1\non")
         with anyio.fail_after(30):
             await shell.jobs.kill(again)
         assert again.state().endswith("killed")
         await gone(job.pid)
-    assert find_kept(tmp_path / "records") == []
+    assert find_detached(tmp_path / "records") == []
 
 
 async def test_how_it_ended_is_told_by_the_next_north_once(tmp_path: Path) -> None:
@@ -105,11 +105,11 @@ async def test_how_it_ended_is_told_by_the_next_north_once(tmp_path: Path) -> No
     go.touch()
     await gone(job.pid)
     async with north(tmp_path) as shell:
-        (told,) = await shell.find_kept()
+        (told,) = await shell.find_detached()
         assert "has ended: exit code 3" in told
         assert shell.jobs.all() == []
     async with north(tmp_path) as shell:
-        assert await shell.find_kept() == []
+        assert await shell.find_detached() == []
     assert (tmp_path / "1.job.log").read_text() == "first\nlast\n"
 
 
@@ -174,7 +174,7 @@ async def test_what_cannot_be_started_leaves_no_record(tmp_path: Path) -> None:
         (tmp_path / "records" / "damaged" / "job.json").write_text("[1")
         (tmp_path / "records" / "foreign").mkdir()
         (tmp_path / "records" / "foreign" / "job.json").write_text('{"pid": 1}')
-        assert await shell.find_kept() == []
+        assert await shell.find_detached() == []
 
 
 async def test_another_process_with_its_number_is_left_alone(tmp_path: Path) -> None:
@@ -184,12 +184,12 @@ async def test_another_process_with_its_number_is_left_alone(tmp_path: Path) -> 
     content = {"command": "sleep", "cwd": "/", "output": str(tmp_path / "x"), "pid": os.getpid()}
     (record / "job.json").write_text(json.dumps(content))
     async with north(tmp_path) as shell:
-        (told,) = await shell.find_kept()
+        (told,) = await shell.find_detached()
         assert "missing exit status" in told
         assert shell.jobs.all() == []
 
 
-def test_the_holder_imports_nothing_of_ours() -> None:
+def test_the_supervisor_imports_nothing_of_ours() -> None:
     assert "north_lsp" not in Path(holder.__file__).read_text()
 
 

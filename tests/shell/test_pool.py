@@ -12,7 +12,7 @@ from north_lsp.shell import pool as keeping
 from north_lsp.shell import runner
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import ShellOptions
-from north_lsp.shell.pool import Keeper
+from north_lsp.shell.pool import ShellPool
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.snapshot import user_snapshot
 from tests.shell.test_runner import gone, is_gone, run
@@ -25,8 +25,8 @@ async def test_at_most_so_many_sessions_have_shells_and_the_one_that_lost_its_ow
 ) -> None:
     monkeypatch.setattr(keeping, "MAX_OPEN", 2)
     async with anyio.create_task_group() as background:
-        keeper = Keeper(background)
-        first, second, third = (CommandRunner(ENVIRON, background, tmp_path, keeper=keeper) for _ in range(3))
+        shell_pool = ShellPool(background)
+        first, second, third = (CommandRunner(ENVIRON, background, tmp_path, shell_pool=shell_pool) for _ in range(3))
         pid = int((await run(first, "kept=1; echo $$")).output.text)
         await run(second, "true")
         await run(third, "true")
@@ -44,8 +44,8 @@ async def test_at_most_so_many_sessions_have_shells_and_the_one_that_lost_its_ow
 
 async def test_a_shell_that_nobody_uses_is_closed_but_not_one_with_work_in_it(tmp_path: Path) -> None:
     async with anyio.create_task_group() as background:
-        keeper = Keeper(background, idle=0.05, sweep=0.02)
-        idle, busy = (CommandRunner(ENVIRON, background, tmp_path, keeper=keeper) for _ in range(2))
+        shell_pool = ShellPool(background, idle=0.05, sweep=0.02)
+        idle, busy = (CommandRunner(ENVIRON, background, tmp_path, shell_pool=shell_pool) for _ in range(2))
         await run(busy, "sleep 60 & true")
         await run(idle, "cd /; kept=1")
         with anyio.fail_after(30):

@@ -17,7 +17,7 @@ from north_lsp.shell.environment import changes_meaning, command_environment, lo
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.options import Place
 from north_lsp.shell.processes import children_of, is_asleep
-from north_lsp.shell.runner import CommandRunner, Ran
+from north_lsp.shell.runner import CommandResult, CommandRunner
 from north_lsp.shell.tree import MARK, find_tree
 
 
@@ -35,7 +35,7 @@ async def runner(folder: Path, environ: Mapping[str, str] = os.environ) -> Async
 
 async def run(
     runner: CommandRunner, command: str, cwd: Path | None = None, seconds: float = 20, place: Place = "session"
-) -> Ran:
+) -> CommandResult:
     async def ignore(text: str) -> None:
         return None
 

@@ -15,10 +15,10 @@ from north_lsp.agent.shell.setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.launcher import landlock_version
 from north_lsp.shell.options import Place
-from north_lsp.shell.runner import CommandRunner, Ran
-from north_lsp.shell.sandbox import InForce, Sandbox, probe, support
+from north_lsp.shell.runner import CommandResult, CommandRunner
+from north_lsp.shell.sandbox import ActiveRestrictions, Sandbox, probe, support
 from north_lsp.storage.settings import ReadSettings, Settings
-from north_lsp.workspace.guards.held import Held
+from north_lsp.workspace.guards.sandbox_guards import Held
 
 
 def make_project(base: Path) -> Path:
@@ -45,7 +45,7 @@ async def shut_in(base: Path) -> AsyncIterator[CommandRunner]:
         background.cancel_scope.cancel()
 
 
-async def run(runner: CommandRunner, command: str, place: Place = "session") -> Ran:
+async def run(runner: CommandRunner, command: str, place: Place = "session") -> CommandResult:
     async def ignore(text: str) -> None:
         return None
 
@@ -55,7 +55,7 @@ async def run(runner: CommandRunner, command: str, place: Place = "session") -> 
 def test_this_machine_has_a_sandbox() -> None:
     assert support().available
     held = probe()
-    assert isinstance(held, InForce)
+    assert isinstance(held, ActiveRestrictions)
     assert held.landlock == landlock_version() > 0
 
 

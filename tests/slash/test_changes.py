@@ -24,13 +24,13 @@ class Talk:
         self.world = World(folder)
         self.commands = Commands()
         nothing = cast(Any, None)
-        session = SimpleNamespace(undoing=self.world.undoing, roots=(self.world.root,), take_back=self._take_back)
+        session = SimpleNamespace(undoing=self.world.undo_history, roots=(self.world.root,), take_back=self._take_back)
         self.host = SessionHost(cast(Any, session), *[nothing] * 3)
         for name in ("a.txt", "b.txt"):
             self.world.write(name, TEXT)
 
     async def _take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
-        return await self.world.undoing.apply(*await prepare())
+        return await self.world.undo_history.apply(*await prepare())
 
     async def edit(self, name: str, line: int) -> None:
         await self.world.edit("edit_replace_exact", path=name, old=f"line {line}\n", new=f"new {line}\n")

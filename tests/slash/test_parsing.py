@@ -1,4 +1,4 @@
-"""What is a slash command and what is none: one, at the beginning of a prompt; everything behind it are its words."""
+"""What is a slash command and what is none: one, at the beginning of a prompt; everything after it is its arguments."""
 
 import pytest
 from hypothesis import given

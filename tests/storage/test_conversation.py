@@ -11,7 +11,7 @@ import pytest
 
 from north_lsp.storage.conversation import Conversation, UnknownConversation
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.partial import NOT_COMPLETE
+from north_lsp.storage.partial_file import NOT_COMPLETE
 
 New = Callable[..., Conversation]
 
@@ -401,7 +401,7 @@ def stream(conversation: Conversation, id: str, *pieces: tuple[Any, int, Any]) -
     """Bring the pieces of an answer up to the moment before they are shown."""
     conversation.begin_partial(BASE, id)
     for kind, index, value in pieces:
-        conversation.grow_partial(kind, index, value)
+        conversation.append_partial(kind, index, value)
         conversation.flush_partial()
 
 
@@ -488,7 +488,7 @@ def test_what_could_not_be_written_of_an_answer_is_written_with_what_comes_next(
     partial.mkdir()
     stream(conversation, "p1", HALF)
     partial.rmdir()
-    conversation.grow_partial("text", 0, "wer")
+    conversation.append_partial("text", 0, "wer")
     conversation.flush_partial()
     conversation.close()
     again = Conversation.open(store, conversation.id)

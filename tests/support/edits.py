@@ -10,7 +10,7 @@ from typing import Any
 
 from north_lsp.agent.edits.apply import Applied, apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
@@ -42,7 +42,7 @@ class MemoryEditor:
     async def read_unsaved(self, path: Path) -> str | None:
         return self.texts.get(path)
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return [change for change in changes if change.path in self.texts and change.action == "update"]
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
@@ -82,8 +82,8 @@ class World:
         read, texts = self.editor.read_unsaved, self.editor.unsaved_texts
         rules = {self.root: IgnoreRules.of(self.root)}
         base = Workspace(roots, rules, read, texts, Seen(), (), edits=settings or EditSettings())
-        self.undoing = Undoing(self.checkpoints, base, self.editor)
-        revert = partial(self.undoing.revert)
+        self.undo_history = UndoHistory(self.checkpoints, base, self.editor)
+        revert = partial(self.undo_history.revert)
         self.workspace = Workspace(roots, rules, read, texts, base.seen, (), edits=base.edits, revert=revert)
 
     def say(self, text: str) -> str:
@@ -128,11 +128,15 @@ class World:
         return changes
 
     async def undo(self, steps: int = 1, **more: Any) -> dict[str, str]:
-        plan = await self.undoing.apply(await self.undoing.prepare(self.undoing.last(steps), **more), "Undo")
+        plan = await self.undo_history.apply(
+            await self.undo_history.prepare(self.undo_history.last(steps), **more), "Undo"
+        )
         return {one.relative: one.outcome for one in plan.files}
 
     async def redo(self, steps: int = 1) -> dict[str, str]:
-        plan = await self.undoing.apply(await self.undoing.prepare(self.undoing.last_undone(steps)), "Redo")
+        plan = await self.undo_history.apply(
+            await self.undo_history.prepare(self.undo_history.last_undone(steps)), "Redo"
+        )
         return {one.relative: one.outcome for one in plan.files}
 
 

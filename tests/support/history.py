@@ -473,7 +473,7 @@ def _call(name: str, lines: list[str], block: Block, added: list[str], chance: r
 
 def _looks_pasted(content: str) -> bool:
     from north_lsp.errors import ToolError
-    from north_lsp.tools.edit.pasted import Place, without_pasted
+    from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
 
     try:
         return without_pasted(content, Place(), "")[1]

@@ -25,10 +25,10 @@ from typing import Any
 from north_lsp.workspace.apply import apply as applying
 from north_lsp.workspace.apply import journal
 from north_lsp.workspace.apply.apply import apply
-from north_lsp.workspace.apply.atomic_exchange import exchange
+from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 Files = dict[str, bytes]
 _CALLS = ("open", "write", "fsync", "link", "rename", "replace", "unlink", "mkdir", "rmdir", "fchmod", "fchown")
@@ -58,7 +58,7 @@ def states(count: int) -> tuple[Files, Files]:
 def changes(root: Path, before: Files, after: Files) -> list[FileChange]:
     """What leads from one state to the other."""
     found: list[FileChange] = []
-    form = TextForm()
+    form = TextEncoding()
     gone = {data: name for name, data in before.items() if name not in after}
     moved: set[str] = set()
     for name, data in after.items():
@@ -218,7 +218,7 @@ def killing(number: int) -> None:
 
     for name in _CALLS:
         setattr(os, name, counted(getattr(os, name)))
-    setattr(applying, "exchange", counted(exchange))  # noqa: B010 - as above: the name that is called
+    setattr(applying, "exchange_names", counted(exchange_names))  # noqa: B010 - as above: the name that is called
 
 
 def at_calls(folder: Path) -> dict[str, int]:

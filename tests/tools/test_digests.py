@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.agent.log.digests import shortened, shortened_text
-from north_lsp.agent.ports.results import Kept
+from north_lsp.agent.log.digests import shorten_result, shortened_text
+from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.errors import ToolError
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Digest
@@ -27,7 +27,7 @@ async def test_a_whole_long_file_is_shortened(desk: Desk) -> None:
     )
     assert output.digest.data["nextRange"] == {"startLine": 51, "endLine": 290}
     assert desk.workspace.seen.ranges[desk.root / "a"] == ((1, 50), (291, 300))
-    data, missing = shortened(output.digest, "read_file", desk.artifacts)
+    data, missing = shorten_result(output.digest, "read_file", desk.artifacts)
     assert (missing["direction"], missing["shownRange"]) == ("middle", [[1, 50], [291, 300]])
     assert (missing["totalLines"], missing["outputLines"], missing["artifactId"]) == (300, 60, "1")
     assert data["outputId"] == "1"
@@ -107,7 +107,9 @@ def test_what_cannot_be_written_is_held(tmp_path: Path) -> None:
 
 
 def test_a_digest_is_json_with_the_way_to_the_rest(tmp_path: Path) -> None:
-    data, _ = shortened(Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path))
+    data, _ = shorten_result(
+        Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path)
+    )
     assert json.loads(json.dumps(data))["digestNote"].startswith("the first of 2 files; the whole: expand_output")
 
 
@@ -140,12 +142,12 @@ def test_a_stream_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 def test_an_output_that_was_not_held_is_told_from_its_whole(tmp_path: Path) -> None:
     artifacts = Artifacts(tmp_path)
-    short = shortened_text("a\n… 9 characters left out …\nb", "shell_run", artifacts, Kept(7, 5000, 99_999))
+    short = shortened_text("a\n… 9 characters left out …\nb", "shell_run", artifacts, SpilledOutput(7, 5000, 99_999))
     assert short.text.endswith("b\nComplete output: artifact://7")
     assert short.truncation is not None
     assert short.truncation.items() >= {"truncatedBy": "bytes", "totalLines": 5000, "totalBytes": 99_999}.items()
     assert short.truncation["artifactId"] == "7"
-    lost = shortened_text("a", "shell_run", artifacts, Kept(None, 5000, 99_999))
+    lost = shortened_text("a", "shell_run", artifacts, SpilledOutput(None, 5000, 99_999))
     assert lost.text == "a\n(the whole output could not be kept)"
     assert lost.truncation is not None
     assert "artifactId" not in lost.truncation

@@ -11,7 +11,7 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import opening
-from north_lsp.workspace.apply.atomic_exchange import exchange
+from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.files.ignore import IgnoreRules, walk
 from north_lsp.workspace.files.listing import list_root
 from north_lsp.workspace.files.trees import Trees
@@ -45,7 +45,7 @@ def swapping(one: Path, other: Path) -> Iterator[None]:
 
     def swap() -> None:
         while not ended.is_set():
-            exchange(one.name, other.name, folder)
+            exchange_names(one.name, other.name, folder)
             begun.set()
 
     thread = threading.Thread(target=swap)

@@ -23,15 +23,15 @@ def repo(tmp_path: Path) -> Path:
     return Path(os.path.realpath(root))
 
 
-def refused(roots: Roots, spelled: str) -> str:
+def refused(roots: Roots, raw_path: str) -> str:
     with pytest.raises(ToolError) as caught:
-        roots.resolve(spelled)
+        roots.resolve(raw_path)
     assert caught.value.code in ("OUTSIDE_WORKSPACE", "INVALID_INPUT", "IO_ERROR")
     return caught.value.code
 
 
 @pytest.mark.parametrize(
-    ("spelled", "relative"),
+    ("raw_path", "relative"),
     [
         ("src/a.py", "src/a.py"),
         ("./src/../src//a.py", "src/a.py"),
@@ -41,8 +41,8 @@ def refused(roots: Roots, spelled: str) -> str:
         ("a b/ü.py", "a b/ü.py"),
     ],
 )
-def test_relative_paths_are_taken_from_the_main_root(repo: Path, spelled: str, relative: str) -> None:
-    resolved = Roots.of(repo).resolve(spelled)
+def test_relative_paths_are_taken_from_the_main_root(repo: Path, raw_path: str, relative: str) -> None:
+    resolved = Roots.of(repo).resolve(raw_path)
     assert (resolved.relative, resolved.root, resolved.path) == (relative, repo, repo / relative)
     assert resolved.exists == resolved.path.exists()
 
@@ -63,7 +63,7 @@ def test_absolute_home_and_uri_spellings(repo: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "spelled",
+    "raw_path",
     [
         "",
         "  ",
@@ -81,12 +81,12 @@ def test_absolute_home_and_uri_spellings(repo: Path, monkeypatch: pytest.MonkeyP
         "/".join(["a" * 200] * 30),
     ],
 )
-def test_what_is_no_path_is_refused(repo: Path, spelled: str) -> None:
-    assert refused(Roots.of(repo), spelled) == "INVALID_INPUT"
+def test_what_is_no_path_is_refused(repo: Path, raw_path: str) -> None:
+    assert refused(Roots.of(repo), raw_path) == "INVALID_INPUT"
 
 
 @pytest.mark.parametrize(
-    "spelled",
+    "raw_path",
     [
         "..",
         "../repo-evil/x",
@@ -101,8 +101,8 @@ def test_what_is_no_path_is_refused(repo: Path, spelled: str) -> None:
         "file://%2Fetc/passwd",
     ],
 )
-def test_what_leads_outside_is_refused(repo: Path, spelled: str) -> None:
-    assert refused(Roots.of(repo), spelled) == "OUTSIDE_WORKSPACE"
+def test_what_leads_outside_is_refused(repo: Path, raw_path: str) -> None:
+    assert refused(Roots.of(repo), raw_path) == "OUTSIDE_WORKSPACE"
 
 
 def test_a_root_does_not_cover_a_neighbour_with_a_longer_name(repo: Path) -> None:
@@ -248,10 +248,10 @@ def maze(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(
     parts=st.lists(_PART, min_size=1, max_size=7), form=st.sampled_from(["{}", "/{}", "{root}/{}", "file://{root}/{}"])
 )
-def test_no_spelling_escapes(maze: Path, parts: list[str], form: str) -> None:
+def test_no_spelling_escapes(maze: Path, parts: list[str], text_encoding: str) -> None:
     roots = Roots.of(maze)
     try:
-        resolved = roots.resolve(form.format("/".join(parts), root=maze))
+        resolved = roots.resolve(text_encoding.format("/".join(parts), root=maze))
     except ToolError:
         return
     real = Path(os.path.realpath(resolved.path))
@@ -262,9 +262,9 @@ def test_no_spelling_escapes(maze: Path, parts: list[str], form: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_resolved_inside_or_refused(maze: Path, spelled: str) -> None:
+def test_any_text_is_resolved_inside_or_refused(maze: Path, raw_path: str) -> None:
     try:
-        resolved = Roots.of(maze).resolve(spelled)
+        resolved = Roots.of(maze).resolve(raw_path)
     except ToolError:
         return
     assert Path(os.path.realpath(resolved.path)).is_relative_to(maze)

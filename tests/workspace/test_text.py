@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace import text as texts
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 from north_lsp.workspace.text import (
     NEARLY_UTF8,
     decode,
@@ -33,34 +33,34 @@ def test_any_bytes_come_back_exactly(bom: bytes, data: bytes) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be"]))
 def test_any_text_comes_back_exactly(text: str, encoding: str) -> None:
     bom = "\ufeff".encode(encoding)
-    assert decode(encode(text, TextForm(encoding, bom))) == (text, TextForm(encoding, bom))
+    assert decode(encode(text, TextEncoding(encoding, bom))) == (text, TextEncoding(encoding, bom))
 
 
 @pytest.mark.parametrize(
     ("data", "text", "form"),
     [
-        (b"", "", TextForm()),
-        ("ü\r\n".encode(), "ü\r\n", TextForm()),
-        (b"\xef\xbb\xbfx", "x", TextForm("utf-8", b"\xef\xbb\xbf")),
-        (b"\xff\xfex\0", "x", TextForm("utf-16-le", b"\xff\xfe")),
-        (b"\xfe\xff\0x", "x", TextForm("utf-16-be", b"\xfe\xff")),
-        (b"caf\xe9", "café", TextForm("latin-1")),
-        (b"\xef\xbb\xbf\xff", "\uf7ff", TextForm(NEARLY_UTF8, b"\xef\xbb\xbf")),
-        ("äö ".encode() + b"\xe4", "äö \uf7e4", TextForm(NEARLY_UTF8)),
-        ("\uf7e4ä".encode() + b"\xff", "\uf7ef\uf79f\uf7a4ä\uf7ff", TextForm(NEARLY_UTF8)),
-        ("ß»".encode("latin-1") + b"\xe4\xf6\xfc", "ß»äöü", TextForm("latin-1")),
+        (b"", "", TextEncoding()),
+        ("ü\r\n".encode(), "ü\r\n", TextEncoding()),
+        (b"\xef\xbb\xbfx", "x", TextEncoding("utf-8", b"\xef\xbb\xbf")),
+        (b"\xff\xfex\0", "x", TextEncoding("utf-16-le", b"\xff\xfe")),
+        (b"\xfe\xff\0x", "x", TextEncoding("utf-16-be", b"\xfe\xff")),
+        (b"caf\xe9", "café", TextEncoding("latin-1")),
+        (b"\xef\xbb\xbf\xff", "\uf7ff", TextEncoding(NEARLY_UTF8, b"\xef\xbb\xbf")),
+        ("äö ".encode() + b"\xe4", "äö \uf7e4", TextEncoding(NEARLY_UTF8)),
+        ("\uf7e4ä".encode() + b"\xff", "\uf7ef\uf79f\uf7a4ä\uf7ff", TextEncoding(NEARLY_UTF8)),
+        ("ß»".encode("latin-1") + b"\xe4\xf6\xfc", "ß»äöü", TextEncoding("latin-1")),
     ],
 )
-def test_encodings_are_recognised(data: bytes, text: str, form: TextForm) -> None:
+def test_encodings_are_recognised(data: bytes, text: str, form: TextEncoding) -> None:
     assert decode(data) == (text, form)
 
 
 def test_a_character_that_cannot_be_written_is_named_with_its_line() -> None:
     with pytest.raises(ToolError, match=r"'€' \(U\+20AC\) in line 3") as caught:
-        encode("a\nb\nc€", TextForm("latin-1"))
+        encode("a\nb\nc€", TextEncoding("latin-1"))
     assert caught.value.code == "INVALID_INPUT"
     with pytest.raises(ToolError, match="line 1"):
-        encode("\ud800", TextForm())
+        encode("\ud800", TextEncoding())
 
 
 def test_what_is_added_to_nearly_utf8_is_utf8() -> None:

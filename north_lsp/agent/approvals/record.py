@@ -15,7 +15,7 @@ from north_lsp.agent.ports.events import ApprovalsChanged, Notice
 from north_lsp.storage.entries import new_entry_id
 
 
-class Reviews:
+class ReviewRecord:
     """Those of one session; `sync` brings the conversation to the disk."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Reviews:
         kind: Literal["write", "shell"] = "write" if isinstance(request, EditRequest) else "shell"
         return self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
 
-    async def keep_open(self) -> None:
+    async def sync_question(self) -> None:
         """Bring the question to the disk before the user is asked: a killed process leaves it as one without an
         answer."""
         await self._sync()

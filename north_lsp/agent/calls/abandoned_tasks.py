@@ -20,7 +20,7 @@ class _Outcome(Generic[T]):
     left: bool = False
 
 
-class Detached:
+class AbandonedTasks:
     """Owns what one process has left behind; `count` is how much of it still runs. `background` outlives the turns."""
 
     def __init__(self, background: Background, grace: float = _GRACE_SECONDS) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from north_lsp.tools.edit.argument_coercion import decoded
 
 
-def repaired(arguments: Mapping[str, object], schema: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
+def repair_arguments(
+    arguments: Mapping[str, object], schema: Mapping[str, object]
+) -> tuple[dict[str, object], list[str]]:
     """The arguments in the form that the schema asks for, and the names of the fields that were changed: a single value
     becomes a list, and a list or an object that came as JSON text is read."""
     properties = schema.get("properties")

@@ -1,4 +1,4 @@
-"""Ids of tool calls that are used once in a conversation: some servers count them anew in every answer."""
+"""Ids of tool calls that are used once in a conversation: some servers count from the start in every answer."""
 
 from collections.abc import Collection
 from dataclasses import replace

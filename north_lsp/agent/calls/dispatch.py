@@ -8,18 +8,18 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.calls.arguments import repaired
-from north_lsp.agent.calls.host import Abilities
+from north_lsp.agent.calls.arguments import repair_arguments
+from north_lsp.agent.calls.host import HostServices
 from north_lsp.agent.calls.leak_guard import LeakGuard
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.repetition import Repetition, with_note
 from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.log.digests import shortened
+from north_lsp.agent.log.digests import shorten_result
 from north_lsp.agent.log.images import PREFIX
 from north_lsp.agent.ports.events import CallEnded
-from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import Result, StopTurn, ok
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import titled, visible
 from north_lsp.errors import ToolError
@@ -33,7 +33,9 @@ _MAX_PARALLEL = 8
 class ToolRunner:
     """Runs single calls; one for a session. `pictures` keeps what tools show, `artifacts` what is too long."""
 
-    def __init__(self, abilities: Abilities, pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports) -> None:
+    def __init__(
+        self, abilities: HostServices, pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports
+    ) -> None:
         self._abilities = abilities
         self._pictures = pictures
         self._artifacts = artifacts
@@ -42,7 +44,7 @@ class ToolRunner:
     async def run(self, context: TurnContext, call: ToolCall, calls: OpenCalls) -> Result:
         """Raises StopTurn, ToolError."""
         diagnostics = self._ports.diagnostics
-        arguments, changed = repaired(call.arguments, context.tools.schema(call.name))
+        arguments, changed = repair_arguments(call.arguments, context.tools.schema(call.name))
         if changed:
             diagnostics.event("arguments_repaired", toolName=call.name, fields=changed)
         tool, args = context.tools.check(call.name, arguments, context.mode)
@@ -56,7 +58,7 @@ class ToolRunner:
     async def _of_output(self, context: TurnContext, call: ToolCall, output: Output) -> Result:
         missing: Mapping[str, object] | None = None
         if output.digest is not None and self._artifacts is not None and context.settings.reading.digest:
-            keep = partial(shortened, output.digest, call.name, self._artifacts)
+            keep = partial(shorten_result, output.digest, call.name, self._artifacts)
             data, missing = await anyio.to_thread.run_sync(keep)
             output = replace(output, data=data)
         text = output.text if output.text is not None else ok(output.data)
@@ -85,7 +87,7 @@ class Dispatcher:
         self._ports = ports
         self._leaks = LeakGuard(context, ports)
         self._repetition = Repetition()
-        self._foreseen: dict[str, ToolError] = {}
+        self._preset_errors: dict[str, ToolError] = {}
 
     @property
     def titles(self) -> Titles:
@@ -96,9 +98,9 @@ class Dispatcher:
         """The model makes the same call again and again."""
         return self._repetition.is_endless
 
-    def foresee(self, call_id: str, error: ToolError) -> None:
+    def preset_error(self, call_id: str, error: ToolError) -> None:
         """A call that is known to fail before it is run."""
-        self._foreseen[call_id] = error
+        self._preset_errors[call_id] = error
 
     async def run(self, calls: Sequence[ToolCall], is_interrupted: Callable[[], bool] = lambda: False) -> None:
         """Run all calls in order, neighbouring readers side by side; once `is_interrupted`, what has not begun is
@@ -153,8 +155,8 @@ class Dispatcher:
         if call.problem is not None:
             hint = "send the call again with complete arguments, in smaller steps if they are long"
             raise ToolError("INVALID_INPUT", call.problem, hint)
-        if (foreseen := self._foreseen.pop(call.id, None)) is not None:
-            raise foreseen
+        if (preset := self._preset_errors.pop(call.id, None)) is not None:
+            raise preset
         call, note = await self._leaks.cleaned(call)
         result = await self._runner.run(self._context, call, self._calls)
         return result if note is None else replace(result, text=with_note(result.text, note))

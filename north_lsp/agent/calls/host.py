@@ -6,11 +6,11 @@ from typing import Literal, TypeVar
 
 import anyio.to_thread
 
-from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.ports.events import CallRunning
-from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import Result
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
@@ -21,16 +21,16 @@ from north_lsp.workspace.proposal import FileChange
 _T = TypeVar("_T")
 
 
-class Abilities:
+class HostServices:
     """What tools can be given, once for a session."""
 
     def __init__(
-        self, edits: EditReviewer, shell: ShellCommands, jobs: JobCommands, detached: Detached, ports: Ports
+        self, edits: EditReviewer, shell: ShellCommands, jobs: JobCommands, abandoned: AbandonedTasks, ports: Ports
     ) -> None:
         self.edits = edits
         self.shell = shell
         self.jobs = jobs
-        self.detached = detached
+        self.abandoned = abandoned
         self.ports = ports
 
     def for_call(
@@ -44,7 +44,7 @@ class CallHost:
 
     def __init__(
         self,
-        abilities: Abilities,
+        abilities: HostServices,
         context: TurnContext,
         tool: Tool,
         call: ToolCall,
@@ -68,7 +68,7 @@ class CallHost:
 
         if self._tool.only_reads:
             await self._abilities.ports.show(CallRunning(call.id))
-        return await self._abilities.detached.run(work, note)
+        return await self._abilities.abandoned.run(work, note)
 
     async def propose(self, changes: Sequence[FileChange]) -> Result:
         """Have an edit reviewed and applied. Raises StopTurn, ToolError."""

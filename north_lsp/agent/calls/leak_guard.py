@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError

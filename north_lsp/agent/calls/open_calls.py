@@ -11,8 +11,8 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import result_shown
 from north_lsp.agent.log.results import ResultDetails, ResultEntry
 from north_lsp.agent.log.seen import seen_of
-from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import Result
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, Text, ToolCall
 from north_lsp.storage.entries import now_ms
@@ -58,7 +58,7 @@ class OpenCalls:
                 with anyio.CancelScope(shield=True):  # what is stored is shown, also when it is cancelled just now
                     await self._show(*self._stored(call, result))
 
-    async def settle(self, call: ToolCall, result: Result, *, refused: bool) -> None:
+    async def finish_standalone(self, call: ToolCall, result: Result, *, refused: bool) -> None:
         """Store and show the result of something that is no call of an answer; `refused` ones are not shown."""
         with anyio.CancelScope(shield=True):
             await self._show(self._store(call, result, refused=refused), result)

@@ -88,7 +88,7 @@ async def cannot_apply(call: StreamingCall, earlier: Iterable[ToolCall], workspa
     needs = _NEEDS.get(tool.name) if tool is not None else None
     if not isinstance(tool, WriteTool) or needs is None or call.checked or partial.ended:
         return None
-    arguments = partial.settled
+    arguments = partial.complete_fields
     if not arguments.keys() >= {*needs}:
         return None
     if arguments.get("mode") == "replace_between" and "anchorEnd" not in arguments:

@@ -16,7 +16,7 @@ from north_lsp.agent.ports.events import CallPreviewed, Event
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import WriteTool
 from north_lsp.workspace.edit.preview import Preview, preview
-from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import dominant_newline, to_newlines
 from north_lsp.workspace.workspace import Workspace
@@ -30,7 +30,7 @@ _WHOLE = "edit_create_file"
 _NEWLINE = "\n"
 
 
-class Growing(Protocol):
+class Previewable(Protocol):
     """An edit that arrives. `id` is its call's."""
 
     @property
@@ -54,12 +54,12 @@ class Previews:
         self._seconds = seconds
         self._show = show
         self._on_failure = on_failure
-        self._current: Growing | None = None
+        self._current: Previewable | None = None
         self._due = math.inf
         self._more = anyio.Event()
         self._lock = anyio.Lock()
 
-    def note(self, edit: Growing) -> None:
+    def note(self, edit: Previewable) -> None:
         """More of it has come."""
         if edit is not self._current:
             self._current = edit
@@ -95,7 +95,7 @@ class Previews:
                     await self._show(CallPreviewed(edit.id, tuple(made[0]), made[1]))
 
 
-class GrowingCall:
+class CallPreviewSource:
     """The call of an edit tool: the tool itself prepares what has come of it."""
 
     def __init__(self, call: StreamingCall, tool: WriteTool, workspace: Workspace) -> None:
@@ -142,7 +142,7 @@ class GrowingCall:
         return self._texts[path]
 
 
-class GrowingFile:
+class FilePreviewSource:
     """A file in the text of an answer. `so_far` is its content, `read_old` gives the text that it replaces (`appends`:
     continues), or None."""
 

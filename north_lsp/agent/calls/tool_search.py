@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.support.discovery import Discovery
 
 
-class LateFinder:
+class DeferredFinder:
     """Stands in a workspace before the tools are loaded, which takes a while."""
 
     def __init__(self) -> None:
@@ -23,13 +23,13 @@ class LateFinder:
         return self.discovery.find(query, limit) if self.discovery is not None else []
 
 
-def offered(tools: "Registry", workspace: Workspace, log: Log) -> "Registry":
+def offered_tools(tools: "Registry", workspace: Workspace, log: Log) -> "Registry":
     """The tools of a conversation. Imports what is heavy: for a thread."""
     from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 
     finder = workspace.finder
     threshold = workspace.reading.discovery_threshold
-    if not isinstance(finder, LateFinder) or not threshold or len(tools.tools()) <= threshold:
+    if not isinstance(finder, DeferredFinder) or not threshold or len(tools.tools()) <= threshold:
         return tools
     if finder.discovery is None:
         finder.discovery = Discovery(threshold, chosen_before(log.path()), _noting(log))

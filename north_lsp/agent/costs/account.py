@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from north_lsp.agent.costs.limits import Spending
-from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Usage
@@ -16,7 +16,7 @@ class Account:
 
     def __init__(
         self,
-        costs: CostKeeper,
+        costs: CostRecorder,
         spending: Spending,
         usage: Callable[[int], UsageChanged | None],
         editor: Editor,

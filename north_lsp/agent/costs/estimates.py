@@ -36,7 +36,7 @@ def _pictures(message: Message) -> int:
 
 
 def estimated_usage(read: int, answer: AssistantMessage) -> Usage:
-    """All of the input counts as read anew."""
+    """All of the input counts as not cached."""
     return Usage(read, tokens_of(_characters(answer)))
 
 

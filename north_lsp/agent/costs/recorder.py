@@ -13,7 +13,7 @@ from north_lsp.providers.model import Model
 from north_lsp.storage.costs import Costs, Spent
 
 
-class CostKeeper:
+class CostRecorder:
     """One for a process. `problem` is what the user should be told, once."""
 
     def __init__(self, costs: Costs, background: Background) -> None:
@@ -31,9 +31,9 @@ class CostKeeper:
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
         if model.provider.api != "offline" and any(counts):
             self._pending.append(Spent(model.selector, *counts, model.prices.cost(usage)))
-            self._background.start_soon(self.settle)
+            self._background.start_soon(self.finish)
 
-    async def settle(self) -> None:
+    async def finish(self) -> None:
         """Wait until everything that was recorded is in the file, or cannot be written now."""
         async with self._writing:
             spent, self._pending = self._pending, []
@@ -60,13 +60,13 @@ class CostKeeper:
         return f"the costs could not be read; they were kept as {aside}" if aside is not None else None
 
     async def totals(self) -> dict[str, Any]:
-        await self.settle()
+        await self.finish()
         self._known = await anyio.to_thread.run_sync(self._costs.read)
         return self._known
 
     async def reset(self) -> None:
         """Forget all that was counted. Raises OSError."""
-        await self.settle()
+        await self.finish()
         async with self._writing:
             await anyio.to_thread.run_sync(self._costs.reset)
         await self.totals()

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.ports.editor import Documents
+from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.apply.apply import write
@@ -35,7 +35,7 @@ class Applied:
 
 
 async def apply_proposal(
-    proposal: EditProposal, workspace: Workspace, documents: Documents, checkpoints: Checkpoints
+    proposal: EditProposal, workspace: Workspace, documents: OpenTexts, checkpoints: Checkpoints
 ) -> Applied:
     """Write all files of a proposal. A text that has changed since is merged where its changes do not touch the
     proposal's. Raises ToolError when that is not possible or something cannot be written; then nothing is written."""
@@ -48,15 +48,15 @@ async def apply_proposal(
             try:
                 stay, files = await _write(fresh.files, workspace, documents, checkpoints)
             except ToolError as error:
-                checkpoints.settle(entry, "failed")
+                checkpoints.set_status(entry, "failed")
                 if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
                     raise
                 continue
             except BaseException:
-                checkpoints.settle(entry, "failed")
+                checkpoints.set_status(entry, "failed")
                 raise
             accepted = {old.target: old.new_text for old, new in zip(fresh.files, files, strict=True) if new is not old}
-            await checkpoints.settle_applied(entry, files if accepted else None)
+            await checkpoints.finish_applied(entry, files if accepted else None)
             if any(change.undoes for change in fresh.files):
                 made = {folder for one in checkpoints.all() for folder in one.folders}
                 await anyio.to_thread.run_sync(_remove_folders, fresh.files, made, workspace)
@@ -89,11 +89,11 @@ async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 
 async def _write(
-    files: Sequence[FileChange], workspace: Workspace, documents: Documents, checkpoints: Checkpoints
+    files: Sequence[FileChange], workspace: Workspace, documents: OpenTexts, checkpoints: Checkpoints
 ) -> tuple[tuple[str, ...], tuple[FileChange, ...]]:
     """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
     that were to go and could not, and the changes as the editor made them."""
-    mine = await _claimed(files, workspace, documents)
+    mine = await _owned_by_editor(files, workspace, documents)
     rest = [change for change in files if change not in mine]
     made: dict[int, FileChange] = {}
     work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
@@ -125,10 +125,12 @@ async def _write(
         raise
 
 
-async def _claimed(files: Sequence[FileChange], workspace: Workspace, documents: Documents) -> Sequence[FileChange]:
+async def _owned_by_editor(
+    files: Sequence[FileChange], workspace: Workspace, documents: OpenTexts
+) -> Sequence[FileChange]:
     """What the editor is to write. A file that has other names is written to the disk, which leaves those as they are:
     an editor would write through them, wherever they lead. Raises ToolError CONFLICT if it has unsaved changes."""
-    mine = await documents.claims(files)
+    mine = await documents.changes_owned_by_editor(files)
     linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
     for change in linked:
         if not await _are_saved([change], workspace):
@@ -228,8 +230,8 @@ async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
     if merged.text == text.text and change.action == "update":
         return None
     made = await anyio.to_thread.run_sync(with_texts, change, text.text, merged.text)
-    form = text.form if change.old_form is None else change.form
-    return replace(made, form=form, old_form=text.form if form != text.form else None)
+    form = text.form if change.old_encoding is None else change.text_encoding
+    return replace(made, text_encoding=form, old_encoding=text.form if form != text.form else None)
 
 
 def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange | None:
@@ -266,6 +268,6 @@ def _stale(change: FileChange, happened: str) -> ToolError:
     return ToolError(
         "STALE",
         f"{change.relative} {happened} since the edit was prepared; nothing was written",
-        "read the place again and prepare the edit again",
+        "re-read the file and redo the edit",
         {"path": str(change.path)},
     )

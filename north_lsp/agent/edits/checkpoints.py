@@ -130,11 +130,11 @@ class Checkpoints:
         """Keep contents by their digests. Raises OSError."""
         await anyio.to_thread.run_sync(self._blobs.keep, contents)
 
-    def settle(self, entry_id: str, status: Status) -> None:
+    def set_status(self, entry_id: str, status: Status) -> None:
         """Say what became of it."""
         self._log.settle_checkpoint(entry_id, status)
 
-    async def settle_applied(self, entry_id: str, files: Sequence[FileChange] | None) -> None:
+    async def finish_applied(self, entry_id: str, files: Sequence[FileChange] | None) -> None:
         """It stands; with other texts than were recorded, if `files` are given."""
         rows: Sequence[FileRecord] | None = None
         if files is not None:
@@ -209,8 +209,8 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[FileRecord], dict[str, byte
             row = FileRecord(change.path, change.relative, change.action, None, None, mode, *moved, folder=True)
             rows.append(replace(row, undoes=change.undoes))
             continue
-        before = None if change.old_text is None else encode(change.old_text, change.before_form)
-        after = None if change.action == "delete" else encode(change.new_text, change.form)
+        before = None if change.old_text is None else encode(change.old_text, change.encoding_before)
+        after = None if change.action == "delete" else encode(change.new_text, change.text_encoding)
         row = _row(change.path, change.relative, change.action, before, after, mode_of(change.path), contents)
         row = replace(row, lines_added=change.lines_added, lines_removed=change.lines_removed, undoes=change.undoes)
         rows.append(replace(row, new_path=moved[0], new_relative=moved[1], after_mode=change.mode))
@@ -220,7 +220,9 @@ def _rows(files: Sequence[FileChange]) -> tuple[list[FileRecord], dict[str, byte
 def _image_row(image: FileImage, roots: Roots, contents: dict[str, bytes]) -> FileRecord:
     action: Action = "create" if image.before is None else "delete" if image.after is None else "update"
     root = roots.root_of(image.path)
-    relative = roots.spell(root, image.path.relative_to(root).as_posix()) if root is not None else str(image.path)
+    relative = (
+        roots.display_path(root, image.path.relative_to(root).as_posix()) if root is not None else str(image.path)
+    )
     return _row(image.path, relative, action, image.before, image.after, image.before_mode, contents)
 
 

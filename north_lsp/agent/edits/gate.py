@@ -25,7 +25,7 @@ class TurnGate:
 
     @asynccontextmanager
     async def turns(self) -> AsyncIterator[None]:
-        """Room for turns, one behind the other; each says `end`, and a further one `begin`."""
+        """Room for turns, one after the other; each says `end`, and a further one `begin`."""
         async with self._lock:
             self._turn = True
             try:
@@ -47,7 +47,7 @@ class TurnGate:
 
     @asynccontextmanager
     async def between(self) -> AsyncIterator[None]:
-        """Room for something short, behind whatever else is short. Raises ValueError while a turn runs."""
+        """Room for something short, after whatever else is short. Raises ValueError while a turn runs."""
         if self._turn:
             raise ValueError("a turn is running: wait for its end or cancel it")
         async with self._lock:

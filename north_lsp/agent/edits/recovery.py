@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints
 from north_lsp.agent.log.checkpoints import FileRecord
-from north_lsp.agent.ports.editor import Documents
+from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.apply.apply import apply
@@ -20,7 +20,7 @@ from north_lsp.workspace.text import encode, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
 
-async def recover_project(journals: Path, workspace: Workspace, documents: Documents) -> list[str]:
+async def recover_project(journals: Path, workspace: Workspace, documents: OpenTexts) -> list[str]:
     """Take back every half-done application whose process is dead, also what an editor has of it. Says what it did."""
     told: list[str] = []
     with anyio.CancelScope(shield=True):
@@ -57,7 +57,7 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
     return told
 
 
-async def settle_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
+async def finish_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
     """Say of each edit that nobody could finish whether it stands, so that an undo does not begin with one that was
     taken back. To be called when what a killed process left has been recovered."""
     for one in checkpoints.all():
@@ -66,9 +66,9 @@ async def settle_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> 
         files = [file for file in one.files if not file.folder]
         now = {path: await _shown_digest(path, workspace) for file in files for path in (file.path, file.target)}
         if all(now[file.path] == file.before for file in files) and all(map(_is_before, _folders(one))):
-            checkpoints.settle(one.entry_id, "failed")
+            checkpoints.set_status(one.entry_id, "failed")
         elif all(now[file.target] == file.after for file in files) and all(map(_is_after, _folders(one))):
-            checkpoints.settle(one.entry_id, "applied")
+            checkpoints.set_status(one.entry_id, "applied")
 
 
 def _folders(one: Checkpoint) -> list[FileRecord]:
@@ -111,7 +111,7 @@ async def _text(step: EditorStep, workspace: Workspace) -> str | None:
         return None
 
 
-async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, documents: Documents) -> list[str]:
+async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, documents: OpenTexts) -> list[str]:
     """Give the editor back what it had; returns what could not be."""
     stuck: list[str] = []
     for step in steps:
@@ -125,7 +125,7 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
             if back == text.text:
                 continue
             change = make_change(path, path.name, text.text, back, text.form)
-            if await documents.claims([change]):
+            if await documents.changes_owned_by_editor([change]):
                 await documents.apply([change])
             else:
                 await anyio.to_thread.run_sync(apply, [change], workspace.roots)

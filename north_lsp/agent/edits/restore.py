@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoint
 from north_lsp.agent.edits.totals import Totals, totals
-from north_lsp.agent.edits.undo import Conflicts, FileOutcome, Plan, Undoing
+from north_lsp.agent.edits.undo import Conflicts, FileOutcome, Plan, UndoHistory
 from north_lsp.display import fenced
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply.empty_folders import some_of
@@ -23,7 +23,7 @@ class Session(Protocol):
     """What is needed of a session."""
 
     @property
-    def undoing(self) -> Undoing: ...
+    def undo_history(self) -> UndoHistory: ...
 
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
 
@@ -32,7 +32,7 @@ async def undo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", 
     """Take the last changes back, all or those of one file; says what became of each file. Raises ToolError."""
 
     def find() -> Sequence[Checkpoint]:
-        if found := session.undoing.last(steps, path):
+        if found := session.undo_history.last(steps, path):
             return found
         raise _nothing_left(session, path, "change", "undone")
 
@@ -43,7 +43,7 @@ async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", 
     """Make the changes again that were undone last. Raises ToolError."""
 
     def find() -> Sequence[Checkpoint]:
-        if found := session.undoing.last_undone(steps, path):
+        if found := session.undo_history.last_undone(steps, path):
             return found
         raise _nothing_left(session, path, "undone change", "made again")
 
@@ -53,7 +53,7 @@ async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", 
 def _nothing_left(session: Session, path: Path | None, what: str, done: str) -> ToolError:
     if path is None:
         return ToolError("NOT_FOUND", f"there is no {what} of this conversation left to be {done}")
-    files = [file for one in session.undoing.all() for file in one.files]
+    files = [file for one in session.undo_history.all() for file in one.files]
     shown = next((file.relative for file in files if path in (file.path, file.target)), None)
     if shown is not None:
         return ToolError("NOT_FOUND", f"there is no {what} of {shown} left to be {done}")
@@ -65,7 +65,7 @@ def _nothing_left(session: Session, path: Path | None, what: str, done: str) -> 
 
 async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "skip") -> str:
     """Bring the files to where they were at a point or before a change. Raises ToolError."""
-    found = session.undoing.since(checkpoint)
+    found = session.undo_history.since(checkpoint)
     if not found:
         return "Nothing has been changed since."
     return await _take_back(session, lambda: found, conflicts, None, "Restore the files")
@@ -75,7 +75,7 @@ async def _take_back(
     session: Session, find: Callable[[], Sequence[Checkpoint]], conflicts: Conflicts, path: Path | None, title: str
 ) -> str:
     async def prepare() -> tuple[Plan, str]:
-        return await session.undoing.prepare(find(), conflicts, None if path is None else [path]), title
+        return await session.undo_history.prepare(find(), conflicts, None if path is None else [path]), title
 
     try:
         plan = await session.take_back(prepare)
@@ -114,7 +114,7 @@ def _outcome(one: FileOutcome) -> str:
 def points(session: Session) -> str:
     """Every change and every named point, the newest first, with what to restore them by."""
     lines: list[str] = []
-    for one in reversed(session.undoing.all()):
+    for one in reversed(session.undo_history.all()):
         if one.is_point:
             lines.append(f"- **{one.title}** `{one.id}` {one.at}")
             continue
@@ -127,14 +127,14 @@ def points(session: Session) -> str:
 
 async def differences(session: Session, since: str | None = None) -> str:
     """What the conversation has changed until now, as unified diffs. Raises ToolError NOT_FOUND."""
-    rows = await session.undoing.differences(since)
+    rows = await session.undo_history.differences(since)
     diff = "".join(text for _, text in rows)
     if not diff.strip():
         return "Nothing differs."
     shown = _shown(diff)
     if since is not None:
         return shown
-    sums = totals(session.undoing.all())
+    sums = totals(session.undo_history.all())
     return f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n\n{shown}"
 
 
@@ -148,7 +148,7 @@ def _shown(diff: str) -> str:
 
 def statistics(session: Session) -> str:
     """What the changes that hold come to, of the conversation and of the last turn that changed something."""
-    every = session.undoing.all()
+    every = session.undo_history.all()
     rows = [f"- this conversation: {_sum(totals(every))}"]
     last = next((one.turn for one in reversed(every) if one.turn is not None), None)
     if last is not None:

@@ -6,15 +6,15 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.edits.apply import apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.edits.outcome import (
+from north_lsp.agent.edits.model_report import (
     applied_row,
     changed_by_editor,
     comment_of,
     first_line,
-    left_out,
+    rejected_for_model,
 )
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.projection import proposal_shown
@@ -26,9 +26,9 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.edit.argument_coercion import spellings
+from north_lsp.tools.edit.argument_coercion import raw_paths
 from north_lsp.vocabulary import Location
-from north_lsp.workspace.guards.judging import questions, refuse
+from north_lsp.workspace.guards.edit_guard import questions, refuse
 from north_lsp.workspace.proposal import EditProposal, FileChange
 from north_lsp.workspace.workspace import Workspace
 
@@ -42,7 +42,7 @@ class EditReviewer:
 
     def __init__(
         self,
-        reviews: Reviews,
+        reviews: ReviewRecord,
         editor: Editor,
         checkpoints: Checkpoints,
         expect: Callable[[Sequence[Path]], None],
@@ -109,7 +109,7 @@ class EditReviewer:
             await self._editor.show(event)
         if not proposal.warnings and approvals.edits_auto_accepted():
             return review_id, "applied_auto", EditDecision("accept")
-        await self._reviews.keep_open()
+        await self._reviews.sync_question()
         may_remember = not proposal.warnings and not approvals.distrusted()
         review = EditReview(proposal, proposal.summary, may_remember, proposal.warnings)
         decision = await self._editor.review_edit(review)
@@ -145,7 +145,7 @@ class EditReviewer:
         unsaved: list[str] = []
         rows = [await applied_row(workspace, change, unsaved) for change in applied.files]
         data: dict[str, object] = {"applied": True, "files": rows}
-        data |= comment_of(decision) | left_out(proposal, decision) | changed_by_editor(applied)
+        data |= comment_of(decision) | rejected_for_model(proposal, decision) | changed_by_editor(applied)
         if notices := list(dict.fromkeys([*accepted.notices, *applied.notices, *unsaved])):
             data["notices"] = notices
         places = tuple(
@@ -166,13 +166,15 @@ def _ensure_reviewable(files: Sequence[FileChange]) -> None:
 
 async def _warnings(workspace: Workspace, call: ToolCall, files: Sequence[FileChange]) -> tuple[str, ...]:
     """Why it asks although the user may have switched reviews off. Raises ToolError for what is never written."""
-    return await anyio.to_thread.run_sync(lambda: _judged(workspace, tuple(spellings(call.arguments)), files))
+    return await anyio.to_thread.run_sync(
+        lambda: _protected_reasons(workspace, tuple(raw_paths(call.arguments)), files)
+    )
 
 
-def _judged(workspace: Workspace, spelled: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
+def _protected_reasons(workspace: Workspace, named: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
     """Every path is judged as it resolved and as it was spelled, at both ends of a rename, and all files together."""
     refuse(files, workspace.roots, workspace.private)
-    return tuple(questions(files, workspace.trees, spelled))
+    return tuple(questions(files, workspace.trees, named))
 
 
 def _written_otherwise(accepted: Sequence[FileChange], applied: Sequence[FileChange]) -> dict[Path, Written | None]:

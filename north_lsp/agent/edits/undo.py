@@ -13,7 +13,7 @@ from north_lsp.agent.edits.apply import apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live, mode_of
 from north_lsp.agent.edits.totals import First, first_contents, missing
 from north_lsp.agent.log.checkpoints import FileRecord
-from north_lsp.agent.ports.editor import Documents
+from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.edit.draft_guards import guard_named
@@ -24,7 +24,7 @@ from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folde
 from north_lsp.workspace.edit.merge import merge
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
+from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
 from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
 from north_lsp.workspace.workspace import Workspace
 
@@ -63,9 +63,9 @@ class _State:
 
     relative: str
     first: str | None
-    first_form: TextForm
+    first_form: TextEncoding
     text: str | None
-    form: TextForm
+    text_encoding: TextEncoding
     binary: bool = False
     mode: int | None = None
     first_mode: int | None = None
@@ -80,7 +80,7 @@ class _State:
         if data is None:
             self.text = None
         else:
-            self.text, self.form = decode(data)
+            self.text, self.text_encoding = decode(data)
             self.binary = self.binary or is_binary(data)
             self.mode = mode
 
@@ -94,13 +94,13 @@ class _State:
     def is_at(self, wanted: str | None) -> bool:
         if self.text is None or wanted is None:
             return self.text is None and wanted is None
-        return digest(encode(self.text, self.form)) == wanted
+        return digest(encode(self.text, self.text_encoding)) == wanted
 
 
-class Undoing:
+class UndoHistory:
     """The undo of one conversation. Whoever calls it makes sure that no turn is running."""
 
-    def __init__(self, checkpoints: Checkpoints, workspace: Workspace, documents: Documents) -> None:
+    def __init__(self, checkpoints: Checkpoints, workspace: Workspace, documents: OpenTexts) -> None:
         self._checkpoints = checkpoints
         self._workspace = workspace
         self._documents = documents
@@ -149,9 +149,9 @@ class Undoing:
                 return one
         raise ToolError("NOT_FOUND", f"there is no checkpoint {checkpoint[:64]!r} in this conversation")
 
-    async def file(self, spelled: str) -> Path:
+    async def file(self, raw_path: str) -> Path:
         """The path of a file in the workspace. Raises ToolError."""
-        return (await anyio.to_thread.run_sync(self._workspace.roots.resolve, spelled)).path
+        return (await anyio.to_thread.run_sync(self._workspace.roots.resolve, raw_path)).path
 
     def _holding(self, level: int, steps: int | None, path: Path | None) -> list[Checkpoint]:
         every = self._checkpoints.all()
@@ -199,20 +199,20 @@ class Undoing:
     async def apply(self, plan: Plan, title: str) -> Plan:
         """Write a plan, all of it or nothing. Raises ToolError."""
         if not plan.changes:
-            for one in self._checkpoints.all():  # or they would be the last changes for ever
+            for one in self._checkpoints.all():  # or they would be the last changes forever
                 if one.id in plan.checkpoints and all(file.outcome in _NO_LOSS for file in plan.files):
-                    self._checkpoints.settle(one.entry_id, "undone")
+                    self._checkpoints.set_status(one.entry_id, "undone")
             return plan
         proposal = EditProposal(new_entry_id(()), "", plan.changes, title)
         applied = await apply_proposal(proposal, self._workspace, self._documents, self._checkpoints)
         return replace(plan, changes=applied.files)
 
-    async def revert(self, spelled: str | None, steps: int) -> Sequence[FileChange]:
+    async def revert(self, raw_path: str | None, steps: int) -> Sequence[FileChange]:
         """The last changes, all or of one file, taken back as a proposal of the model's. Raises ToolError."""
-        path = None if spelled is None else await self.file(spelled)
+        path = None if raw_path is None else await self.file(raw_path)
         found = self.last(steps, path)
         if not found:
-            what = f"of {spelled} " if spelled else ""
+            what = f"of {raw_path} " if raw_path else ""
             raise ToolError("NOT_FOUND", f"no change {what}of this conversation is left to be undone")
         plan = await self.prepare(found, paths=None if path is None else [path])
         stuck = [one for one in plan.files if one.outcome in ("conflict", "irrecoverable")]
@@ -260,9 +260,9 @@ class Undoing:
                 if binary:
                     rows.append((file, f"Binary file {file.relative} differs\n"))
                 elif now.text is None:
-                    rows.append((file, unified(make_deletion(file.path, file.relative, old or "", TextForm()))))
+                    rows.append((file, unified(make_deletion(file.path, file.relative, old or "", TextEncoding()))))
                 else:
-                    rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextForm()))))
+                    rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextEncoding()))))
         return rows
 
     def _diffs(self, one: Checkpoint, states: dict[Path, _State]) -> list[tuple[FileRecord, str]]:
@@ -284,10 +284,10 @@ class Undoing:
             if is_binary(before or b"") or is_binary(after or b""):
                 rows.append((file, f"Binary file {file.relative} differs\n"))
             elif new is None:
-                made = make_deletion(file.path, file.relative, old or "", TextForm())
+                made = make_deletion(file.path, file.relative, old or "", TextEncoding())
                 rows.append((file, unified(made) if old is not None else ""))
             else:
-                rows.append((file, unified(make_change(file.target, file.relative, old, new, TextForm()))))
+                rows.append((file, unified(make_change(file.target, file.relative, old, new, TextEncoding()))))
         return rows
 
     # -- one file --------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class Undoing:
             text, _ = await text_of(path, self._workspace)
         except ToolError as error:
             if error.code == "NOT_FOUND":
-                return _State(resolved.relative, None, TextForm(), None, TextForm())
+                return _State(resolved.relative, None, TextEncoding(), None, TextEncoding())
             if error.code != "BINARY_FILE":
                 raise
             data = await anyio.to_thread.run_sync(_bytes_of, path)
@@ -331,7 +331,7 @@ class Undoing:
         resolved = await self._allowed(path)
         if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
             raise ToolError("STALE", f"{resolved.relative} is no folder any more")
-        state = _State(resolved.relative, None, TextForm(), None, TextForm(), first_mode=mode_of(path))
+        state = _State(resolved.relative, None, TextEncoding(), None, TextEncoding(), first_mode=mode_of(path))
         state.stood = state.stands = resolved.exists
         return state
 
@@ -341,7 +341,7 @@ class Undoing:
         try:
             return await (self._folder_state(path) if folder else self._state(path))
         except ToolError as error:
-            state = _State(relative, None, TextForm(), None, TextForm())
+            state = _State(relative, None, TextEncoding(), None, TextEncoding())
             self._leave(state, "irrecoverable" if error.code in _GUARDED else "conflict", error.message)
             return state
 
@@ -373,7 +373,7 @@ class Undoing:
         if there.text is None and conflicts != "overwrite":
             self._leave(there, "conflict", f"{there.relative} was deleted or moved since")
             return
-        here.text, here.form, here.binary = there.text, there.form, there.binary
+        here.text, here.text_encoding, here.binary = there.text, there.text_encoding, there.binary
         here.mode = there.first_mode if there.first_mode is not None else file.before_mode
         self._take_back_text(id, file, here, conflicts)
         if here.blocked:
@@ -461,7 +461,7 @@ class Undoing:
         state.outcome = FileOutcome(state.relative, outcome, detail)
 
 
-def told_of_undo(names: Sequence[str]) -> list[str]:
+def undo_for_model(names: Sequence[str]) -> list[str]:
     """What the model is told of an undo between two turns."""
     return [f"[Between the turns the user undid or redid changes of these files: {', '.join(names)}]"] if names else []
 
@@ -497,19 +497,25 @@ def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
             if state.first is None:
                 continue
             change = make_deletion(path, state.relative, state.first, state.first_form, binary=state.binary)
-        elif state.text == state.first and state.form == state.first_form and state.mode in (None, state.first_mode):
+        elif (
+            state.text == state.first
+            and state.text_encoding == state.first_form
+            and state.mode in (None, state.first_mode)
+        ):
             continue
         elif state.binary:
             action = "create" if state.first is None else "update"
             change = FileChange(
-                path, state.relative, action, state.first, state.text, state.form, (), 0, 0, binary=True
+                path, state.relative, action, state.first, state.text, state.text_encoding, (), 0, 0, binary=True
             )
         else:
-            change = make_change(path, state.relative, state.first, state.text, state.form)
-        old_form = state.first_form if state.first is not None and state.first_form != change.form else None
+            change = make_change(path, state.relative, state.first, state.text, state.text_encoding)
+        old_encoding = (
+            state.first_form if state.first is not None and state.first_form != change.text_encoding else None
+        )
         mode = state.mode if state.mode != state.first_mode else None
         undoes = tuple(dict.fromkeys(state.undoes))
-        changes.append(replace(change, old_form=old_form, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
+        changes.append(replace(change, old_encoding=old_encoding, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
     return tuple(changes)
 
 

@@ -26,11 +26,11 @@ def _unsaved(texts: Mapping[Path, str], workspace: Workspace) -> tuple[str, ...]
                 continue
         except ToolError:  # no text on the disk
             continue
-        found.append(workspace.roots.spell(root, path.relative_to(root).as_posix()))
+        found.append(workspace.roots.display_path(root, path.relative_to(root).as_posix()))
     return tuple(sorted(found))
 
 
-def told_of_unsaved(names: Sequence[str], what: str) -> str:
+def unsaved_for_model(names: Sequence[str], what: str) -> str:
     """One sentence; `what` is how the command is spoken of."""
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     are = "1 open file is" if len(names) == 1 else f"{len(names)} open files are"

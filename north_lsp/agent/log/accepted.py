@@ -24,7 +24,7 @@ def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposa
             text = decision.texts[change.target]
         elif decision.hunks is not None:
             text = chosen_text(change, decision.hunks.get(change.target))
-        if text is None or (text == change.old_text and change.action == "update" and not change.is_reformed):
+        if text is None or (text == change.old_text and change.action == "update" and not change.encoding_changed):
             continue
         files.append(change if text == change.new_text else with_texts(change, change.old_text, text))
     return dataclasses.replace(proposal, files=tuple(files))

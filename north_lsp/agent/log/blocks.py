@@ -38,7 +38,7 @@ def block_from_json(stored: Mapping[str, Any]) -> Block | None:
             arguments = stored.get("arguments")
             fields = arguments if isinstance(arguments, dict) else {}
             if not fields and stored.get("cut"):  # what was there of them when the process was killed
-                fields = read_partial(str(stored["cut"])).settled
+                fields = read_partial(str(stored["cut"])).complete_fields
             return ToolCall(str(stored["id"]), str(stored.get("name", "")), fields, stored.get("problem"))
         case _:
             return None

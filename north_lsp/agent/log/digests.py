@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from north_lsp.agent.ports.results import Kept
+from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Digest
 
@@ -19,7 +19,7 @@ class Shortened:
     truncation: dict[str, object] | None = None
 
 
-def shortened(digest: Digest, tool: str, artifacts: Artifacts) -> tuple[dict[str, object], dict[str, object]]:
+def shorten_result(digest: Digest, tool: str, artifacts: Artifacts) -> tuple[dict[str, object], dict[str, object]]:
     """The data for the model, with the way to the rest, and what is missing; the whole is kept."""
     number = artifacts.add(tool, digest.full)
     note = f"{digest.more}; the whole: expand_output with outputId {number}, or artifact://{number}"
@@ -40,7 +40,7 @@ def shortened_text(
     text: str,
     tool: str,
     artifacts: Artifacts,
-    kept: Kept | None = None,
+    kept: SpilledOutput | None = None,
     most: int | None = None,
     notes: Sequence[str] = (),
 ) -> Shortened:

@@ -118,7 +118,7 @@ class Log:
 
     def note_arrived(self, event: StreamEvent, known: Block | None) -> None:
         """More of the answer; `known` is what there was of the block. It is written when something is shown."""
-        grow = self.conversation.grow_partial
+        grow = self.conversation.append_partial
         match event:
             case TextDelta(index, text):
                 grow("text", index, text)

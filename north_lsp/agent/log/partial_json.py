@@ -27,7 +27,7 @@ class Partial:
     ended: bool = False
 
     @property
-    def settled(self) -> dict[str, object]:
+    def complete_fields(self) -> dict[str, object]:
         """The complete values alone; null is none."""
         return {key: value for key, value in self.values.items() if key in self.complete and value is not None}
 

@@ -31,7 +31,7 @@ from north_lsp.agent.ports.events import (
 )
 from north_lsp.display import one_line, visible
 from north_lsp.providers.base import Text, Thinking, ToolCall
-from north_lsp.storage.partial import NOT_COMPLETE
+from north_lsp.storage.partial_file import NOT_COMPLETE
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.proposal import EditProposal, FileChange
 

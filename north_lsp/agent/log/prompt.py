@@ -19,7 +19,7 @@ _MAX_PREVIEW_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextPart:
     text: str
 
 
@@ -39,16 +39,16 @@ class Attached:
     text: str
 
 
-Part = Words | FileLink | Attached
+Part = TextPart | FileLink | Attached
 
 
 def is_blank(parts: tuple[Part, ...]) -> bool:
-    return all(isinstance(part, Words) and not part.text.strip() for part in parts)
+    return all(isinstance(part, TextPart) and not part.text.strip() for part in parts)
 
 
 def shown_parts(parts: tuple[Part, ...]) -> str:
     """A prompt as people see it: the words, and the names of what is attached."""
-    shown = {Words: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]"}
+    shown = {TextPart: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]"}
     return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
 
 
@@ -57,7 +57,7 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[PromptPa
     content: list[PromptPart] = []
     for part in parts:
         match part:
-            case Words(text):
+            case TextPart(text):
                 content.append(messages.Words(text))
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown
 from north_lsp.tools.base import Command
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 _KEYS = FIXED | {"reviewId", "kind", "toolCallId", "request", "status", "decision"}
 _DECISION_KEYS = frozenset({"kind", "comment", "hunks", "texts", "command", "written"})
@@ -61,14 +61,14 @@ class ProposedFile:
             return replace(made, new_path=self.new_path, new_relative=self.new_relative) if self.new_path else made
         match self.action:
             case "delete":
-                return make_deletion(path, relative, old or "", TextForm(), binary=self.binary)
+                return make_deletion(path, relative, old or "", TextEncoding(), binary=self.binary)
             case "rename" if self.new_path is not None:
                 to = (self.new_path, self.new_relative)
-                return make_rename(path, relative, *to, old or "", new, TextForm(), binary=self.binary)
+                return make_rename(path, relative, *to, old or "", new, TextEncoding(), binary=self.binary)
             case "create" | "update" if self.binary:
-                return FileChange(path, relative, self.action, "", "", TextForm(), (), 0, 0, binary=True)
+                return FileChange(path, relative, self.action, "", "", TextEncoding(), (), 0, 0, binary=True)
             case _:
-                return make_change(path, relative, old, new, TextForm())
+                return make_change(path, relative, old, new, TextEncoding())
 
     @classmethod
     def from_json(cls, stored: object) -> "ProposedFile | None":

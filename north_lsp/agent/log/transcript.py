@@ -34,7 +34,7 @@ def messages_of(path: Iterable[Logged], model: Model) -> list[Message]:
 
 class Transcript:
     """The messages for a model, of entries that are added as they come. They are repaired: every call has exactly one
-    result, directly behind it, whoever asked has an answer before he asks again, and the last word is not the model's.
+    result, directly behind it, whoever asked has an answer before they ask again, and the last word is not the model's.
     Thinking that another model signed is left out, since only its own can read it."""
 
     def __init__(self, model: Model) -> None:

@@ -6,12 +6,12 @@ import anyio.to_thread
 
 from north_lsp.agent.log.choices import ModelEntry, ThinkingEntry
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.models.models import Models
+from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.notices import clamped, obstacles
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ModelChanged, Notice, UsageChanged
 from north_lsp.providers.base import Failed, Provider
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, larger_models
+from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import LEVELS, Level, as_level
@@ -29,7 +29,7 @@ class ModelChoice:
         log: Log,
         editor: Editor,
         usage: Callable[[int], UsageChanged | None],
-        allowed: Allowed = EVERYTHING,
+        allowed: Allowed = ALL_MODELS,
     ) -> None:
         """`usage` says what the conversation fills of a window of that many tokens."""
         self.model = model
@@ -50,7 +50,7 @@ class ModelChoice:
 
     async def find(self, selector: str) -> Model:
         """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
-        await self._models.upkeep.refresh()
+        await self._models.catalog_refresh.refresh()
         model = self._models.catalog.find(selector)
         if (reason := self.allowed.reason_against(model)) is not None:
             raise ValueError(f"{model.selector} may not be used here: {reason}")
@@ -62,13 +62,13 @@ class ModelChoice:
         changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
         if changed:
             self._log.append(ModelEntry(model.selector, "user"))
-            await self._tell(await self._settled(model))
+            await self._tell(await self._clamped(model))
         if level != self.model.level:
             await self.set_thinking_level(level)
         elif changed:
             await self._editor.show(ModelChanged(model.selector))
 
-    async def _settled(self, model: Model) -> list[str]:
+    async def _clamped(self, model: Model) -> list[str]:
         """Makes the choice the default; says what stands in the way of using the model here."""
         usage = self._usage(model.window)
         told = obstacles(model, self._models.catalog, usage, self._settings().models.service_tier)
@@ -109,12 +109,12 @@ class ModelChoice:
 
     def take_notices(self) -> list[str]:
         """What the user should be told of models and keys, once."""
-        told, self._notices = [*self._notices, *self._models.upkeep.news()], []
+        told, self._notices = [*self._notices, *self._models.catalog_refresh.news()], []
         return told
 
     async def look_after(self) -> None:
         """Take in what was edited meanwhile."""
-        await self._models.upkeep.refresh()
+        await self._models.catalog_refresh.refresh()
         before, self.model = self.model, self._models.catalog.current(self.model)
         if self.model.selector != before.selector:  # what was asked for is there now
             self._log.append(ModelEntry(self.model.selector, "restore"))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import anyio.to_thread
 
-from north_lsp.agent.models.models import Models
+from north_lsp.agent.models.model_services import Models
 from north_lsp.providers.keys.check import key_problem
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.storage.credentials import CredentialStore, StoredKey
@@ -27,7 +27,7 @@ class UserKeys:
 
     async def known(self) -> Sequence[StoredKey]:
         """Those that requests are made with."""
-        await self._models.upkeep.refresh()
+        await self._models.catalog_refresh.refresh()
         return self._keys.stored
 
     def providers(self) -> list[ProviderInfo]:
@@ -64,11 +64,11 @@ class UserKeys:
 
     async def forget_all(self) -> None:
         """Forget every key that was stored or given; variables and models.yml are the user's own."""
-        self._keys.take_all_back()
+        self._keys.clear_given()
         await anyio.to_thread.run_sync(self._store.remove)
         await self._changed()
 
     async def _changed(self) -> None:
         await anyio.to_thread.run_sync(self._keys.refresh)
-        await self._models.upkeep.changed()
-        self._models.upkeep.discover_soon()
+        await self._models.catalog_refresh.changed()
+        self._models.catalog_refresh.discover_soon()

@@ -1,4 +1,4 @@
-"""What a user should know of the model that he has just chosen. Pure."""
+"""What a user should know of the model that they have just chosen. Pure."""
 
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.catalog.catalog import Catalog

@@ -71,7 +71,7 @@ class CommandReview:
     may_remember_text: bool = True
 
 
-def unasked_command(review: CommandReview) -> CommandDecision:
+def decide_without_asking(review: CommandReview) -> CommandDecision:
     """The decision where nobody can be asked: what nothing allows is denied, and the model is told why."""
     reasons = [*(f"this command {warning}" for warning in review.warnings), *review.reasons]
     why = f" ({'; '.join(reasons)})" if reasons else ""
@@ -89,7 +89,7 @@ class Choice:
     detail: str = ""
 
 
-def spoilt(change: FileChange, why: str) -> ToolError:
+def altered_by_editor(change: FileChange, why: str) -> ToolError:
     """The error for a file of which an editor made something else than what was accepted."""
     return ToolError(
         "IO_ERROR",
@@ -117,7 +117,7 @@ class Terminal(Protocol):
     async def release(self) -> None: ...
 
 
-class Surface(Protocol):
+class UserInterface(Protocol):
     """Where the conversation is shown and the user is asked."""
 
     async def show(self, event: Event) -> None: ...
@@ -135,7 +135,7 @@ class Surface(Protocol):
         ...
 
 
-class Documents(Protocol):
+class OpenTexts(Protocol):
     """The editor's open texts."""
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
@@ -147,7 +147,7 @@ class Documents(Protocol):
         the editor does not tell."""
         ...
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         """The changes that are the editor's to write, at least those of its open files; the disk takes the rest."""
         ...
 
@@ -159,5 +159,5 @@ class Documents(Protocol):
         ...
 
 
-class Editor(Surface, Documents, Protocol):
+class Editor(UserInterface, OpenTexts, Protocol):
     """Both halves; an adapter may take them from different objects."""

@@ -114,7 +114,7 @@ class ModelChanged:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalsChanged:
-    """What runs or is applied unasked in this project is another than before."""
+    """What runs or is applied without asking in this project has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrying:
+class RetryWaiting:
     """The model failed and is asked again: once a second while North waits (`state` waiting), and when that is over.
     `remaining_s` is in seconds, `message` says what failed, and `is_first` marks the first event of a wait."""
 
@@ -189,7 +189,7 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class QueuedText:
+class QueuedPromptText:
     id: str
     text: str
 
@@ -198,8 +198,8 @@ class QueuedText:
 class QueueChanged:
     """All that waits: words for the turn that runs, and prompts for its end."""
 
-    steer: tuple[QueuedText, ...]
-    follow_up: tuple[QueuedText, ...]
+    steer: tuple[QueuedPromptText, ...]
+    follow_up: tuple[QueuedPromptText, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class RetryEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class FellBack:
+class FallbackUsed:
     """Another model answers (`applied`), and later: it did (`succeeded`)."""
 
     state: Literal["applied", "succeeded"]
@@ -237,7 +237,7 @@ class FellBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Promoted:
+class ContextPromoted:
     """A model with a larger window answers, since the conversation is too long for the other."""
 
     before: str
@@ -277,15 +277,15 @@ Event = (
     | TitleChanged
     | UsageChanged
     | Notice
-    | Retrying
+    | RetryWaiting
     | StateChanged
     | TurnStarted
     | TurnEnded
     | QueueChanged
     | CommandsChanged
     | RetryEnded
-    | FellBack
-    | Promoted
+    | FallbackUsed
+    | ContextPromoted
     | ReviewShown
     | ReviewResolved
 )

@@ -18,7 +18,7 @@ class StopTurn(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SpilledOutput:
     """An output that was too long to be held. `number` is the artifact with the whole, None if it could not be written;
     `lines` and `bytes` are those of the whole."""
 

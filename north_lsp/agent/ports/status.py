@@ -74,8 +74,8 @@ class GuardedEditor:
     async def read_unsaved(self, path: Path) -> str | None:
         return await self._editor.read_unsaved(path)
 
-    async def claims(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._editor.claims(changes)
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.changes_owned_by_editor(changes)
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._editor.apply(changes)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from north_lsp.agent.calls.abandoned_tasks import Detached
-from north_lsp.agent.costs.recorder import CostKeeper
-from north_lsp.agent.models.models import Models
+from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
+from north_lsp.agent.costs.recorder import CostRecorder
+from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
-from north_lsp.shell.pool import Keeper
+from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_file import SettingsFile
@@ -29,10 +29,10 @@ class Environment:
     load_tools: Callable[[], "Registry"]
     background: Background
     retry: RetrySettings
-    costs: CostKeeper
-    detached: Detached
+    costs: CostRecorder
+    abandoned: AbandonedTasks
     settings_file: SettingsFile
-    shells: Keeper | None = None
+    shells: ShellPool | None = None
 
     @property
     def settings(self) -> Settings:

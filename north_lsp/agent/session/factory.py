@@ -8,20 +8,20 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp import __version__
-from north_lsp.agent.calls.tool_search import LateFinder
+from north_lsp.agent.calls.tool_search import DeferredFinder
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, ModelEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.export import OtherConversations
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
-from north_lsp.agent.log.remembering import sightings_of
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.session import Session
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, Choice
+from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage.approvals import Approvals
@@ -57,7 +57,7 @@ class Defaults:
     mode: Mode
     client: dict[str, str | None] | None = None
     choose: Callable[[Path], Choice] | None = None
-    allowed: Callable[[Path], Allowed] = lambda _: EVERYTHING
+    allowed: Callable[[Path], Allowed] = lambda _: ALL_MODELS
 
 
 class SessionFactory:
@@ -115,10 +115,10 @@ class SessionFactory:
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
         log = Log(conversation)
-        held, moved = await anyio.to_thread.run_sync(self._settle, log, roots)
+        held, moved = await anyio.to_thread.run_sync(self._finish_interrupted_reviews, log, roots)
         return self._bind(log, roots, held=held, moved_from=moved)
 
-    def _settle(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
+    def _finish_interrupted_reviews(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
         """Who has a stored conversation open, which then decides what is pending in it; and the folder that it was
         about, if that is gone and this one has taken its place. Raises OtherProject."""
         conversation = log.conversation
@@ -181,10 +181,10 @@ class SessionFactory:
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
         others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
         seconds = float(environment.settings.shell.timeout_s)
-        workspace = replace(workspace, conversations=others, finder=LateFinder(), command_seconds=seconds)
+        workspace = replace(workspace, conversations=others, finder=DeferredFinder(), command_seconds=seconds)
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
-        workspace = replace(workspace, revert=Undoing(checkpoints, workspace, editor).revert)
+        workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
         queue = conversation.queue if held is None else []

@@ -7,7 +7,7 @@ from typing import Protocol
 import anyio
 
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
-from north_lsp.agent.edits.undo import Plan, Undoing
+from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
@@ -33,7 +33,7 @@ class LiveSession(Protocol):
     def jobs(self) -> Jobs: ...
 
     @property
-    def undoing(self) -> Undoing: ...
+    def undo_history(self) -> UndoHistory: ...
 
     async def set_mode(self, mode: Mode) -> None: ...
 

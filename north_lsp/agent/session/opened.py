@@ -7,7 +7,7 @@ from north_lsp.agent.approvals.project import ProjectApprovals
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.turn.queue import Row
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
+from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
@@ -33,4 +33,4 @@ class Start:
     model: Model
     mode: Mode
     notices: Sequence[str] = ()
-    allowed: Allowed = EVERYTHING
+    allowed: Allowed = ALL_MODELS

@@ -11,15 +11,15 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
-from north_lsp.agent.calls.tool_search import offered
+from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
-from north_lsp.agent.edits.recovery import interrupted_edits, recover_project, settle_interrupted
+from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
 from north_lsp.agent.edits.review import EditReviewer
-from north_lsp.agent.edits.undo import Plan, Undoing, told_of_undo
+from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
@@ -35,32 +35,32 @@ from north_lsp.agent.ports.events import (
     Event,
     ModeChanged,
     Notice,
-    QueuedText,
+    QueuedPromptText,
     TitleChanged,
     TurnEnded,
     TurnStarted,
     UsageChanged,
 )
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
-from north_lsp.agent.session.wiring import Means, SessionParts
+from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
-from north_lsp.agent.shell.user_commands import OwnCommand, OwnCommands, nothing_to_run, own_command
-from north_lsp.agent.turn.answering import AnsweringModel
+from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
+from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import system_text
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, Queued, Row, Steering, Stopped
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped
 from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
-from north_lsp.agent.turn.waiting import RetryWait
+from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.jobs import Jobs
-from north_lsp.shell.watch import Taken
+from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import now_ms
@@ -79,7 +79,7 @@ _GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
 class Session:
-    """One conversation, live; made by `sessions.py`. Prompts are answered one after the other."""
+    """One conversation, live; made by `factory.py`. Prompts are answered one after the other."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Session:
         self._artifacts = artifacts
         self._recovering = anyio.Lock()
         self._recovered = False
-        self._news = told_of_undo(checkpoints.unsaid())  # what the user did between turns that the model has to know
+        self._news = undo_for_model(checkpoints.unsaid())  # what the user did between turns that the model has to know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
@@ -136,8 +136,8 @@ class Session:
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
-        self._given_back = [QueuedText(row["id"], row["text"]) for row in stored.queue]
-        self._joined: list[Queued] = []  # prompts that became part of the turn that runs
+        self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
+        self._joined: list[QueuedPrompt] = []  # prompts that became part of the turn that runs
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         locations, project = environment.locations, project_hash(self.roots[0])
         resources = ShellResources(
@@ -146,24 +146,24 @@ class Session:
             variables,
             environment.background,
             environment.shells,
-            locations.kept_jobs(project),
+            locations.detached_jobs(project),
             locations.quarantine(project),
         )
         self._runner = make_runner(environment.settings, workspace, resources)
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
         ports = Ports(self._editor, self.status, diagnostics)
-        reviews = Reviews(log, self._editor, approvals, self._sync)
+        reviews = ReviewRecord(log, self._editor, approvals, self._sync)
         edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
-        means = Means(self._runner, checkpoints, artifacts, environment.detached)
+        means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
         tools = means.tools(log, reviews, edits, ports)
         account = Account(environment.costs, self._spending, history.usage, self._editor)
         self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
-        self._own = OwnCommands(
+        self._own = UserCommands(
             log, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
         )
 
-    def _tell_of_taken(self, taken: Sequence[Taken]) -> None:
+    def _tell_of_taken(self, taken: Sequence[QuarantinedFiles]) -> None:
         names = ", ".join(one_line(str(one.path), 200) for one in taken)
         text = (
             f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
@@ -210,18 +210,18 @@ class Session:
         await self._gate.quiet()
 
     async def edit_queued(
-        self, word: Queued, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
+        self, queued_prompt: QueuedPrompt, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
     ) -> None:
         """Change what waits. Raises ValueError for words that would be nothing to send."""
         if parts is not None:
             _check(parts)
         rest = parts
-        if parts is not None and own_command(parts) is None:
+        if parts is not None and parse_user_command(parts) is None:
             rest = await self._slash.take(parts)
             if rest is None:
-                await self.queue.withdraw(word)
+                await self.queue.withdraw(queued_prompt)
                 return
-        await self.queue.edit(word, rest, kind, place)
+        await self.queue.edit(queued_prompt, rest, kind, place)
 
     @property
     def is_closed(self) -> bool:
@@ -260,7 +260,7 @@ class Session:
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():
             return "cancelled"
-        own = own_command(parts)
+        own = parse_user_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
             if rest is None:
@@ -271,21 +271,21 @@ class Session:
         if own is not None:
             try:
                 with scope:
-                    stopped = await self._run_own(own)
+                    stopped = await self._run_user_command(own)
             finally:
                 self._ended(scope)
             return "cancelled" if scope.cancelled_caught else stopped
         wanted = kind or self._environment.settings.turns.queue_default
         steers = wanted == "steer" and self.queue.takes(mode)
-        word = self.queue.put("steer" if steers else "followUp", parts, mode, scope)
+        queued_prompt = self.queue.put("steer" if steers else "followUp", parts, mode, scope)
         try:
             with scope:
                 if self._gate.is_taken:
                     await self.queue.changed()
                 async with self._gate.turns():
-                    stopped = await self._run_queue(word)
+                    stopped = await self._run_queue(queued_prompt)
         finally:
-            self.queue.drop(word)
+            self.queue.drop(queued_prompt)
             self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
 
@@ -331,7 +331,7 @@ class Session:
         self._scopes.remove(scope)
         self._one_ended.set()
 
-    async def _run_queue(self, own: Queued) -> Stopped:
+    async def _run_queue(self, own: QueuedPrompt) -> Stopped:
         """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
         stopped: Stopped = own.stopped or "end_turn"
         while batch := await self.queue.take_follow_ups(own):
@@ -345,71 +345,73 @@ class Session:
                     raise
             finally:
                 if not good:
-                    self._give_back()
+                    self._restore_unsent()
         return stopped
 
-    async def _run_batch(self, batch: list[Queued]) -> Stopped:
+    async def _run_batch(self, batch: list[QueuedPrompt]) -> Stopped:
         """One turn for prompts that are taken together; the user's own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
-            own = own_command(batch[0].parts) if len(batch) == 1 else None
+            own = parse_user_command(batch[0].parts) if len(batch) == 1 else None
             if own is not None:
-                self.queue.done([word.id for word in batch])  # it will not run twice
-                stopped = await self._run_own(own, locked=True)
+                self.queue.done([queued_prompt.id for queued_prompt in batch])  # it will not run twice
+                stopped = await self._run_user_command(own, locked=True)
             else:
                 stopped = await self._run_turn(batch)
         except ModelFailed:
             stopped = "end_turn"
             raise
         finally:
-            for word in (*batch, *self._joined):
-                word.stopped = stopped
+            for queued_prompt in (*batch, *self._joined):
+                queued_prompt.stopped = stopped
             self._joined.clear()
         return stopped
 
-    def _give_back(self) -> None:
+    def _restore_unsent(self) -> None:
         """What was queued goes back to the user, since the turn that it was queued behind did not end well."""
-        self._given_back += [QueuedText(word.id, word.text) for word in self.queue.give_back()]
+        self._unsent += [
+            QueuedPromptText(queued_prompt.id, queued_prompt.text) for queued_prompt in self.queue.restore_unsent()
+        ]
 
-    def take_given_back(self) -> list[QueuedText]:
-        """The texts that were queued and will not be sent, once: they belong into the editor's input again. Those of an
+    def pop_unsent_prompts(self) -> list[QueuedPromptText]:
+        """The texts that were queued and will not be sent, once: they belong in the editor's input again. Those of an
         earlier process are among them. They are stored until they are `returned`."""
-        back, self._given_back = self._given_back, []
+        back, self._unsent = self._unsent, []
         return back
 
-    def returned(self, words: Sequence[QueuedText]) -> None:
+    def confirm_unsent(self, words: Sequence[QueuedPromptText]) -> None:
         """The user has them back."""
         with suppress(ConversationBusy):  # another process has it open by now, and offers them as well
-            self.queue.done([word.id for word in words])
+            self.queue.done([queued_prompt.id for queued_prompt in words])
 
     def _keep_queue(self, rows: list[Row]) -> None:
         if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
             self._log.keep_queue(rows)
 
-    async def steer(self, parts: tuple[Part, ...]) -> Queued:
+    async def steer(self, parts: tuple[Part, ...]) -> QueuedPrompt:
         """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
         them. Raises ValueError while no turn runs, or for nothing to send."""
         _check(parts)
         rest = await self._without_commands(parts)
         if rest is None:
-            return Queued("", "steer", parts, self.mode, delivered=True)
+            return QueuedPrompt("", "steer", parts, self.mode, delivered=True)
         return await self.queue.steer(rest, self.mode)
 
-    async def follow_up(self, parts: tuple[Part, ...]) -> Queued:
+    async def follow_up(self, parts: tuple[Part, ...]) -> QueuedPrompt:
         """A prompt for the end of the turn that runs; one of which nothing is left but commands does not wait. Raises
         ValueError while none runs, or for nothing to send."""
         _check(parts)
-        rest = parts if own_command(parts) is not None else await self._without_commands(parts)
+        rest = parts if parse_user_command(parts) is not None else await self._without_commands(parts)
         if rest is None:
-            return Queued("", "followUp", parts, self.mode, delivered=True)
+            return QueuedPrompt("", "followUp", parts, self.mode, delivered=True)
         return await self.queue.follow_up(rest, self.mode)
 
     async def _without_commands(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
         """What is left of words for a turn when the commands in them have run. Raises ValueError while no turn runs."""
         if not self.queue.is_open:
             raise ValueError("no turn is running: send a prompt instead")
-        if (own := own_command(parts)) is not None:
-            await self._run_own(own)
+        if (own := parse_user_command(parts)) is not None:
+            await self._run_user_command(own)
             return None
         return await self._slash.take(parts)
 
@@ -420,13 +422,13 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the running turn and give up the prompts that wait, and what commands ask; does nothing when idle."""
-        self._give_back()
+        self._restore_unsent()
         self.give_up_questions()
         for scope in self._scopes:
             scope.cancel()
 
-    async def _run_turn(self, batch: list[Queued]) -> Stopped:
-        parts = tuple(part for word in batch for part in word.parts)
+    async def _run_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+        parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
@@ -451,7 +453,11 @@ class Session:
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
                 else:  # it has not come to what was taken from the queue
-                    self._given_back += [QueuedText(word.id, word.text) for word in batch if not word.is_owned]
+                    self._unsent += [
+                        QueuedPromptText(queued_prompt.id, queued_prompt.text)
+                        for queued_prompt in batch
+                        if not queued_prompt.is_owned
+                    ]
                 await self.status.set("idle")
         return stopped
 
@@ -493,7 +499,7 @@ class Session:
         ports = self._parts.ports
         answering = AnsweringModel(self.choice, model, provider, self._log, ports)
         waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._say))
+        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._append_user_message))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -506,25 +512,25 @@ class Session:
             self.queue.close()
             with anyio.CancelScope(shield=True):
                 self._conversation.resolve_pending()  # no question is left without its decision
-                await turn.wind_up()
+                await turn.finalize()
                 await self._sync()
                 with self._diagnostics.guarded("counting costs"):
-                    await self._environment.costs.settle()
+                    await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
                         await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
-    async def _say(self, word: Queued) -> None:
+    async def _append_user_message(self, queued_prompt: QueuedPrompt) -> None:
         """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
-        content = await to_log(word.parts, self._workspace)
-        logged = self._append_prompt(content, [word])
-        if word.is_owned:
-            self._joined.append(word)
+        content = await to_log(queued_prompt.parts, self._workspace)
+        logged = self._append_prompt(content, [queued_prompt])
+        if queued_prompt.is_owned:
+            self._joined.append(queued_prompt)
         else:
             await self._show(prompt_shown(logged))
 
-    async def _run_own(self, own: OwnCommand, *, locked: bool = False) -> Stopped:
+    async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
         await self._own.run(own, locked=locked)
         return "end_turn"
@@ -542,21 +548,21 @@ class Session:
         for event in events:
             await self._editor.show(event)
 
-    def _append_prompt(self, parts: Sequence[PromptPart], words: list[Queued]) -> Logged:
+    def _append_prompt(self, parts: Sequence[PromptPart], words: list[QueuedPrompt]) -> Logged:
         """One entry brings it into the conversation and takes it out of what waits."""
         waited = tuple(self.queue.stored(words))
         logged = self._log.append(PromptEntry(Content(tuple(parts)), at_ms=now_ms(), from_queue=waited))
         self.queue.delivered(words)
         return logged
 
-    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[Queued]) -> str:
+    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[QueuedPrompt]) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
         content = [*map(News, dict.fromkeys(self._news)), *await to_log(parts, self._workspace)]
         self._news.clear()
         first = self._conversation.title is None
         logged = self._append_prompt(content, batch)
         await self._sync()
-        if not all(word.is_owned for word in batch):
+        if not all(queued_prompt.is_owned for queued_prompt in batch):
             await self._show(prompt_shown(logged))
         if first:
             typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
@@ -573,7 +579,7 @@ class Session:
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
-        return await anyio.to_thread.run_sync(offered, tools, self._workspace, self._log)
+        return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
     def _system(self) -> str:
         try:
@@ -623,8 +629,8 @@ class Session:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
             self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
-            await settle_interrupted(self._checkpoints, self._workspace)
-            told += await self._runner.find_kept()
+            await finish_interrupted(self._checkpoints, self._workspace)
+            told += await self._runner.find_detached()
             await anyio.to_thread.run_sync(clear_project, self.roots[0])
             self._recovered = True
         for text in told:
@@ -636,9 +642,9 @@ class Session:
         return self._artifacts
 
     @property
-    def undoing(self) -> Undoing:
+    def undo_history(self) -> UndoHistory:
         """What can be taken back; `take_back` does it."""
-        return Undoing(self._checkpoints, self._workspace, self._editor)
+        return UndoHistory(self._checkpoints, self._workspace, self._editor)
 
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
         """Write a plan of `undoing`, made (with a title) when its turn has come: one that was asked for just before is
@@ -646,10 +652,10 @@ class Session:
         if self.queue.waiting:
             raise ValueError("a prompt waits for its turn: wait for its end or cancel it")
         async with self._gate.between():
-            done = await self.undoing.apply(*await prepare())
+            done = await self.undo_history.apply(*await prepare())
             await self._sync()
         if done.changes:
-            self._news += told_of_undo([change.shown for change in done.changes])
+            self._news += undo_for_model([change.shown for change in done.changes])
         return done
 
     async def replay(self) -> list[Event]:

@@ -33,7 +33,7 @@ class ChangesHost:
     async def checkpoint(self, name: str) -> str:
         name = name or f"{datetime.now():%H:%M:%S}"
         try:
-            id = self._session.undoing.name_point(name)
+            id = self._session.undo_history.name_point(name)
         except ToolError as error:
             raise CommandError(visible(error.message)) from None
         return f"Marked as **{visible(name)}**: `/checkpoints restore {id}` comes back to here."
@@ -56,7 +56,7 @@ class ChangesHost:
 
     def _point(self, name: str) -> str:
         """The id of a checkpoint by its id, or of the last one that has this name."""
-        every = self._session.undoing.all()
+        every = self._session.undo_history.all()
         if any(one.id == name for one in every):
             return name
         named = [one.id for one in every if one.is_point and one.title == name]
@@ -64,11 +64,11 @@ class ChangesHost:
             raise CommandError(f"there is no checkpoint {visible(name)[:64]!r}: `/checkpoints` lists them")
         return named[-1]
 
-    async def _path(self, spelled: str | None) -> "Path | None":
-        if spelled is None:
+    async def _path(self, raw_path: str | None) -> "Path | None":
+        if raw_path is None:
             return None
         try:
-            return await self._session.undoing.file(spelled)
+            return await self._session.undo_history.file(raw_path)
         except ToolError as error:
             raise CommandError(visible(error.message)) from None
 

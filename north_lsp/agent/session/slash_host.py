@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from north_lsp.agent.approvals.listing import described, what_it_allows
-from north_lsp.agent.costs.usage import spent_by_model
+from north_lsp.agent.costs.totals import spent_by_model
 from north_lsp.agent.log.choices import SlashEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.projection import slash_shown
-from north_lsp.agent.log.prompt import Part, Words
+from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CommandInfo
@@ -50,7 +50,7 @@ class SlashCommands:
     async def take(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
         """Run the command that a prompt is; what there is for the model, or None if nothing is. What is attached to a
         command goes along with what it has to say to the model."""
-        words = [part for part in parts if isinstance(part, Words)]
+        words = [part for part in parts if isinstance(part, TextPart)]
         if not words or "/" not in words[0].text:
             return parts
         found = find_command(words[0].text, self._commands)
@@ -69,8 +69,8 @@ class SlashCommands:
             return None
         if reply.text or not reply.prompt:
             await self._keep(command.typed, command, reply.text, ok=True)
-        attached = tuple(part for part in parts if not isinstance(part, Words))
-        return (*attached, Words(reply.prompt)) if reply.prompt else None
+        attached = tuple(part for part in parts if not isinstance(part, TextPart))
+        return (*attached, TextPart(reply.prompt)) if reply.prompt else None
 
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
         args = list(invocation.args)

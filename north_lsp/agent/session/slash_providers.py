@@ -50,11 +50,11 @@ class ProvidersHost:
         if found.wants_address and address is None:
             raise CommandError(f"`/provider add {preset} <address>`: for example http://127.0.0.1:8000/v1")
         text = await _done(partial(ModelsText, self._environment.locations.config))
-        addition = await _done(partial(text.adding, preset, name, address, replace=replace))
+        addition = await _done(partial(text.with_preset, preset, name, address, replace=replace))
 
         async def write() -> None:
             await _done(addition.write)
-            await self._environment.models.upkeep.refresh()
+            await self._environment.models.catalog_refresh.refresh()
 
         shown = fenced(addition.difference, "diff")
         return PlannedProvider(str(addition.path), shown, f"`/login {name}` goes on.", write)

@@ -2,49 +2,49 @@
 
 from dataclasses import dataclass
 
-from north_lsp.agent.approvals.record import Reviews
-from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.calls.dispatch import Dispatcher, ToolRunner
-from north_lsp.agent.calls.host import Abilities
+from north_lsp.agent.calls.host import HostServices
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.shell.approve import CommandApprover
-from north_lsp.agent.shell.changes import ChangeObserver
+from north_lsp.agent.shell.change_observer import ChangeObserver
 from north_lsp.agent.shell.execute import CommandExecution
 from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.run import ShellCommands
-from north_lsp.agent.shell.walls import Walls
-from north_lsp.agent.turn.answering import AnsweringModel
+from north_lsp.agent.shell.sandbox_status import Walls
+from north_lsp.agent.turn.answer_log import AnswerLog
+from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering
 from north_lsp.agent.turn.request import ModelRequester
-from north_lsp.agent.turn.store import AnswerLog
+from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
-from north_lsp.agent.turn.waiting import RetryWait
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 
 
 @dataclass(frozen=True)
-class Means:
+class SessionTools:
     """What the tools of one session work with. `detached` takes over what a cancelled turn cannot wait for."""
 
     runner: CommandRunner
     checkpoints: Checkpoints
     artifacts: Artifacts | None
-    detached: Detached
+    abandoned: AbandonedTasks
 
-    def tools(self, log: Log, reviews: Reviews, edits: EditReviewer, ports: Ports) -> ToolRunner:
+    def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """What runs the calls of the session."""
         runner, artifacts, editor = self.runner, self.artifacts, ports.editor
         quarantine = Quarantine(runner, edits)
@@ -52,7 +52,7 @@ class Means:
         approver = CommandApprover(runner, Walls(runner, editor), reviews, log, ports)
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
-        return ToolRunner(Abilities(edits, shell, jobs, self.detached, ports), self.checkpoints, artifacts, ports)
+        return ToolRunner(HostServices(edits, shell, jobs, self.abandoned, ports), self.checkpoints, artifacts, ports)
 
 
 @dataclass(frozen=True)

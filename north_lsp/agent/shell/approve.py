@@ -5,25 +5,25 @@ from functools import partial
 
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry
 from north_lsp.agent.log.reviews import CommandRequest, StoredDecision
 from north_lsp.agent.ports.editor import CommandDecision, CommandReview
 from north_lsp.agent.ports.events import CallEnded, CallRunning
-from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import Result, StopTurn, ok
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.shell.walls import Walls, has_closed_names, held_words
-from north_lsp.command_policy.commands import Verdict, dangers, judge
+from north_lsp.agent.shell.sandbox_status import Walls, has_closed_names, held_words
+from north_lsp.command_policy.classification import Verdict, classify, find_dangers
 from north_lsp.command_policy.interceptor import Better, Pattern, better_tool
 from north_lsp.command_policy.places import Place
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import CommandRunner
-from north_lsp.shell.sandbox import InForce, probe
+from north_lsp.shell.sandbox import ActiveRestrictions, probe
 from north_lsp.tools.base import Command
 
 _STATUSES = {
@@ -50,7 +50,7 @@ class _Around:
     can do (`held`, None where none is asked for), and whether the command runs `outside` of it."""
 
     missing: str | None
-    held: InForce | str | None
+    held: ActiveRestrictions | str | None
     outside: bool
     changes: tuple[str, ...]
 
@@ -58,7 +58,7 @@ class _Around:
 class CommandApprover:
     """Of one session."""
 
-    def __init__(self, runner: CommandRunner, walls: Walls, reviews: Reviews, log: Log, ports: Ports) -> None:
+    def __init__(self, runner: CommandRunner, walls: Walls, reviews: ReviewRecord, log: Log, ports: Ports) -> None:
         self._runner = runner
         self._walls = walls
         self._reviews = reviews
@@ -72,7 +72,7 @@ class CommandApprover:
         asked = replace(command, cwd=command.cwd or now.cwd)
         missing = await self._walls.missing()
         held = await anyio.to_thread.run_sync(probe) if runner.sandboxed else None
-        outside = command.outside or (runner.sandboxed and not isinstance(held, InForce))
+        outside = command.outside or (runner.sandboxed and not isinstance(held, ActiveRestrictions))
         around = _Around(missing, held, outside, now.changes)
         verdict = await anyio.to_thread.run_sync(self._decide, context, asked, around)
         review = self._reviews.open(call.id, CommandRequest.of(asked)).id
@@ -81,7 +81,7 @@ class CommandApprover:
             if verdict.used:
                 await anyio.to_thread.run_sync(self._reviews.approvals.note_use, verdict.used)
             return Approved(command, _place_of(verdict, missing), auto=True)
-        await self._reviews.keep_open()
+        await self._reviews.sync_question()
         question = CommandReview(
             call.id,
             asked,
@@ -112,7 +112,7 @@ class CommandApprover:
         like any other. Notes mean that the user does not want it. Raises StopTurn, ToolError."""
         asked = replace(command, cwd=command.cwd or self._runner.state(context.workspace.roots.main).cwd)
         review = self._reviews.open(call.id, CommandRequest.of(asked)).id
-        await self._reviews.keep_open()
+        await self._reviews.sync_question()
         warnings = ("runs outside the sandbox, with all of your rights",)
         reasons = (f"it ran in the sandbox without a question, and failed there ({why}); what it did so far stays",)
         question = CommandReview(call.id, asked, title, False, warnings, reasons, may_use_terminal=True)
@@ -162,7 +162,7 @@ class CommandApprover:
     def _decide(self, context: TurnContext, command: Command, around: _Around) -> Verdict:
         """On a thread: parses, looks at the disk, may ask git. Raises ToolError when a tool is to be used instead."""
         settings, workspace, missing = context.settings, context.workspace, around.missing
-        warnings = dangers(command.command, settings.shell_always_ask)
+        warnings = find_dangers(command.command, settings.shell_always_ask)
         if settings.shell_interceptor and not warnings and not self._asked_for(command.command):
             _ensure_no_better_tool(context, command.command)
         each_time: list[str] = []
@@ -185,7 +185,7 @@ class CommandApprover:
             first_closed=workspace.trees.first_closed,
             has_lists=workspace.trees.has_lists,
         )
-        verdict = judge(
+        verdict = classify(
             command.command,
             place=place,
             approvals=self._reviews.approvals,

@@ -4,15 +4,15 @@ import time
 from functools import partial
 
 from north_lsp.agent.ports.events import CallRunning
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.shell.approve import Approved
-from north_lsp.agent.shell.changes import ChangeObserver
+from north_lsp.agent.shell.change_observer import ChangeObserver
 from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.shell.runner import CommandRunner, Ran
+from north_lsp.shell.runner import CommandResult, CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 
@@ -36,7 +36,7 @@ class CommandExecution:
         diagnostics.event("shell_run_start", callId=call.id, background=command.background)
         diagnostics.debug("shell_run_start_text", command=command.command)
 
-    async def run(self, context: TurnContext, call: ToolCall, command: Command, approved: Approved) -> Ran:
+    async def run(self, context: TurnContext, call: ToolCall, command: Command, approved: Approved) -> CommandResult:
         """Until it ends, is cancelled or takes too long. Raises ToolError."""
         self.log_start(call, command)
         started, ran = time.monotonic(), None
@@ -50,7 +50,7 @@ class CommandExecution:
             )
         return ran
 
-    async def _run(self, context: TurnContext, call: ToolCall, command: Command, approved: Approved) -> Ran:
+    async def _run(self, context: TurnContext, call: ToolCall, command: Command, approved: Approved) -> CommandResult:
         started = time.monotonic()
         runner, workspace = self._runner, context.workspace
         main = workspace.roots.main

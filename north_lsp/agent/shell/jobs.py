@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import Reviews
+from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.log.reviews import CommandRequest, StoredDecision
 from north_lsp.agent.ports.editor import CommandReview, Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
@@ -36,7 +36,7 @@ class JobCommands:
         self,
         runner: CommandRunner,
         artifacts: Artifacts | None,
-        reviews: Reviews,
+        reviews: ReviewRecord,
         editor: Editor,
         quarantine: Quarantine,
     ) -> None:
@@ -98,7 +98,7 @@ class JobCommands:
         if job.place in UNASKED and self._reviews.approvals.shell_auto_approved():
             return text
         review = self._reviews.open(call.id, CommandRequest(text, str(job.cwd), 0)).id
-        await self._reviews.keep_open()
+        await self._reviews.sync_question()
         warning = f"is read by job {job.id} (`{one_line(job.command, 200)}`), which may run it"
         decision = await self._editor.review_command(
             CommandReview(call.id, Command(text, job.cwd, 0), title, False, (warning,))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from north_lsp.agent.log.digests import shortened_text
-from north_lsp.agent.ports.results import Kept
-from north_lsp.agent.shell.strip_head_tail import cut
+from north_lsp.agent.ports.results import SpilledOutput
+from north_lsp.agent.shell.strip_head_tail import select_lines
 from north_lsp.display import one_line
-from north_lsp.shell.minimise import minimise
-from north_lsp.shell.runner import Ran
+from north_lsp.shell.minimize import minimize
+from north_lsp.shell.runner import CommandResult
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
@@ -33,7 +33,7 @@ _ASKED_FOR_CHARACTERS = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ModelReport:
     """`number` is that of the artifact with the whole output, if there is one; `truncation` says what is missing."""
 
     text: str
@@ -42,27 +42,27 @@ class Told:
     truncation: Mapping[str, object] | None = None
 
 
-def told(
-    ran: Ran,
+def report_to_model(
+    ran: CommandResult,
     command: Command,
     artifacts: Artifacts | None,
     *,
-    minimises: bool,
+    minimizes: bool,
     notes: list[str],
     most: int | None = None,
-) -> Told:
+) -> ModelReport:
     """The text for the model, with `most` lines instead of the few of a digest. Writes an artifact where lines are left
     out: call it on a thread."""
     output = ran.output
     text, shortened, is_selected = output.text, output.truncated, False
-    part = cut(text, command.head, command.tail)
+    part = select_lines(text, command.head, command.tail)
     if part.left_out:
         text, shortened, is_selected = part.text, True, True
         lines = " and ".join(
             f"the {where} {count}" for where, count in (("first", command.head), ("last", command.tail)) if count
         )
         notes.append(f"({lines} of {output.total_lines} lines)")
-    elif minimises and ran.exit_code == 0 and (small := minimise(command.command, text)) is not None:
+    elif minimizes and ran.exit_code == 0 and (small := minimize(command.command, text)) is not None:
         text, shortened, is_selected = small.text, True, True
         notes.append(
             f"(the filter {small.name!r} left out {small.left_out} lines that only say that all went well; "
@@ -70,21 +70,21 @@ def told(
         )
     text = text.rstrip("\n") or "(no output)"
     if artifacts is None:
-        return Told("\n".join([text, *notes]), None, shortened)
+        return ModelReport("\n".join([text, *notes]), None, shortened)
     number = output.number
     if shortened and not output.truncated:
         number = artifacts.add("shell_run", output.text)
-    kept = Kept(number, output.total_lines, output.total_bytes) if shortened else None
+    kept = SpilledOutput(number, output.total_lines, output.total_bytes) if shortened else None
     if is_selected and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS:
         notes.append(f"Complete output: artifact://{number}")
-        return Told("\n".join([text, *notes]), number, True)
+        return ModelReport("\n".join([text, *notes]), number, True)
     short = shortened_text(text, "shell_run", artifacts, kept, most, notes)
     if number is None and short.truncation is not None and "artifactId" in short.truncation:
         number = int(str(short.truncation["artifactId"]))
-    return Told(short.text, number, short.truncation is not None, short.truncation)
+    return ModelReport(short.text, number, short.truncation is not None, short.truncation)
 
 
-def denied_by_sandbox(ran: Ran) -> str | None:
+def denied_by_sandbox(ran: CommandResult) -> str | None:
     """The line that shows that the sandbox may be what made a command fail."""
     if ran.sandbox is None or ran.exit_code == 0 or ran.timed_out:
         return None
@@ -92,13 +92,13 @@ def denied_by_sandbox(ran: Ran) -> str | None:
     return None if line is None else one_line(line.strip(), _REASON_CHARACTERS)
 
 
-def _denials(ran: Ran) -> Iterator[str]:
+def _denials(ran: CommandResult) -> Iterator[str]:
     text = ran.output.text
     for found in islice(_DENIED.finditer(text), _MAX_DENIALS):
         yield text[text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
 
 
-def _is_about_closed(line: str, ran: Ran) -> bool:
+def _is_about_closed(line: str, ran: CommandResult) -> bool:
     """Whether a line says that something could not be read which the user closes, and nothing else."""
     if not ran.closed or not _UNREADABLE.search(line):
         return False
@@ -106,18 +106,18 @@ def _is_about_closed(line: str, ran: Ran) -> bool:
     return re.search(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(map(re.escape, names))})(?![\w.-])", line) is not None
 
 
-def _met_closed(ran: Ran) -> bool:
+def _met_closed(ran: CommandResult) -> bool:
     """Whether a command did not get at something in the sandbox, and all of that is closed."""
     denials = [*_denials(ran)] if ran.sandbox is not None and ran.exit_code != 0 else []
     return bool(denials) and all(_is_about_closed(line, ran) for line in denials)
 
 
-def notes_of(ran: Ran, command: Command, *, offered: bool) -> list[str]:
+def notes_of(ran: CommandResult, command: Command, *, offered: bool) -> list[str]:
     """What is worth knowing beside the output. `offered`: the user was asked whether it may run outside the sandbox."""
     notes = []
     if ran.timed_out:
         notes.append(
-            f"stopped after {command.timeout:g} s (time limit); what runs for long belongs into the background: "
+            f"stopped after {command.timeout:g} s (time limit); run long commands in the background: "
             "call again with background: true, or with a longer timeout"
         )
     elif ran.enough:

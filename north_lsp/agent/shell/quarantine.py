@@ -15,9 +15,9 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.runner import CommandRunner
-from north_lsp.shell.watch import Taken
+from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.workspace.edit.diff import make_change, make_folder_change
-from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import decode, is_binary
@@ -35,12 +35,12 @@ class Quarantine:
         self._runner = runner
         self._edits = edits
 
-    async def review(self, workspace: Workspace, call: ToolCall, taken: Sequence[Taken]) -> list[str]:
+    async def review(self, workspace: Workspace, call: ToolCall, taken: Sequence[QuarantinedFiles]) -> list[str]:
         """Ask about all that was taken away, in one question, and put back what is accepted. Says in words what became
         of each. Raises StopTurn."""
         roots = workspace.roots
         notes: list[str] = []
-        offered: list[tuple[Taken, list[FileChange]]] = []
+        offered: list[tuple[QuarantinedFiles, list[FileChange]]] = []
         for one in taken:
             try:
                 offered.append((one, await anyio.to_thread.run_sync(partial(_listed_changes, workspace, one))))
@@ -65,7 +65,7 @@ class Quarantine:
     async def review_late(self, workspace: Workspace, call: ToolCall) -> list[str]:
         """The same for what was taken away while nobody waited for a command."""
         box = self._runner.containment
-        return await self.review(workspace, call, box.take_late()) if box is not None else []
+        return await self.review(workspace, call, box.take_quarantined()) if box is not None else []
 
     async def _review(self, workspace: Workspace, call: ToolCall, changes: list[FileChange]) -> None:
         why = "it was made by a command in the sandbox, which may not make such names"
@@ -74,7 +74,7 @@ class Quarantine:
         await self._edits.review(workspace, without_words, title, changes, asks=(why,))
 
 
-def _said(roots: Roots, taken: Taken, what: str) -> str:
+def _said(roots: Roots, taken: QuarantinedFiles, what: str) -> str:
     root = next(root for root in roots.roots if taken.path.is_relative_to(root))
     name = taken.path.relative_to(root).as_posix()
     return f"{name} is a protected name: what the command made there was taken away and {what}"
@@ -84,7 +84,7 @@ def _all_there(changes: Sequence[FileChange]) -> bool:
     return all(change.path.exists() for change in changes)
 
 
-def _changes(workspace: Workspace, taken: Taken) -> Iterator[FileChange]:
+def _changes(workspace: Workspace, taken: QuarantinedFiles) -> Iterator[FileChange]:
     """Raises ToolError for what cannot be offered."""
     kept = taken.kept
     if kept is None:
@@ -113,7 +113,7 @@ def _changes(workspace: Workspace, taken: Taken) -> Iterator[FileChange]:
         yield replace(change, binary=is_binary(data), make_executable=executable)
 
 
-def _listed_changes(workspace: Workspace, taken: Taken) -> list[FileChange]:
+def _listed_changes(workspace: Workspace, taken: QuarantinedFiles) -> list[FileChange]:
     """Raises ToolError for what cannot be offered."""
     changes = list(_changes(workspace, taken))
     if (why := refusal(changes, workspace.roots, workspace.private)) is not None:
@@ -131,6 +131,6 @@ def _files(kept: Path) -> Iterator[Path]:
         yield from (here / name for name in folders if (here / name).is_symlink())
 
 
-def _forget(taken: Taken) -> None:
+def _forget(taken: QuarantinedFiles) -> None:
     if taken.kept is not None:
         shutil.rmtree(taken.kept.parent, ignore_errors=True)

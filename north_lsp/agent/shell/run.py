@@ -6,7 +6,7 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.edits.unsaved import told_of_unsaved, unsaved_files
+from north_lsp.agent.edits.unsaved import unsaved_files, unsaved_for_model
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result
@@ -14,12 +14,12 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.shell.approve import Approved, CommandApprover
 from north_lsp.agent.shell.execute import CommandExecution
 from north_lsp.agent.shell.jobs import JobCommands
-from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, told
+from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, report_to_model
 from north_lsp.agent.shell.quarantine import Quarantine
-from north_lsp.agent.shell.strip_head_tail import without_tail
+from north_lsp.agent.shell.strip_head_tail import strip_head_tail
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
-from north_lsp.shell.runner import CommandRunner, Ran
+from north_lsp.shell.runner import CommandResult, CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 
@@ -53,13 +53,13 @@ class ShellCommands:
             return approved
         command = approved.command
         if unsaved := await unsaved_files(workspace):
-            approved = replace(approved, notes=(*approved.notes, told_of_unsaved(unsaved, "The command read")))
+            approved = replace(approved, notes=(*approved.notes, unsaved_for_model(unsaved, "The command read")))
         await self._editor.show(CallRunning(call.id))
         if command.background and not approved.interactive:
             cwd = command.cwd or self._runner.state(workspace.roots.main).cwd
             self._execution.log_start(call, command)
             return await self._jobs.start(call, title, replace(command, cwd=cwd), approved.shell, [*approved.notes])
-        shorter = await anyio.to_thread.run_sync(without_tail, command)
+        shorter = await anyio.to_thread.run_sync(strip_head_tail, command)
         ran = await self._execution.run(context, call, shorter, approved)
         taken = [*ran.taken]
         notes = [*approved.notes]
@@ -71,7 +71,7 @@ class ShellCommands:
                     *again.notes,
                 ]
                 approved, command = again, again.command
-                shorter = await anyio.to_thread.run_sync(without_tail, command)
+                shorter = await anyio.to_thread.run_sync(strip_head_tail, command)
                 ran = await self._execution.run(context, call, shorter, approved)
                 taken += ran.taken
             else:
@@ -87,14 +87,14 @@ class ShellCommands:
         call: ToolCall,
         title: str,
         command: Command,
-        ran: Ran,
+        ran: CommandResult,
         notes: list[str],
         *,
         auto: bool,
     ) -> Result:
-        reading, minimises = context.settings.reading, context.settings.shell.minimise
+        reading, minimizes = context.settings.reading, context.settings.shell.minimise
         most = None if reading.digest else reading.limits.output_lines
-        keep = partial(told, ran, command, self._artifacts, minimises=minimises, notes=notes, most=most)
+        keep = partial(report_to_model, ran, command, self._artifacts, minimizes=minimizes, notes=notes, most=most)
         text = await anyio.to_thread.run_sync(keep)
         bad = ran.timed_out or (ran.exit_code != 0 and not ran.enough)
         details: dict[str, object] = {

@@ -9,16 +9,16 @@ from pathlib import Path
 from north_lsp.background import Background
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import ShellOptions
-from north_lsp.shell.pool import Keeper
+from north_lsp.shell.pool import ShellPool
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
 from north_lsp.storage.settings import Settings
 from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, OWN_IGNORE_FILE, IgnoreRules
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.git import common_folder, git_folder, top_level
-from north_lsp.workspace.guards.held import Watched
 from north_lsp.workspace.guards.protected import write_rule
 from north_lsp.workspace.guards.repositories import Named, named_by_git
+from north_lsp.workspace.guards.sandbox_guards import Watched
 from north_lsp.workspace.paths import extra_roots
 from north_lsp.workspace.workspace import Workspace
 
@@ -35,7 +35,7 @@ class ShellResources:
     secret_names: frozenset[str]
     own: Mapping[str, str]
     background: Background
-    keeper: Keeper | None = None
+    shell_pool: ShellPool | None = None
     kept: Path | None = None
     quarantine: Path | None = None
 
@@ -49,8 +49,8 @@ def make_runner(settings: Settings, workspace: Workspace, resources: ShellResour
     prefix = shell.prefix or next((environ[name].strip() for name in _PREFIXES if environ.get(name)), "")
     options = ShellOptions(shell.path, shell.virtual_terminal, shell.persistent, prefix, shell.snapshot)
     sandbox = sandbox_of(settings, roots, given, workspace, resources.quarantine)
-    background, keeper, kept = resources.background, resources.keeper, resources.kept
-    return CommandRunner(given, background, roots[0], sandbox, withheld, options, keeper, kept)
+    background, shell_pool, kept = resources.background, resources.shell_pool, resources.kept
+    return CommandRunner(given, background, roots[0], sandbox, withheld, options, shell_pool, kept)
 
 
 def sandbox_of(

@@ -12,14 +12,14 @@ _DEFAULT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class OutputSelection:
     """Numbers of lines; `head` comes before `tail`. `text` is what is left, `left_out` how many lines are not."""
 
     text: str
     left_out: int
 
 
-def without_tail(command: Command) -> Command:
+def strip_head_tail(command: Command) -> Command:
     """The command as it is run: with the last `head` or `tail` of its pipeline as numbers. Nothing is changed where it
     could change what the command does. Parses: call it on a thread."""
     match = _LAST.search(command.command)
@@ -48,9 +48,9 @@ def without_tail(command: Command) -> Command:
     return replace(command, command=shorter, tail=count)
 
 
-def cut(text: str, head: int | None, tail: int | None) -> Cut:
+def select_lines(text: str, head: int | None, tail: int | None) -> OutputSelection:
     """The first lines, and of those the last ones."""
     lines = text.splitlines(keepends=True)
     kept = lines[:head] if head is not None else lines
     kept = kept[-tail:] if tail is not None else kept
-    return Cut("".join(kept), len(lines) - len(kept))
+    return OutputSelection("".join(kept), len(lines) - len(kept))

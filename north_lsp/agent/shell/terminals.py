@@ -6,12 +6,12 @@ import anyio
 
 from north_lsp.agent.ports.editor import Terminal
 from north_lsp.shell.output import OutputSink
-from north_lsp.shell.runner import Ran
+from north_lsp.shell.runner import CommandResult
 
 _TERMINAL_SECONDS = 1.0
 
 
-async def in_terminal(terminal: Terminal, seconds: float, cwd: Path) -> Ran:
+async def in_terminal(terminal: Terminal, seconds: float, cwd: Path) -> CommandResult:
     """Wait for a command in the editor's terminal; it is killed at the time limit and on cancellation."""
     started = anyio.current_time()
     code: int | None = None
@@ -32,4 +32,4 @@ async def in_terminal(terminal: Terminal, seconds: float, cwd: Path) -> Ran:
     finally:
         with anyio.CancelScope(shield=True), anyio.move_on_after(_TERMINAL_SECONDS):
             await terminal.release()
-    return Ran(code, captured, timed_out, round((anyio.current_time() - started) * 1000), (), cwd)
+    return CommandResult(code, captured, timed_out, round((anyio.current_time() - started) * 1000), (), cwd)

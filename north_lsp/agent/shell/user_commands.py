@@ -8,10 +8,10 @@ from pathlib import Path
 import anyio
 
 from north_lsp.agent.edits.gate import TurnGate
-from north_lsp.agent.edits.unsaved import told_of_unsaved
+from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import own_command_began, own_command_ended
-from north_lsp.agent.log.prompt import Part, Words
+from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallRunning
@@ -19,7 +19,7 @@ from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.shell.options import Place
-from north_lsp.shell.runner import CommandRunner, Ran
+from north_lsp.shell.runner import CommandResult, CommandRunner
 from north_lsp.storage.entries import now_ms
 
 _SECONDS = 3600.0
@@ -28,7 +28,7 @@ _CONTEXT_CHARACTERS = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCommand:
+class UserCommand:
     """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there.
     `note` stands behind its output."""
 
@@ -38,23 +38,23 @@ class OwnCommand:
     note: str = ""
 
 
-def own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
+def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
     """The command in a prompt that begins with `!` or `/terminal`, and has nothing else; None for any other prompt."""
-    if len(parts) != 1 or not isinstance(parts[0], Words):
+    if len(parts) != 1 or not isinstance(parts[0], TextPart):
         return None
     text = parts[0].text.strip()
     slash, _, rest = text.partition(" ")
     if slash == "/terminal":
         command = rest.strip()
-        return OwnCommand(command, excluded=False, in_terminal=True) if command and "\0" not in command else None
+        return UserCommand(command, excluded=False, in_terminal=True) if command and "\0" not in command else None
     excluded = text.startswith("!!")
     command = text.lstrip("!").strip() if text.startswith("!") else ""
-    return OwnCommand(command, excluded) if command and "\0" not in command else None
+    return UserCommand(command, excluded) if command and "\0" not in command else None
 
 
 def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
     """Why a prompt that looks like such a command is none, and is nothing for a model either."""
-    text = parts[0].text.strip() if len(parts) == 1 and isinstance(parts[0], Words) else ""
+    text = parts[0].text.strip() if len(parts) == 1 and isinstance(parts[0], TextPart) else ""
     if text and not text.strip("!"):
         return "nothing to run: a command has to follow the `!`"
     if "\0" in text and (text.startswith("!") or text.partition(" ")[0] == "/terminal"):
@@ -62,7 +62,7 @@ def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
     return None
 
 
-class OwnCommands:
+class UserCommands:
     """Those of one session. While a turn runs, they run beside it, in a shell of their own;
     `sync` writes what is stored."""
 
@@ -85,7 +85,7 @@ class OwnCommands:
         self._sync = sync
         self._unsaved = unsaved
 
-    async def run(self, own: OwnCommand, *, locked: bool) -> None:
+    async def run(self, own: UserCommand, *, locked: bool) -> None:
         """`locked`: it has a turn's place, so that no turn runs beside it."""
 
         async def store(entry_id: str, entry: OwnCommandEntry) -> None:
@@ -93,9 +93,9 @@ class OwnCommands:
             await self._sync()
 
         unsaved = await self._unsaved()
-        own = replace(own, note=told_of_unsaved(unsaved, "The command read") if unsaved else "")
+        own = replace(own, note=unsaved_for_model(unsaved, "The command read") if unsaved else "")
         entry_id = self._log.reserve_id()
-        run = partial(run_own_command, own, entry_id, self._runner, self._editor, self._root, store)
+        run = partial(run_user_command, own, entry_id, self._runner, self._editor, self._root, store)
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -105,8 +105,8 @@ class OwnCommands:
                 await run("outside")
 
 
-async def run_own_command(
-    own: OwnCommand,
+async def run_user_command(
+    own: UserCommand,
     entry_id: str,
     runner: CommandRunner,
     editor: Editor,
@@ -139,14 +139,14 @@ async def run_own_command(
 
 
 async def _ran(
-    own: OwnCommand,
+    own: UserCommand,
     runner: CommandRunner,
     editor: Editor,
     root: Path,
     place: Place,
     entry_id: str,
     on_output: Callable[[str], Awaitable[None]],
-) -> Ran:
+) -> CommandResult:
     """Raises ToolError."""
     if not own.in_terminal:
         return await runner.run(own.command, None, _SECONDS, on_output, place, root)

@@ -12,7 +12,7 @@ import anyio.to_thread
 from north_lsp.agent.log.images import has_images, with_images
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
-from north_lsp.agent.turn.context_window import LEAST_ANSWER, read_tokens, room_for_answer, too_long
+from north_lsp.agent.turn.context_window import MIN_OUTPUT_TOKENS, read_tokens, remaining_output_tokens, too_long
 from north_lsp.agent.turn.history import History
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed, ModelRequest
@@ -49,8 +49,8 @@ class RequestBuilder:
         most, reasoning = model.output_limit, model.reasoning
         request = ModelRequest(model.id, context.system, messages, tools, most, conversation, reasoning)
         self.read = read_tokens(last, request)
-        room = room_for_answer(model, self.read)
-        if room is not None and room < LEAST_ANSWER:
+        room = remaining_output_tokens(model, self.read)
+        if room is not None and room < MIN_OUTPUT_TOKENS:
             return too_long(model, room)
         return replace(request, max_output=room) if room is not None and room < most else request
 

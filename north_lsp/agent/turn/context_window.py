@@ -7,10 +7,10 @@ from north_lsp.agent.log.messages import StoredUsage
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest
 from north_lsp.providers.model import Model
 
-LEAST_ANSWER = 1_024
+MIN_OUTPUT_TOKENS = 1_024
 
 
-def room_for_answer(model: Model, read: int) -> int | None:
+def remaining_output_tokens(model: Model, read: int) -> int | None:
     """Tokens that what is read leaves; None for a model whose window nobody has told."""
     return model.window - read if model.window_known and model.provider.api != "offline" else None
 

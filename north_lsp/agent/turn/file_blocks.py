@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.calls.open_calls import OpenCalls
-from north_lsp.agent.calls.previews import GrowingFile, Previews
+from north_lsp.agent.calls.previews import FilePreviewSource, Previews
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Prose
 from north_lsp.agent.log.log import Log
@@ -54,7 +54,7 @@ class _Block:
     more: list[str] = field(default_factory=list)  # of the message that is arriving
     lines: int = 0
     size: int = 0  # in bytes, of what has arrived
-    growing: GrowingFile | None = None
+    preview_source: FilePreviewSource | None = None
     continuations: int = 0
     appends: bool = False
     staging: Path | None = None
@@ -92,7 +92,7 @@ class FileBlocks:
         return self._current is not None and self._current.refusal is None
 
     @property
-    def has_unsettled(self) -> bool:
+    def has_unreviewed(self) -> bool:
         """Files have arrived that are not reviewed yet."""
         return bool(self._finished) or self._open is not None or self._current is not None
 
@@ -156,10 +156,10 @@ class FileBlocks:
         for event in block_began(block.id, block.path):
             await show(event)
         await show(CallRunning(block.id))
-        block.growing = self._growing(block, block.resolved)
+        block.preview_source = self._preview_source(block, block.resolved)
         return ""
 
-    def _growing(self, block: _Block, resolved: Resolved) -> GrowingFile:
+    def _preview_source(self, block: _Block, resolved: Resolved) -> FilePreviewSource:
         async def read_old() -> str | None:
             try:
                 return (await text_of(resolved.path, self._context.workspace))[0].text
@@ -169,7 +169,7 @@ class FileBlocks:
         def so_far() -> str:
             return block.text + "".join(list(block.more))
 
-        return GrowingFile(block.id, resolved.path, so_far, read_old, appends=block.appends)
+        return FilePreviewSource(block.id, resolved.path, so_far, read_old, appends=block.appends)
 
     async def _resolve(self, start: BlockStart) -> Resolved:
         """Raises ToolError for a file that cannot be written."""
@@ -204,16 +204,16 @@ class FileBlocks:
         if block.file is not None and not block.continuations:
             block.file.write(data)
             block.file.flush()
-        if self._previews is not None and block.growing is not None:
-            self._previews.note(block.growing)
+        if self._previews is not None and block.preview_source is not None:
+            self._previews.note(block.preview_source)
 
     # -- after the answer --------------------------------------------------------------------------------------------
 
-    async def settle(self) -> bool:
+    async def review_finished(self) -> bool:
         """Review what is complete. True when the model has to be asked again: to go on with a file that broke off, or
         because something did not become what it proposed. Raises StopTurn."""
         outcomes: list[bool] = []
-        while self._finished:  # one that is cancelled while it is reviewed is left for `wind_up`
+        while self._finished:  # one that is cancelled while it is reviewed is left for `finalize`
             outcomes.append(await self._decide(self._finished[0], complete=True))
             del self._finished[0]
         block = self._open
@@ -228,13 +228,13 @@ class FileBlocks:
         self._log.append(nudge(text, now_ms()))
         return True
 
-    async def give_up(self) -> None:
+    async def finish_incomplete(self) -> None:
         """The model does not go on: what there is of an open file is reviewed as it stands. Raises StopTurn."""
         block, self._open = self._open, None
         if block is not None:
             await self._decide(block, complete=False)
 
-    async def wind_up(self) -> None:
+    async def finalize(self) -> None:
         """After a cancel: what had arrived is kept aside, and the user is told where."""
         left = [*self._finished, *([self._open] if self._open is not None else [])]
         if self._current is not None and self._current not in left:
@@ -288,7 +288,7 @@ class FileBlocks:
         if block.file is not None:
             block.file.close()
         told = replace(result, text=f"{block.path or '(no path)'}: {result.text}")
-        await self._calls.settle(block.call, told, refused=block.refusal is not None)
+        await self._calls.finish_standalone(block.call, told, refused=block.refusal is not None)
 
 
 def _join(block: _Block) -> None:

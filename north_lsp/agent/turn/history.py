@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from north_lsp.agent.costs.usage import Totals
+from north_lsp.agent.costs.totals import Totals
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage, nudge

@@ -7,7 +7,7 @@ from typing import Literal
 import anyio
 
 from north_lsp.agent.log.prompt import Part, shown_parts
-from north_lsp.agent.ports.events import QueueChanged, QueuedText
+from north_lsp.agent.ports.events import QueueChanged, QueuedPromptText
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
 from north_lsp.vocabulary import Mode
@@ -19,7 +19,7 @@ Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "can
 
 
 @dataclass(eq=False)
-class Queued:
+class QueuedPrompt:
     """Something that waits. `mode` is the one that was in force when it was sent. Where `scope` is set, a request of
     the client's own waits for it, and ends with it; `stopped` is how the turn ended that it became part of."""
 
@@ -56,7 +56,7 @@ class PromptQueue:
         self._keep = keep
         self._kept = list(kept)
         self._leaving: list[str] = [row["id"] for row in kept]
-        self._words: list[Queued] = []
+        self._prompts: list[QueuedPrompt] = []
         self._shown: QueueChanged = QueueChanged((), ())
         self._open = False
         self._mode: Mode | None = None
@@ -69,8 +69,8 @@ class PromptQueue:
         self.steering_mode, self.follow_up_mode, self.interrupt_mode = steering, follow_up, interrupt
 
     @property
-    def waiting(self) -> Sequence[Queued]:
-        return tuple(self._words)
+    def waiting(self) -> Sequence[QueuedPrompt]:
+        return tuple(self._prompts)
 
     @property
     def is_open(self) -> bool:
@@ -80,7 +80,9 @@ class PromptQueue:
     @property
     def interrupts(self) -> bool:
         """The calls that have not begun are to be skipped for what the user said."""
-        return self.interrupt_mode == "immediate" and any(word.kind == "steer" for word in self._words)
+        return self.interrupt_mode == "immediate" and any(
+            queued_prompt.kind == "steer" for queued_prompt in self._prompts
+        )
 
     def open(self, mode: Mode) -> None:
         """A turn begins, in a mode; words that were sent in another one are not for it."""
@@ -93,26 +95,30 @@ class PromptQueue:
     def close(self) -> None:
         """The turn has ended: words that were for it go back to whoever sent them, and prompts wait for the next."""
         self._open = False
-        for word in [word for word in self._words if word.kind == "steer"]:
-            if word.is_owned:
-                word.kind = "followUp"
+        for queued_prompt in [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "steer"]:
+            if queued_prompt.is_owned:
+                queued_prompt.kind = "followUp"
             else:
-                self._leave(word)
-                self._settle(word, delivered=False)
+                self._leave(queued_prompt)
+                self._finish(queued_prompt, delivered=False)
 
     def put(
         self, kind: QueueKind, parts: tuple[Part, ...], mode: Mode, scope: anyio.CancelScope | None = None
-    ) -> Queued:
+    ) -> QueuedPrompt:
         """Add at the end. `scope` is that of the request that waits for it. Call `changed` behind it."""
-        word = Queued(new_entry_id({other.id for other in self._words}), kind, parts, mode, scope)
-        self._words.append(word)
-        return word
+        queued_prompt = QueuedPrompt(new_entry_id({other.id for other in self._prompts}), kind, parts, mode, scope)
+        self._prompts.append(queued_prompt)
+        return queued_prompt
 
     async def changed(self) -> None:
         """Store and tell what waits, if that is not what was told last."""
         self._store()
         rows = {
-            kind: tuple(QueuedText(word.id, word.text) for word in self._words if word.kind == kind)
+            kind: tuple(
+                QueuedPromptText(queued_prompt.id, queued_prompt.text)
+                for queued_prompt in self._prompts
+                if queued_prompt.kind == kind
+            )
             for kind in ("steer", "followUp")
         }
         event = QueueChanged(rows["steer"], rows["followUp"])
@@ -122,23 +128,26 @@ class PromptQueue:
 
     def _store(self) -> None:
         rows = [row for row in self._kept if row["id"] in self._leaving]
-        rows += [{"id": word.id, "kind": word.kind, "mode": word.mode, "text": word.text} for word in self._words]
+        rows += [
+            {"id": queued_prompt.id, "kind": queued_prompt.kind, "mode": queued_prompt.mode, "text": queued_prompt.text}
+            for queued_prompt in self._prompts
+        ]
         if rows != self._kept:
             self._keep(rows)
             self._kept = rows
 
-    def _leave(self, word: Queued) -> None:
-        if any(row["id"] == word.id for row in self._kept):
-            self._leaving.append(word.id)
+    def _leave(self, queued_prompt: QueuedPrompt) -> None:
+        if any(row["id"] == queued_prompt.id for row in self._kept):
+            self._leaving.append(queued_prompt.id)
 
-    def stored(self, words: Sequence[Queued]) -> list[str]:
+    def stored(self, queued_prompts: Sequence[QueuedPrompt]) -> list[str]:
         """Those that are stored as waiting, by id: whoever puts them into the conversation names them there."""
         ids = [row["id"] for row in self._kept]
-        return [word.id for word in words if word.id in ids]
+        return [queued_prompt.id for queued_prompt in queued_prompts if queued_prompt.id in ids]
 
-    def delivered(self, words: Sequence[Queued]) -> None:
+    def delivered(self, queued_prompts: Sequence[QueuedPrompt]) -> None:
         """They stand in the conversation, by whose entry they do not wait any more."""
-        ids = {word.id for word in words}
+        ids = {queued_prompt.id for queued_prompt in queued_prompts}
         self._leaving = [id for id in self._leaving if id not in ids]
         self._kept = [row for row in self._kept if row["id"] not in ids]
 
@@ -147,121 +156,124 @@ class PromptQueue:
         self._leaving = [id for id in self._leaving if id not in ids]
         self._store()
 
-    async def steer(self, parts: tuple[Part, ...], mode: Mode) -> Queued:
+    async def steer(self, parts: tuple[Part, ...], mode: Mode) -> QueuedPrompt:
         """Wait until the words are part of the conversation, or have come back (`delivered` tells), as do words that
         were sent in another mode than the turn's. Cancelling withdraws them. Raises ValueError while no turn runs."""
         if self._open and not self.takes(mode):
-            return Queued("", "steer", parts, mode)
-        word = self._put_into_turn("steer", parts, mode)
+            return QueuedPrompt("", "steer", parts, mode)
+        queued_prompt = self._put_into_turn("steer", parts, mode)
         await self.changed()
         try:
-            await word.settled.wait()
+            await queued_prompt.settled.wait()
         finally:
-            if word in self._words:
-                self._words.remove(word)
+            if queued_prompt in self._prompts:
+                self._prompts.remove(queued_prompt)
                 with anyio.CancelScope(shield=True):
                     await self.changed()
-        return word
+        return queued_prompt
 
-    async def follow_up(self, parts: tuple[Part, ...], mode: Mode) -> Queued:
+    async def follow_up(self, parts: tuple[Part, ...], mode: Mode) -> QueuedPrompt:
         """A prompt for the end of the turn, which nobody waits for. Raises ValueError while no turn runs."""
-        word = self._put_into_turn("followUp", parts, mode)
+        queued_prompt = self._put_into_turn("followUp", parts, mode)
         await self.changed()
-        return word
+        return queued_prompt
 
-    def _put_into_turn(self, kind: QueueKind, parts: tuple[Part, ...], mode: Mode) -> Queued:
+    def _put_into_turn(self, kind: QueueKind, parts: tuple[Part, ...], mode: Mode) -> QueuedPrompt:
         if not self._open:
             raise ValueError("no turn is running: send a prompt instead")
         return self.put(kind, parts, mode)
 
-    async def take_steering(self) -> list[Queued]:
+    async def take_steering(self) -> list[QueuedPrompt]:
         """The oldest words for this turn, or all of them; they are delivered with that."""
-        words = [word for word in self._words if word.kind == "steer"]
-        taken = words if self.steering_mode == "all" else words[:1]
+        queued_prompts = [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "steer"]
+        taken = queued_prompts if self.steering_mode == "all" else queued_prompts[:1]
         return await self._taken(taken)
 
-    async def take_follow_ups(self, own: Queued) -> list[Queued]:
+    async def take_follow_ups(self, own: QueuedPrompt) -> list[QueuedPrompt]:
         """What the next turn is for: the oldest prompt (or all that wait), up to `own`, whose request asks; behind it
         only those that nobody waits for. Empty when there is none."""
-        words = [word for word in self._words if word.kind == "followUp"]
-        if own in words:
-            taken = words if self.follow_up_mode == "all" else words[:1]
+        queued_prompts = [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "followUp"]
+        if own in queued_prompts:
+            taken = queued_prompts if self.follow_up_mode == "all" else queued_prompts[:1]
             if not (self.follow_up_mode == "all" or taken[0] is own or not taken[0].is_owned):
                 taken = [own]  # an owned prompt ahead has its own task, which comes for it
-        elif words and not words[0].is_owned:
-            ahead = next((index for index, word in enumerate(words) if word.is_owned), len(words))
-            taken = words[:ahead] if self.follow_up_mode == "all" else words[:1]
+        elif queued_prompts and not queued_prompts[0].is_owned:
+            ahead = next(
+                (index for index, queued_prompt in enumerate(queued_prompts) if queued_prompt.is_owned),
+                len(queued_prompts),
+            )
+            taken = queued_prompts[:ahead] if self.follow_up_mode == "all" else queued_prompts[:1]
         else:
             taken = []
         return await self._taken(taken)
 
-    async def _taken(self, words: list[Queued]) -> list[Queued]:
-        for word in words:
-            self._leave(word)
-            self._settle(word, delivered=True)
-        if words:
+    async def _taken(self, queued_prompts: list[QueuedPrompt]) -> list[QueuedPrompt]:
+        for queued_prompt in queued_prompts:
+            self._leave(queued_prompt)
+            self._finish(queued_prompt, delivered=True)
+        if queued_prompts:
             await self.changed()
-        return words
+        return queued_prompts
 
-    def _settle(self, word: Queued, *, delivered: bool) -> None:
-        if word in self._words:
-            self._words.remove(word)
-        word.delivered = delivered
-        word.settled.set()
+    def _finish(self, queued_prompt: QueuedPrompt, *, delivered: bool) -> None:
+        if queued_prompt in self._prompts:
+            self._prompts.remove(queued_prompt)
+        queued_prompt.delivered = delivered
+        queued_prompt.settled.set()
 
     # -- the user changes his mind -----------------------------------------------------------------------------------
 
-    def find(self, id: str) -> Queued:
+    def find(self, id: str) -> QueuedPrompt:
         """Raises KeyError for what does not wait (any more)."""
-        for word in self._words:
-            if word.id == id:
-                return word
+        for queued_prompt in self._prompts:
+            if queued_prompt.id == id:
+                return queued_prompt
         raise KeyError(id)
 
     async def edit(
         self,
-        word: Queued,
+        queued_prompt: QueuedPrompt,
         parts: tuple[Part, ...] | None = None,
         kind: QueueKind | None = None,
         place: int | None = None,
     ) -> None:
         """Other words, another queue, or another place in it (from 0)."""
-        word.parts = parts or word.parts
-        word.kind = kind or word.kind
+        queued_prompt.parts = parts or queued_prompt.parts
+        queued_prompt.kind = kind or queued_prompt.kind
         if place is not None:
-            self._words.remove(word)
-            others = [index for index, other in enumerate(self._words) if other.kind == word.kind]
-            self._words.insert(others[place] if place < len(others) else len(self._words), word)
+            self._prompts.remove(queued_prompt)
+            others = [index for index, other in enumerate(self._prompts) if other.kind == queued_prompt.kind]
+            self._prompts.insert(others[place] if place < len(others) else len(self._prompts), queued_prompt)
         await self.changed()
 
-    async def withdraw(self, word: Queued) -> None:
+    async def withdraw(self, queued_prompt: QueuedPrompt) -> None:
         """Out of the queue; a request that waits for it answers that it was cancelled."""
-        self._settle(word, delivered=False)
-        if word.scope is not None:
-            word.scope.cancel()
+        self._finish(queued_prompt, delivered=False)
+        if queued_prompt.scope is not None:
+            queued_prompt.scope.cancel()
         await self.changed()
 
-    def drop(self, word: Queued) -> None:
+    def drop(self, queued_prompt: QueuedPrompt) -> None:
         """Whoever waited for it does not any more."""
-        if word in self._words:
-            self._words.remove(word)
-        self.done([word.id])
+        if queued_prompt in self._prompts:
+            self._prompts.remove(queued_prompt)
+        self.done([queued_prompt.id])
 
-    def give_back(self) -> list[Queued]:
+    def restore_unsent(self) -> list[QueuedPrompt]:
         """Everything that nobody waits for, out of the queues: the user gets it back, and then it is `done`."""
-        back = [word for word in self._words if not word.is_owned]
-        for word in back:
-            self._leave(word)
-            self._settle(word, delivered=False)
+        back = [queued_prompt for queued_prompt in self._prompts if not queued_prompt.is_owned]
+        for queued_prompt in back:
+            self._leave(queued_prompt)
+            self._finish(queued_prompt, delivered=False)
         return back
 
 
 class Steering:
     """What the user says to the turn that runs. `say` brings it into the conversation."""
 
-    def __init__(self, queue: PromptQueue, say: Callable[[Queued], Awaitable[None]]) -> None:
+    def __init__(self, queue: PromptQueue, append_user_message: Callable[[QueuedPrompt], Awaitable[None]]) -> None:
         self._queue = queue
-        self._say = say
+        self._append_user_message = append_user_message
 
     def interrupts(self) -> bool:
         """Whether the calls that have not begun are to be skipped for it."""
@@ -271,6 +283,6 @@ class Steering:
         """Bring the oldest of it, or all of it, into the conversation; whether there was anything."""
         with anyio.CancelScope(shield=True):  # what is taken out of the queue stands in the conversation
             said = await self._queue.take_steering()
-            for word in said:
-                await self._say(word)
+            for queued_prompt in said:
+                await self._append_user_message(queued_prompt)
         return bool(said)

@@ -7,14 +7,14 @@ import anyio
 
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.estimates import estimated_usage
-from north_lsp.agent.ports.ports import Ports
-from north_lsp.agent.turn.answering import AnsweringModel
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.retry import GiveUp, Wait
+from north_lsp.agent.turn.retry import RetryExhausted, Wait
+from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
-from north_lsp.agent.turn.streamed import Streamed
-from north_lsp.agent.turn.waiting import RetryWait
+from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, Usage
 from north_lsp.providers.model import Model
 from north_lsp.providers.orphans import orphaned_call
@@ -51,7 +51,7 @@ class ModelRequester:
         self._ports = ports
         self._recovered = False  # from a call that the vendor took for one without a result
 
-    async def ask(self) -> AssistantMessage:
+    async def request_answer(self) -> AssistantMessage:
         """The next answer, stored and shown. Raises ModelFailed, LimitReached."""
         await self._account.check(self._answering.model)
         while True:
@@ -73,12 +73,12 @@ class ModelRequester:
                 continue
             if streamed.broke_in_file:
                 later = self._retries.after(end, started=True, delivered=True)
-                if not isinstance(later, GiveUp):
-                    return await self._go_on_later(end, streamed, later)
+                if not isinstance(later, RetryExhausted):
+                    return await self._retry_or_give_up(end, streamed, later)
             step = self._retries.after(end, started=streamed.began, delivered=streamed.delivered)
-            if isinstance(step, GiveUp) and await self._fall_back(end, streamed):
+            if isinstance(step, RetryExhausted) and await self._fall_back(end, streamed):
                 continue
-            if isinstance(step, GiveUp):
+            if isinstance(step, RetryExhausted):
                 failure = replace(end, message=f"{end.message} ({step.note})") if step.note else end
                 await self._keep_failed(failure, streamed)
                 await self._report_end(failure.message)
@@ -172,7 +172,7 @@ class ModelRequester:
 
     # -- trying again ------------------------------------------------------------------------------------------------
 
-    async def _go_on_later(self, end: Failed, streamed: Streamed, step: Wait) -> AssistantMessage:
+    async def _retry_or_give_up(self, end: Failed, streamed: Streamed, step: Wait) -> AssistantMessage:
         """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued.
         Raises ModelFailed if the user gives up."""
         message = replace(streamed.message(), stop_reason="length")

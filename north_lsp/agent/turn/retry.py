@@ -42,7 +42,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class RetryExhausted:
     """`note` says what was tried, or when to try again; empty where there is nothing to add."""
 
     note: str = ""
@@ -62,16 +62,16 @@ class Retries:
         """An answer arrived: the budgets are whole again."""
         self._used = {"request": 0, "stream": 0, "turn": 0}
 
-    def after(self, failure: Failed, *, started: bool, delivered: bool) -> Wait | GiveUp:
+    def after(self, failure: Failed, *, started: bool, delivered: bool) -> Wait | RetryExhausted:
         """What to do after a failure. `started`: the stream had begun; `delivered`: the user has seen some of it."""
         settings = self.settings
         if not failure.retryable:
-            return GiveUp()
+            return RetryExhausted()
         hint = (failure.retry_after_ms or 0) / 1000
         limit = settings.max_elapsed_ms / 1000
         if hint > limit:
             at = (self.now() + timedelta(seconds=hint)).strftime("%H:%M")
-            return GiveUp(f"try again at {at}")
+            return RetryExhausted(f"try again at {at}")
         if not delivered:
             layer: Layer = "stream" if started else "request"
             budget = settings.stream_max_retries if started else settings.request_max_retries
@@ -81,13 +81,13 @@ class Retries:
                 return self._wait(layer, max(base, hint), budget, limit)
         if not settings.enabled or self._used["turn"] >= settings.max_retries:
             tried = sum(self._used.values())
-            return GiveUp(f"tried again {tried} times" if tried > 1 else "tried again once" if tried else "")
+            return RetryExhausted(f"tried again {tried} times" if tried > 1 else "tried again once" if tried else "")
         base = min(settings.base_delay_ms * 2 ** self._used["turn"], settings.max_delay_ms) / 1000
         return self._wait("turn", max(base, hint), settings.max_retries, limit)
 
-    def _wait(self, layer: Layer, seconds: float, budget: int, limit: float) -> Wait | GiveUp:
+    def _wait(self, layer: Layer, seconds: float, budget: int, limit: float) -> Wait | RetryExhausted:
         if self._waited + seconds > limit:
-            return GiveUp(f"gave up after {round(self._waited)} s of waiting")
+            return RetryExhausted(f"gave up after {round(self._waited)} s of waiting")
         self._waited += seconds
         self._used[layer] += 1
         if layer == "turn":

@@ -10,18 +10,18 @@ import anyio.to_thread
 from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
-from north_lsp.agent.calls.previews import GrowingCall, Previews
+from north_lsp.agent.calls.previews import CallPreviewSource, Previews
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import call_named
 from north_lsp.agent.ports.events import CallReady, CallTitled
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.store import AnswerLog
-from north_lsp.agent.turn.streamed import Streamed
-from north_lsp.providers.adapters.accumulator import grow
+from north_lsp.agent.turn.streamed_answer import Streamed
+from north_lsp.providers.adapters.accumulator import append_delta
 from north_lsp.providers.base import (
     Block,
     BlockEnd,
@@ -38,7 +38,7 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.model import Model
-from north_lsp.storage.partial import NOT_COMPLETE
+from north_lsp.storage.partial_file import NOT_COMPLETE
 from north_lsp.tools.base import WriteTool
 
 
@@ -138,7 +138,7 @@ class AnswerStream:
         streamed.began = True
         self._conversation.note_arrived(event, self._known(event))
         streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
-        grow(blocks, event)
+        append_delta(blocks, event)
         match event:
             case TextDelta(_, text):
                 if shown := await self._prose(text):
@@ -154,7 +154,7 @@ class AnswerStream:
                 blocks[index] = call
                 streamed.calls[index] = StreamingCall(id, tool, title=title)
                 if isinstance(tool, WriteTool) and self._context.may_write:
-                    streamed.growing[index] = GrowingCall(streamed.calls[index], tool, self._context.workspace)
+                    streamed.growing[index] = CallPreviewSource(streamed.calls[index], tool, self._context.workspace)
             case BlockEnd(_, ToolCall()):
                 await self._previews.stop()
                 await merger.flush()
@@ -187,7 +187,7 @@ class AnswerStream:
         block = streamed.blocks[index]
         if not isinstance(block, ToolCall):
             return
-        known = replace(block, arguments=call.partial.settled)
+        known = replace(block, arguments=call.partial.complete_fields)
         title = self._titles.title(known)
         if title != call.title:
             call.title = title
@@ -196,10 +196,10 @@ class AnswerStream:
         if not context.settings.turns.stream_guard or not context.may_write:
             return
         earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
-        if self._files.has_unsettled or (error := await cannot_apply(call, earlier, context.workspace)) is None:
+        if self._files.has_unreviewed or (error := await cannot_apply(call, earlier, context.workspace)) is None:
             return
         ports.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
-        self._turn.dispatcher.foresee(call.id, error)
+        self._turn.dispatcher.preset_error(call.id, error)
         streamed.blocks[index] = replace(known, problem=None)
         streamed.cut_short = True
         await self._previews.stop()

@@ -5,8 +5,8 @@ import re
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.ports import Ports
 from north_lsp.agent.ports.results import StopTurn
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.agent.turn.file_blocks import FileBlocks
@@ -56,9 +56,9 @@ class Turn:
             for _ in range(context.settings.turns.max_requests):
                 answer = await self._ask()
                 if answer.stop_reason == "refusal":
-                    await self._files.give_up()
+                    await self._files.finish_incomplete()
                     return await self._stopped(answer)
-                go_on = await self._files.settle()
+                go_on = await self._files.review_finished()
                 if answer.calls:
                     await ports.status.set("running_tools")
                     await self._dispatcher.run(answer.calls, self._steering.interrupts)
@@ -76,7 +76,7 @@ class Turn:
                     if answer.blocks or answer.stop_reason != "stop":
                         return await self._stopped(answer)
                     if was_empty:
-                        await ports.show(Notice("warning", "the model answered with nothing, twice"))
+                        await ports.show(Notice("warning", "the model returned an empty response twice"))
                         return "end_turn"
                 was_empty = not answer.blocks
         except StopTurn:
@@ -106,9 +106,9 @@ class Turn:
 
     async def _ask(self) -> AssistantMessage:
         try:
-            return await self._requester.ask()
+            return await self._requester.request_answer()
         except (ModelFailed, LimitReached):
-            await self._files.give_up()
+            await self._files.finish_incomplete()
             raise
 
     async def _stopped(self, answer: AssistantMessage) -> Stopped:
@@ -122,8 +122,8 @@ class Turn:
             case _:
                 return "end_turn"
 
-    async def wind_up(self) -> None:
+    async def finalize(self) -> None:
         """After the end, however it came: every call that was begun has its result. The caller shields this."""
         with self._ports.diagnostics.guarded("ending files in the answer"):
-            await self._files.wind_up()
+            await self._files.finalize()
         await self._dispatcher.close()

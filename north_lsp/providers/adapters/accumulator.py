@@ -16,7 +16,7 @@ from north_lsp.providers.base import (
 )
 
 
-def grow(blocks: dict[int, Block], event: StreamEvent) -> None:
+def append_delta(blocks: dict[int, Block], event: StreamEvent) -> None:
     """Add what an event brings of text and thinking, or a complete block, to the blocks by index."""
     match event:
         case TextDelta(index, text):
@@ -31,7 +31,7 @@ def grow(blocks: dict[int, Block], event: StreamEvent) -> None:
             pass
 
 
-class GrowingAnswer:
+class AnswerAccumulator:
     """The message so far, always equal to what has been emitted. Some servers give calls the same ids, or none; that
     they come once in a conversation is for whoever asks to see to."""
 

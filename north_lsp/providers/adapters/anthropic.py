@@ -17,7 +17,7 @@ import httpx2
 from north_lsp.providers.adapters import json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
 from north_lsp.providers.adapters.failures import Endpoint
-from north_lsp.providers.adapters.kept_texts import KeptTexts, dumps, encode
+from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
 from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
 from north_lsp.providers.base import (
     AssistantMessage,

@@ -15,10 +15,10 @@ from urllib.parse import quote
 import httpx2
 
 from north_lsp.providers.adapters import wire
-from north_lsp.providers.adapters.accumulator import GrowingAnswer
+from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call
-from north_lsp.providers.adapters.kept_texts import KeptTexts, encode
+from north_lsp.providers.adapters.message_cache import KeptTexts, encode
 from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
 from north_lsp.providers.base import (
     AssistantMessage,
@@ -252,7 +252,7 @@ def _read_signature(signature: str | None) -> tuple[str, str]:
 # -- the answer -------------------------------------------------------------------------------------------------------
 
 
-class _Answer(GrowingAnswer):
+class _Answer(AnswerAccumulator):
     def __init__(self) -> None:
         super().__init__()
         self._reason: str | None = None

@@ -44,14 +44,14 @@ def make_client(
     """One client for one model. It follows no redirect: a key is for the host that the user has named. Raises OSError
     for a `NORTH_CA_BUNDLE` that cannot be used."""
 
-    async def mend(request: httpx2.Request) -> None:
+    async def add_headers(request: httpx2.Request) -> None:
         request.headers["user-agent"] = USER_AGENT
         rules.apply(request.headers)
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
         follow_redirects=False,
-        event_hooks={"request": [mend]},
+        event_hooks={"request": [add_headers]},
         verify=verification(environ),
         transport=transport,
     )

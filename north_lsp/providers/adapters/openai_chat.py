@@ -12,10 +12,10 @@ from typing import Any
 import httpx2
 
 from north_lsp.providers.adapters import wire
-from north_lsp.providers.adapters.accumulator import GrowingAnswer
+from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.failures import Endpoint, describe
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call
-from north_lsp.providers.adapters.kept_texts import KeptTexts, dumps, encode
+from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
 from north_lsp.providers.adapters.openai_client import OpenAiClient
 from north_lsp.providers.adapters.strict import Schema, called, schemas_of, strict_schema
 from north_lsp.providers.adapters.wire import Refused, StreamError
@@ -274,7 +274,7 @@ class _Call:
     json: list[str] = field(default_factory=list)
 
 
-class _Answer(GrowingAnswer):
+class _Answer(AnswerAccumulator):
     def __init__(self, reasoning_field: str | None, schemas: Mapping[str, Schema]) -> None:
         super().__init__()
         self._schemas = schemas

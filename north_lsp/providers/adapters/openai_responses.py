@@ -17,7 +17,7 @@ import httpx2
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call
-from north_lsp.providers.adapters.kept_texts import KeptTexts, encode
+from north_lsp.providers.adapters.message_cache import KeptTexts, encode
 from north_lsp.providers.adapters.openai_client import OpenAiClient
 from north_lsp.providers.adapters.strict import Schema, called, schemas_of, strict_schema
 from north_lsp.providers.adapters.wire import Refused, StreamError

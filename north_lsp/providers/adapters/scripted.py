@@ -3,7 +3,7 @@ there only while `NORTH_TEST_PROVIDER` names a script: a JSON list of answers, e
 
 A part is one of `{"say": text}`, `{"think": text}`, `{"call": name, "arguments": {…}}`, `{"delayMs": n}`,
 `{"fail": kind, "message": text, "retryable": true, "retryAfterMs": n}`, `{"stop": reason}` and
-`{"usage": {"input": n, "output": n, "cacheRead": n, "cacheWrite": n}}`. After the last answer the script begins anew.
+`{"usage": {"input": n, "output": n, "cacheRead": n, "cacheWrite": n}}`. After the last answer the script starts again.
 """
 
 import json

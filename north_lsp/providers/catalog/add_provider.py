@@ -55,7 +55,7 @@ class ModelsText:
             number += 1
         return f"{id}-{number}"
 
-    def adding(self, preset: str, id: str | None, address: str | None, *, replace: bool = False) -> Addition:
+    def with_preset(self, preset: str, id: str | None, address: str | None, *, replace: bool = False) -> Addition:
         """Raises PresetError."""
         found = find_preset(preset)
         name = id or found.id

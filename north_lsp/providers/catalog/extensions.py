@@ -25,7 +25,7 @@ from typing import Any, get_args
 
 from north_lsp import __version__
 from north_lsp.display import one_line
-from north_lsp.providers.adapters.accumulator import grow
+from north_lsp.providers.adapters.accumulator import append_delta
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -184,7 +184,7 @@ class ExtensionProvider:
                     yield event
                     if isinstance(event, Done | Failed):
                         return
-                    grow(blocks, event)
+                    append_delta(blocks, event)
             finally:
                 await events.aclose()
         except (Exception, SystemExit, asyncio.CancelledError) as error:

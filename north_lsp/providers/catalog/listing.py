@@ -6,7 +6,7 @@ from typing import Any
 
 from north_lsp.display import one_line
 from north_lsp.providers.catalog.catalog import Catalog
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed
+from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.catalog.selectors import canonical
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.keys.credential_lookup import require_credential
@@ -52,7 +52,7 @@ class Row:
 
 
 def rows(
-    known: Catalog, pattern: str = "", *, allowed: Allowed = EVERYTHING, available: bool = False, now: float = 0.0
+    known: Catalog, pattern: str = "", *, allowed: Allowed = ALL_MODELS, available: bool = False, now: float = 0.0
 ) -> list[Row]:
     """The models whose selector, alias or name has the pattern in it; `now` is in seconds since 1970."""
     wanted = pattern.lower()

@@ -66,9 +66,9 @@ class ModelList:
 
     def recover(self, selector: str) -> "Model | None":
         """The model of a stored `provider/id`; one that has yet to be asked for is taken at its word."""
-        return self.get(selector) or self._unasked(selector)
+        return self.get(selector) or self._undiscovered(selector)
 
-    def _unasked(self, selector: str) -> "Model | None":
+    def _undiscovered(self, selector: str) -> "Model | None":
         """A model at a provider that has not said yet which it has: what is usual is assumed of it."""
         id, _, name = selector.partition("/")
         info = next((one for one in self.providers if one.id == id), None)

@@ -61,7 +61,7 @@ class Allowed:
         return None
 
 
-EVERYTHING = Allowed()
+ALL_MODELS = Allowed()
 
 
 def larger_models(known: Catalog, model: Model) -> Sequence[Model]:
@@ -86,7 +86,7 @@ def fits(pattern: str, model: Model) -> bool:
 
 
 def choose(
-    known: Catalog, environ: Mapping[str, str], *, asked: str | None, saved: str | None, allowed: Allowed = EVERYTHING
+    known: Catalog, environ: Mapping[str, str], *, asked: str | None, saved: str | None, allowed: Allowed = ALL_MODELS
 ) -> Choice:
     """The model asked for, else the first of the enabled ones, else the saved choice, else the default of what can be
     used. Raises UnknownModel or MissingCredential for an asked-for model only."""

@@ -47,9 +47,9 @@ def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model
             return _with(_first_available(known, matches), level)
         several = _names(matches)
         raise UnknownModel(f"the model {selector!r} is ambiguous: choose one of {several}")
-    unasked = known.recover(part)
-    if unasked is not None:
-        return _with(unasked, level)
+    undiscovered = known.recover(part)
+    if undiscovered is not None:
+        return _with(undiscovered, level)
     raise UnknownModel(f"there is no model {shown(selector)!r}{_nor(known, part)}; {_closest(known, part)}")
 
 

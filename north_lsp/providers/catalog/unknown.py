@@ -18,10 +18,10 @@ def asked_for(known: ModelList, selector: str) -> Model:
     try:
         return find(known, selector)
     except UnknownModel as error:
-        return stand_in(selector, f"{error}; {_NEXT}")
+        return missing_model(selector, f"{error}; {_NEXT}")
 
 
-def stand_in(selector: str, problem: str) -> Model:
+def missing_model(selector: str, problem: str) -> Model:
     title = f"{one_line(selector)} (unknown)"
     return Model(_INFO, selector, selector, title, DEFAULT_WINDOW, DEFAULT_OUTPUT, FREE, api="unknown", problem=problem)
 

@@ -27,7 +27,7 @@ _MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lent:
+class BrokerKey:
     """A key and when it ends (seconds since 1970), if it does."""
 
     id: str
@@ -36,7 +36,7 @@ class Lent:
     expires_at: float | None
 
     def __repr__(self) -> str:
-        return f"Lent({self.provider})"
+        return f"BrokerKey({self.provider})"
 
 
 class Broker:
@@ -55,7 +55,7 @@ class Broker:
         self._token = token
         self._environ = environ
         self._now = now
-        self._lent: dict[str, Lent] = {}
+        self._lent: dict[str, BrokerKey] = {}
         self._next = 0.0
         self.problem: str | None = None
 
@@ -92,7 +92,7 @@ class Broker:
             self._next = self._now() + _AGAIN_SECONDS
         return self._lent != before
 
-    def _renewed(self, lent: Lent) -> Lent:
+    def _renewed(self, lent: BrokerKey) -> BrokerKey:
         if not self._ends_soon(lent):
             return lent
         try:
@@ -101,7 +101,7 @@ class Broker:
             return lent  # it is good until it ends
         return renewed if renewed is not None and renewed.provider == lent.provider else lent
 
-    def _ends_soon(self, lent: Lent) -> bool:
+    def _ends_soon(self, lent: BrokerKey) -> bool:
         return lent.expires_at is not None and lent.expires_at - self._now() <= _EARLY_SECONDS
 
     def _check(self) -> None:
@@ -154,7 +154,7 @@ class Broker:
         return answer
 
 
-def _lent(row: object) -> Lent | None:
+def _lent(row: object) -> BrokerKey | None:
     found = as_object(row)
     provider, secret, ends = found.get("provider"), found.get("secret"), found.get("expires_at")
     if not isinstance(provider, str) or not isinstance(secret, str) or not secret.strip():
@@ -163,7 +163,7 @@ def _lent(row: object) -> Lent | None:
         expires_at = float(ends) if isinstance(ends, int | float) and not isinstance(ends, bool) else None
     except OverflowError:  # later than anything
         expires_at = None
-    return Lent(str(found.get("id", "")), provider, secret.strip(), expires_at)
+    return BrokerKey(str(found.get("id", "")), provider, secret.strip(), expires_at)
 
 
 def broker_of(settings: ModelSettings, environ: Mapping[str, str]) -> Broker | None:

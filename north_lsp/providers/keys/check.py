@@ -17,7 +17,7 @@ _REFUSED = (401, 403)
 async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> str | None:
     """Why a key does not seem to work, as one line for the user; None if the provider takes it."""
     if not can_be_sent(secret) or " " in secret:
-        return "this is not a key: it has blanks, line breaks or characters that no key has"
+        return "not a valid API key: it has spaces, line breaks or other characters that keys do not have"
     address = info.address_in(environ)
     if address is None:
         return None  # there is nobody to ask before models.yml names an address

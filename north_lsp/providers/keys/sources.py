@@ -68,7 +68,7 @@ class Keys:
         else:
             self._given[provider] = secret
 
-    def take_all_back(self) -> None:
+    def clear_given(self) -> None:
         self._given.clear()
 
     @property

@@ -89,7 +89,7 @@ def steps_for(task: Task, desk: Desk) -> Steps:
     """The steps of one task."""
     needed = _missing_path(task, desk)
     if needed is not None:
-        desk.done.append(phrase("needs_missing", what=inline(_spelled(task)), path=needed))
+        desk.done.append(phrase("needs_missing", what=inline(_raw_path(task)), path=needed))
         return
     match task:
         case Find():
@@ -128,7 +128,7 @@ def _missing_path(task: Task, desk: Desk) -> str | None:
             return None
 
 
-def _spelled(task: Task) -> str:
+def _raw_path(task: Task) -> str:
     match task:
         case Run(command):
             return command

@@ -158,7 +158,7 @@ def _search(
 def _search_file(
     pattern: AstPattern, root: Path, relative: str, texts: Mapping[Path, str], workspace: Workspace, found: _Found
 ) -> None:
-    shown = readable(workspace.roots.spell(root, relative))
+    shown = readable(workspace.roots.display_path(root, relative))
     path = root / relative
     try:
         whole = text_now(path, texts)

@@ -22,7 +22,7 @@ def decoded(value: Any) -> Any:
     return value
 
 
-def spellings(arguments: Mapping[str, Any]) -> Iterator[str]:
+def raw_paths(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Every path as the model spelled it, also within a batch."""
     for key in ("path", "from", "to"):
         if isinstance(name := arguments.get(key), str) and name:
@@ -35,7 +35,7 @@ def spellings(arguments: Mapping[str, Any]) -> Iterator[str]:
     nested = [edits] if isinstance(edits, Mapping) else edits if isinstance(edits, list) else []
     for item in map(decoded, nested):
         if isinstance(item, Mapping):
-            yield from spellings({key: value for key, value in item.items() if key != "edits"})
+            yield from raw_paths({key: value for key, value in item.items() if key != "edits"})
             for inner in (decoded(item[name]) for name in INNER if name in item):
                 if isinstance(inner, Mapping):
-                    yield from spellings({key: value for key, value in inner.items() if key != "edits"})
+                    yield from raw_paths({key: value for key, value in inner.items() if key != "edits"})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.files.wildmatch import any_matches
-from north_lsp.workspace.guards.aliases import Links, ways
+from north_lsp.workspace.guards.aliases import Links, path_aliases
 from north_lsp.workspace.guards.protected import folded
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
@@ -19,7 +19,7 @@ def guard_named(resolved: Resolved, workspace: Workspace) -> None:
     patterns = {folded(pattern): pattern for pattern in workspace.edits.protected}
     if not patterns:
         return
-    names = ways(resolved, workspace.roots) | Links(workspace.trees, [resolved.path]).names(resolved.path)
+    names = path_aliases(resolved, workspace.roots) | Links(workspace.trees, [resolved.path]).names(resolved.path)
     found = next(filter(None, (any_matches(patterns, folded(name)) for name in sorted(names))), None)
     if found is not None:
         told = f"{resolved.relative} is protected by the user's settings ({patterns[found]})"
@@ -45,9 +45,9 @@ def ensure_writable(change: FileChange) -> None:
     """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
     if change.binary or change.new_text.isascii():
         return
-    encode(change.new_text, change.form)
+    encode(change.new_text, change.text_encoding)
     old = change.old_text
-    if old is not None and change.old_form is None and is_mixed(old, change.form):
+    if old is not None and change.old_encoding is None and is_mixed(old, change.text_encoding):
         fresh = next((one for one in change.new_text if one > "\x7f" and one not in old), None)
         if fresh is not None:
             raise ToolError(
@@ -57,13 +57,13 @@ def ensure_writable(change: FileChange) -> None:
             )
 
 
-def ensure_no_link(spelled: str, meant: str, what: str, workspace: Workspace) -> None:
+def ensure_no_link(raw_path: str, meant: str, what: str, workspace: Workspace) -> None:
     """Pass a path whose last name is no link. Raises ToolError CONFLICT."""
-    path = Path(spelled)
+    path = Path(raw_path)
     folder = workspace.roots.resolve(str(path.parent)).path
     if os.path.islink(folder / path.name):
         raise ToolError(
             "CONFLICT",
-            f"{spelled} is a link to {meant}, so it is not {what}",
+            f"{raw_path} is a link to {meant}, so it is not {what}",
             f"name {meant} itself if that is meant; links themselves are left to the user",
         )

@@ -18,14 +18,14 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.base import WriteTool
 from north_lsp.tools.edit.draft_folders import DraftFolder, ensure_empty, existing_folder, folder_changes
 from north_lsp.tools.edit.draft_guards import ensure_no_link, ensure_outside_files, ensure_writable, guard_named
-from north_lsp.tools.edit.pasted import Place, without_pasted
+from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
 from north_lsp.tools.support.texts import missing_file, resolve_open, text_of
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_rename
 from north_lsp.workspace.edit.new_file_style import new_file_text
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, ensure_regular
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 from north_lsp.workspace.text import (
     MAX_WHOLE_FILE,
     decode,
@@ -54,8 +54,8 @@ class DraftFile:
     resolved: Resolved
     original: str | None
     text: str | None
-    form: TextForm
-    first_form: TextForm = field(default_factory=TextForm)
+    text_encoding: TextEncoding
+    first_form: TextEncoding = field(default_factory=TextEncoding)
     first_binary: bool = False
     first_mode: int | None = None
     tag: str = ""
@@ -93,12 +93,12 @@ class Draft:
         self._files: dict[Path, DraftFile] = {}
         self._folders: dict[Path, DraftFolder] = {}
 
-    async def open(self, spelled: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
+    async def open(self, raw_path: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
         """A file that is to be changed, and its text now.
 
         Raises ToolError: NOT_FOUND, BINARY_FILE, GENERATED_FILE, DENIED, STALE by the user's policy.
         """
-        file = await self._file(spelled)
+        file = await self._file(raw_path)
         if file.text is None:
             raise self._gone(file) or await missing_file(
                 file.resolved, self.workspace, "create it with edit_create_file"
@@ -112,10 +112,10 @@ class Draft:
                 raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
         return file, file.text
 
-    async def create(self, spelled: str, content: str, *, overwrite: bool, guards: bool = True) -> None:
+    async def create(self, raw_path: str, content: str, *, overwrite: bool, guards: bool = True) -> None:
         """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there, and GENERATED_FILE if it
         `guards` those."""
-        file = await self._file(spelled)
+        file = await self._file(raw_path)
         if content.rstrip("\n").count("\n") or overwrite:
             content = file.without_pasted(content, _FIRST_LINE)
         if file.text is None:
@@ -123,7 +123,7 @@ class Draft:
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
             file.text = await anyio.to_thread.run_sync(made)
             file.make_executable = content.startswith("#!")
-            file.form = TextForm() if file.first_binary else file.first_form
+            file.text_encoding = TextEncoding() if file.first_binary else file.first_form
             file.binary, file.mode, file.moved_from = False, file.first_mode, None
             return
         if not overwrite:
@@ -145,50 +145,50 @@ class Draft:
             content = to_newlines(content, "\r\n")
         file.text = content
 
-    async def check(self, spelled: str) -> None:
+    async def check(self, raw_path: str) -> None:
         """Pass a file that may be written, or a place where one may be made. Raises ToolError."""
-        await self._file(spelled)
+        await self._file(raw_path)
 
-    async def note(self, spelled: str, text: str) -> None:
+    async def note(self, raw_path: str, text: str) -> None:
         """Tell the user and the model of something that was done to a file of the draft."""
-        (await self._file(spelled)).note(text)
+        (await self._file(raw_path)).note(text)
 
-    async def put(self, spelled: str, content: str, *, is_whole: bool) -> Sequence[str]:
+    async def put(self, raw_path: str, content: str, *, is_whole: bool) -> Sequence[str]:
         """A file that the user sees as such: new, or in place of what stands there. Returns why it is asked about in
         any case: a generated file may be written when the user says so. Raises ToolError."""
-        file = await self._file(spelled)
+        file = await self._file(raw_path)
         marker = self._generated(file)
-        await self.create(spelled, content, overwrite=file.text is not None, guards=marker is None)
+        await self.create(raw_path, content, overwrite=file.text is not None, guards=marker is None)
         if not is_whole and file.original is None:
             file.text = content  # what is missing may go on in the middle of the last line
         if marker is None:
             return ()
         return (f"{file.relative} is generated ({marker}): a change there may be lost when it is generated again",)
 
-    async def delete(self, spelled: str) -> None:
+    async def delete(self, raw_path: str) -> None:
         """A file, or an empty folder.
 
         Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes and for a folder that is not empty.
         """
-        folder = await self._folder(spelled, "deleted")
+        folder = await self._folder(raw_path, "deleted")
         if folder is not None:
             folder.stands = False
             return
-        file = await self._whole(spelled, "deleted")
+        file = await self._whole(raw_path, "deleted")
         file.text = None
 
-    async def move(self, spelled: str, to: str, *, overwrite: bool) -> None:
+    async def move(self, raw_path: str, to: str, *, overwrite: bool) -> None:
         """Raises ToolError as `delete` does, and CONFLICT for what stands at the new place."""
-        folder = await self._folder(spelled, "moved")
+        folder = await self._folder(raw_path, "moved")
         if folder is not None:
             await self._move_folder(folder, to)
             return
-        file = await self._whole(spelled, "moved")
+        file = await self._whole(raw_path, "moved")
         target = await self._file(to, binary=True)
         if target is file or await anyio.to_thread.run_sync(_same_file, file, target):
             raise ToolError(
                 "CONFLICT",
-                f"{spelled} and {to} are the same file ({file.relative})",
+                f"{raw_path} and {to} are the same file ({file.relative})",
                 "to change upper and lower case only, move it to another name first, and from there in a second edit",
             )
         if target.text is not None:
@@ -197,7 +197,7 @@ class Draft:
             self._guard_generated(target)
             await self._guard_whole(target, is_lost=True)
             target.note(f"{target.relative} is replaced by {file.relative}")
-        target.text, target.form, target.binary = file.text, file.form, file.binary
+        target.text, target.text_encoding, target.binary = file.text, file.text_encoding, file.binary
         target.mode, target.moved_from = file.mode, file.moved_from or file
         target.notices += file.notices
         file.text, file.moved_from = None, None
@@ -229,7 +229,7 @@ class Draft:
                 taken.add(source.resolved.path)
                 old = source.original or ""
                 places = (source.resolved.path, source.relative, path, file.relative)
-                change = make_rename(*places, old, file.text, file.form, binary=file.binary)
+                change = make_rename(*places, old, file.text, file.text_encoding, binary=file.binary)
             else:
                 change = replace(_create(file, file.text), mode=file.mode)
             if change is not None:
@@ -237,12 +237,12 @@ class Draft:
                 executable = file.make_executable and change.action == "create"
                 said = tuple(_notices(file, change))
                 found.append(replace(change, make_executable=executable, notices=said, disk_tag=file.disk_tag))
-        standing = [path for path, file in self._files.items() if file.text is not None]
-        return [*found, *folder_changes(self._folders, standing)]
+        remaining = [path for path, file in self._files.items() if file.text is not None]
+        return [*found, *folder_changes(self._folders, remaining)]
 
-    async def _folder(self, spelled: str, what: str) -> DraftFolder | None:
+    async def _folder(self, raw_path: str, what: str) -> DraftFolder | None:
         """The empty folder that a path names; None if it names none."""
-        resolved = await resolve_open(spelled, self.workspace)
+        resolved = await resolve_open(raw_path, self.workspace)
         if resolved.path in self._files:
             return None
         folder = self._folders.get(resolved.path)
@@ -254,7 +254,7 @@ class Draft:
             raise ToolError("NOT_FOUND", f"{resolved.relative} was deleted or moved by this batch already")
         await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
         meant = f"the folder {resolved.relative}"
-        await anyio.to_thread.run_sync(ensure_no_link, spelled, meant, what, self.workspace)
+        await anyio.to_thread.run_sync(ensure_no_link, raw_path, meant, what, self.workspace)
         gone = {path for path, file in self._files.items() if file.text is None}
         gone |= {path for path, one in self._folders.items() if not one.stands}
         there = {path for path, file in self._files.items() if file.text is not None}
@@ -279,10 +279,10 @@ class Draft:
         self._folders[target.path] = DraftFolder(target, False, True, folder.mode, source)
         folder.stands = False
 
-    async def _file(self, spelled: str, *, binary: bool = False) -> DraftFile:
-        resolved = await resolve_open(spelled, self.workspace)
-        if spelled.endswith("/"):
-            raise ToolError("INVALID_INPUT", f"{spelled!r} names a folder", "name a file")
+    async def _file(self, raw_path: str, *, binary: bool = False) -> DraftFile:
+        resolved = await resolve_open(raw_path, self.workspace)
+        if raw_path.endswith("/"):
+            raise ToolError("INVALID_INPUT", f"{raw_path!r} names a folder", "name a file")
         known = self._files.get(resolved.path)
         if known is not None:
             return known
@@ -294,7 +294,7 @@ class Draft:
         if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
             hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
-        file = DraftFile(resolved, None, None, TextForm())
+        file = DraftFile(resolved, None, None, TextEncoding())
         try:
             text, _ = await text_of(resolved.path, self.workspace)
             file = DraftFile(resolved, text.text, text.text, text.form, text.form)
@@ -315,13 +315,13 @@ class Draft:
         self._files[resolved.path] = file
         return file
 
-    async def _whole(self, spelled: str, what: str) -> DraftFile:
-        file = await self._file(spelled, binary=True)
+    async def _whole(self, raw_path: str, what: str) -> DraftFile:
+        file = await self._file(raw_path, binary=True)
         if file.text is None:
             raise self._gone(file) or await missing_file(
                 file.resolved, self.workspace, "find_files shows what there is"
             )
-        await anyio.to_thread.run_sync(ensure_no_link, spelled, file.relative, what, self.workspace)
+        await anyio.to_thread.run_sync(ensure_no_link, raw_path, file.relative, what, self.workspace)
         self._guard_generated(file)
         unsaved = await self.workspace.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
@@ -388,7 +388,7 @@ class Draft:
             problem = "was not read in this conversation"
             if file.resolved.path in self.workspace.seen.earlier:
                 problem = "has changed since it was read, before the conversation was opened again"
-            raise ToolError("STALE", f"{file.relative} {problem}", "read the place first")
+            raise ToolError("STALE", f"{file.relative} {problem}", "read the file first")
         if shown == tag or policy == "off":
             return None
         if policy == "strict" or placing != "content":
@@ -414,19 +414,21 @@ def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
     """None if the file is as it was. Another file that was moved here brings its encoding and its mode along."""
     path, before = file.resolved.path, file.first_form
     mode = file.mode if file.mode != file.first_mode else None
-    if old == new and file.form == before and mode is None:
+    if old == new and file.text_encoding == before and mode is None:
         return None
     if file.binary or file.first_binary:
-        change = FileChange(path, file.relative, "update", old, new, file.form, (), 0, 0, binary=True)
+        change = FileChange(path, file.relative, "update", old, new, file.text_encoding, (), 0, 0, binary=True)
     else:
-        change = make_change(path, file.relative, old, new, file.form)
-    return replace(change, old_form=before if before != file.form else None, mode=mode)
+        change = make_change(path, file.relative, old, new, file.text_encoding)
+    return replace(change, old_encoding=before if before != file.text_encoding else None, mode=mode)
 
 
 def _create(file: DraftFile, new: str) -> FileChange:
     if file.binary:
-        return FileChange(file.resolved.path, file.relative, "create", None, new, file.form, (), 0, 0, binary=True)
-    return make_change(file.resolved.path, file.relative, None, new, file.form)
+        return FileChange(
+            file.resolved.path, file.relative, "create", None, new, file.text_encoding, (), 0, 0, binary=True
+        )
+    return make_change(file.resolved.path, file.relative, None, new, file.text_encoding)
 
 
 def _is_gone(source: DraftFile, renamed: set[Path]) -> bool:
@@ -452,7 +454,7 @@ def _stale(file: DraftFile, given: str, workspace: Workspace) -> ToolError:
     return ToolError(
         "STALE",
         f"{file.relative} has changed: it is {file.tag} now, not {given}{where}",
-        "read the place again and take line numbers and snapshot from there",
+        "re-read the file and use its line numbers and snapshot",
         details,
     )
 

@@ -17,7 +17,7 @@ _NAMES = ("startAnchor", "endAnchor")
 class EditReplaceBlockArgs(Arguments):
     path: str = Field(description="Relative to the workspace root.")
     startAnchor: str = Field(description="A piece of the line before the block, or consecutive lines.")
-    endAnchor: str = Field(description="A piece of the line behind the block; the first one after the start counts.")
+    endAnchor: str = Field(description="A piece of the line after the block; the first one after the start counts.")
     content: str = Field(description="Whole lines; empty to delete the block.")
     occurrence: int | None = Field(None, ge=1, description="Which of several places of startAnchor, from 1.")
     inclusive: bool = Field(False, description="Replace the lines of the anchors, too.")

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.edit.drafting import Draft, DraftFile, EditTool
-from north_lsp.tools.edit.pasted import has_number, numbers_in, strip_header, strip_numbers
+from north_lsp.tools.edit.pasted_line_numbers import has_number, numbers_in, strip_header, strip_numbers
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.edit.anchors import replace_lines
 from north_lsp.workspace.edit.match import find_occurrences, replace_exact
-from north_lsp.workspace.edit.whitespace_match import find_tolerant
+from north_lsp.workspace.edit.whitespace_match import find_ignoring_whitespace
 
 
 class EditReplaceExactArgs(Arguments):
@@ -69,7 +69,7 @@ def _replaced(file: DraftFile, text: str, args: EditReplaceExactArgs, *, toleran
     except ToolError as error:
         if error.code != "NO_MATCH" or not tolerant or args.expectedOccurrences != 1:
             raise
-        found = find_tolerant(text, old, new)
+        found = find_ignoring_whitespace(text, old, new)
         if found is None:
             raise
         file.note(

@@ -18,8 +18,8 @@ from north_lsp.vocabulary import Location
 from north_lsp.workspace.edit.anchors import LOOSE, find_anchors
 from north_lsp.workspace.edit.closest_match import diagnose
 from north_lsp.workspace.edit.conflicts import find_conflicts
-from north_lsp.workspace.formats.archives import split_inner
-from north_lsp.workspace.formats.parsing_child import parse_apart, scale_apart
+from north_lsp.workspace.formats.archives import split_archive_path
+from north_lsp.workspace.formats.parsing_child import parse_in_child, scale_in_child
 from north_lsp.workspace.formats.pictures import PICTURES, TooLarge, describe_picture, load_picture
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.pagination import Page, Range, make_page, merged, next_range, plain_lines, stream_part
@@ -73,15 +73,17 @@ class ReadFile(ReadTool):
             return await self._virtual(args, shown, content, workspace, notices)
         resolved, notice = await resolve_existing(args.path, workspace, inner=True)
         notices += [notice] if notice else []
-        outer, inner = split_inner(resolved, args.path)
+        outer, archive_path = split_archive_path(resolved, args.path)
         if outer is not None:
-            found = await _inside(outer, inner)
+            found = await _read_archive(outer, archive_path)
             if found is not None:
                 pictures = await self._pictures(outer, notices)
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
                 return replace(output, locations=(Location(resolved.path),), pictures=pictures)
-        if outer is None and inner:
-            notices.append(f"{inner!r} names no part of this file: lines are asked for with startLine and endLine")
+        if outer is None and archive_path:
+            notices.append(
+                f"{archive_path!r} names no part of this file: lines are asked for with startLine and endLine"
+            )
         try:
             text, source = await shown_text(resolved.path, workspace)
         except ToolError as error:
@@ -99,7 +101,7 @@ class ReadFile(ReadTool):
         except OSError as error:
             raise ToolError("IO_ERROR", f"{path.name} cannot be read: {error.strerror}") from error
         if isinstance(found, TooLarge):
-            found = await scale_apart(found) or f"{found.limit}, and it could not be scaled down"
+            found = await scale_in_child(found) or f"{found.limit}, and it could not be scaled down"
         if isinstance(found, str):
             notices.append(f"the image is not shown: {found}")
             return ()
@@ -176,11 +178,11 @@ class ReadFile(ReadTool):
         return Output(self.title({"path": shown_as}), with_meta(data, notices))
 
 
-async def _inside(path: Path, inner: str) -> str | None:
+async def _read_archive(path: Path, archive_path: str) -> str | None:
     """What is inside a file that is no text, as text; None if it is read as plain text after all."""
     if path.name.lower().endswith(PICTURES):
         return await on_thread(describe_picture, path)
-    return await parse_apart(path, inner)
+    return await parse_in_child(path, archive_path)
 
 
 def _data(relative: str, shown: _Shown, text: Text, limits: Limits, notices: Notices) -> dict[str, object]:

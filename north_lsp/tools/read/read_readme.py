@@ -34,7 +34,7 @@ class ReadReadme(ReadTool):
         if chosen is None:
             names = sorted({path.split("/", 1)[0] for path in listing.files})[:50]
             raise ToolError("NOT_FOUND", "there is no README", f"the root has: {', '.join(names) or 'no files'}")
-        resolved, text, _ = await current_text(workspace.roots.spell(root, chosen), workspace)
+        resolved, text, _ = await current_text(workspace.roots.display_path(root, chosen), workspace)
         most = workspace.limits.readme_kb * 1024
         data = text.text.encode("utf-8", "replace")
         content = data[:most].decode("utf-8", "ignore")

@@ -18,7 +18,7 @@ from north_lsp.tools.support.texts import resolve_existing
 from north_lsp.tools.support.threads import on_thread, stoppable
 from north_lsp.vocabulary import Location
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
-from north_lsp.workspace.search.matching import NeedsApart
+from north_lsp.workspace.search.matching import NeedsChildProcess
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.search.search import SearchResult, search, search_in_text
 from north_lsp.workspace.search.search_child import COMMAND, request, result, text_request
@@ -65,7 +65,7 @@ class SearchText(ReadTool):
         if args.lineRange is not None and args.file is None:
             raise ToolError("INVALID_INPUT", "lineRange needs file", "name the one file whose lines are meant")
         if args.lineRange is not None and args.lineRange.start > args.lineRange.end:
-            raise ToolError("INVALID_INPUT", f"lineRange starts at {args.lineRange.start}, behind its end")
+            raise ToolError("INVALID_INPUT", f"lineRange starts at {args.lineRange.start}, after its end")
         suffixes = endings_of_type(args.type) if args.type is not None else None
         if args.type is not None and suffixes is None:
             known = ", ".join(language.types[0] if language.types else language.id for language in LANGUAGES)
@@ -86,9 +86,9 @@ class SearchText(ReadTool):
             shown, text = await read_address(path, workspace)
             try:
                 found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
-            except NeedsApart:
+            except NeedsChildProcess:
                 asked = await on_thread(text_request, shown, text, args.query, options)
-                found = await _search_apart(asked, float(workspace.limits.search_seconds))
+                found = await _search_in_child(asked, float(workspace.limits.search_seconds))
         else:
             found = await _search(args, workspace, path, options, suffixes, notices)
             await _note(found, workspace)
@@ -172,7 +172,7 @@ async def _search(
     if path is not None:
         place, notice = await resolve_existing(path, workspace)
         notices += [notice] if notice is not None else []
-        path = workspace.roots.spell(place.root, place.path.relative_to(place.root).as_posix())
+        path = workspace.roots.display_path(place.root, place.path.relative_to(place.root).as_posix())
         if args.file is not None and await on_thread(os.path.isdir, place.path):
             raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
     texts = await workspace.unsaved_texts()
@@ -183,13 +183,13 @@ async def _search(
     )
     try:
         return await stoppable(lambda over: work(should_stop=over))
-    except NeedsApart:
+    except NeedsChildProcess:
         options |= {"private": workspace.private}
         asked = await on_thread(request, workspace.roots, args.query, options, texts)
-        return await _search_apart(asked, options["seconds"])
+        return await _search_in_child(asked, options["seconds"])
 
 
-async def _search_apart(asked: bytes, seconds: float) -> SearchResult:
+async def _search_in_child(asked: bytes, seconds: float) -> SearchResult:
     """In a process that is killed when it takes too long or is not wanted any more."""
     with anyio.move_on_after(seconds):
         ended = await anyio.run_process(COMMAND, input=asked, check=False)

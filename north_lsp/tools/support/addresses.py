@@ -17,15 +17,15 @@ _SCHEMES = (
 )
 
 
-def is_address(spelled: str) -> bool:
+def is_address(raw_path: str) -> bool:
     """Whether a path is an address, other than of a file."""
-    found = _ADDRESS.fullmatch(spelled)
+    found = _ADDRESS.fullmatch(raw_path)
     return found is not None and found[1].lower() != "file"
 
 
-async def read_address(spelled: str, workspace: Workspace) -> tuple[str, str]:
+async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
     """The address as it is shown, and its text. Raises ToolError NOT_FOUND naming the schemes or what there is."""
-    found = _ADDRESS.fullmatch(spelled)
+    found = _ADDRESS.fullmatch(raw_path)
     scheme, rest = (found[1].lower(), found[2]) if found is not None else ("", "")
     match scheme:
         case "artifact":

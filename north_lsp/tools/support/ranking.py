@@ -9,15 +9,15 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 _K, _B = 1.5, 0.75
 
 
-def words(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The words of a text or a name (`read_file`, `readFile`), lower-case."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def ranked(query: str, texts: Mapping[str, str]) -> list[str]:
     """The keys of the texts that have any word of the query, the best first."""
-    asked = set(words(query))
-    counts = {key: Counter(words(text)) for key, text in texts.items()}
+    asked = set(tokenize(query))
+    counts = {key: Counter(tokenize(text)) for key, text in texts.items()}
     average = sum(count.total() for count in counts.values()) / max(len(counts), 1)
     rarity = {}
     for word in asked:

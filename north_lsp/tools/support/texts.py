@@ -9,41 +9,41 @@ from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.files.suggest import Suggestions, suggest
 from north_lsp.workspace.paths import Resolved, belongs_to_north, lies_in
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_text, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
 Source = Literal["editor", "disk", "disk (the editor did not tell whether it has unsaved changes)"]
 
 
-async def resolve_open(spelled: str, workspace: Workspace) -> Resolved:
+async def resolve_open(raw_path: str, workspace: Workspace) -> Resolved:
     """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
     list."""
-    return await on_thread(workspace.trees.resolve, spelled)
+    return await on_thread(workspace.trees.resolve, raw_path)
 
 
-async def resolve_readable(spelled: str, workspace: Workspace) -> Resolved:
+async def resolve_readable(raw_path: str, workspace: Workspace) -> Resolved:
     """As `resolve_open`, also for the folders that the user's settings open for reading."""
-    return await on_thread(workspace.trees.resolve_readable, spelled)
+    return await on_thread(workspace.trees.resolve_readable, raw_path)
 
 
-async def resolve_existing(spelled: str, workspace: Workspace, *, inner: bool = False) -> tuple[Resolved, str | None]:
+async def resolve_existing(raw_path: str, workspace: Workspace, *, inner: bool = False) -> tuple[Resolved, str | None]:
     """A path of a file that exists, and a notice if another one than spelled must have been meant. With `inner`, a path
     that goes on behind a file's name (`archive.zip:inner/path`) is that file's.
 
     Raises ToolError: NOT_FOUND with similar paths that exist, and what `resolve_open` raises.
     """
-    resolved = await resolve_readable(spelled, workspace)
+    resolved = await resolve_readable(raw_path, workspace)
     if resolved.exists or await _is_open(resolved.path, workspace):
         return resolved, None
-    if inner and ":" in spelled:
-        for at in [at for at, character in enumerate(spelled) if character == ":"]:
-            outer = await resolve_readable(spelled[:at], workspace) if at else resolved
+    if inner and ":" in raw_path:
+        for at in [at for at, character in enumerate(raw_path) if character == ":"]:
+            outer = await resolve_readable(raw_path[:at], workspace) if at else resolved
             if outer.exists:
                 return outer, None
     found = await _suggested(resolved, workspace)
     if found.certain is not None:
-        meant = await resolve_readable(workspace.roots.spell(resolved.root, found.certain), workspace)
+        meant = await resolve_readable(workspace.roots.display_path(resolved.root, found.certain), workspace)
         return meant, f"{resolved.relative} does not exist; this is {meant.relative} ({found.why})"
     raise await _missing(resolved, workspace, "find_files shows what there is", found)
 
@@ -69,7 +69,7 @@ async def _missing(resolved: Resolved, workspace: Workspace, otherwise: str, fou
         index = await on_thread(lambda: tree.fuzzy(tuple(unsaved)))
         paths = tuple(await on_thread(index.find, missing, 5))
         limited = " (index limited)" if index.limited else ""
-    similar = [workspace.roots.spell(resolved.root, path) for path in paths]
+    similar = [workspace.roots.display_path(resolved.root, path) for path in paths]
     hint = f"similar{limited}: {', '.join(similar)}" if similar else f"{otherwise}{limited}"
     return ToolError("NOT_FOUND", f"{resolved.relative} does not exist", hint, {"similar": similar})
 
@@ -80,26 +80,26 @@ async def _suggested(resolved: Resolved, workspace: Workspace) -> Suggestions:
     return await on_thread(suggest, missing, listing.files)
 
 
-async def current_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
+async def current_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """Resolve and read, to be looked at. Raises ToolError."""
-    resolved = await resolve_readable(spelled, workspace)
+    resolved = await resolve_readable(raw_path, workspace)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source
 
 
-async def attached_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
+async def attached_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
-    resolved = await on_thread(workspace.roots.resolve_readable, spelled)
+    resolved = await on_thread(workspace.roots.resolve_readable, raw_path)
     if await on_thread(lies_in, resolved.path, workspace.private):
         raise belongs_to_north(resolved)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source
 
 
-async def existing_text(spelled: str, workspace: Workspace) -> tuple[Resolved, Text, Source, str | None]:
+async def existing_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source, str | None]:
     """Resolve and read, to be looked at, with a notice if another file than spelled must have been meant. Raises
     ToolError."""
-    resolved, notice = await resolve_existing(spelled, workspace)
+    resolved, notice = await resolve_existing(raw_path, workspace)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source, notice
 
@@ -165,6 +165,6 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
 
 def _as_utf8(disk: Text) -> str:
     """What a client that takes every file for UTF-8 makes of one."""
-    if disk.form == TextForm():
+    if disk.form == TextEncoding():
         return disk.text
     return encode(disk.text, disk.form).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply import journal
-from north_lsp.workspace.apply.atomic_exchange import exchange
+from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.apply.empty_folders import (
     FolderStep,
     check_removable,
-    dress_folder,
+    copy_folder_metadata,
     make_folder,
     remove_folders,
 )
 from north_lsp.workspace.apply.open_folders import Folder, check_in_place, enter
-from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.paths import Roots, kind_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import OPEN_FLAGS, encode
@@ -126,7 +126,7 @@ def write(
         for step in steps:
             with _explained(step.change):
                 targets.append(_prepare(step, always, undo.stack))
-        alone.enter_context(_alone(journals))
+        alone.enter_context(_exclusive(journals))
         for target in targets:
             with _explained(target.change):
                 _verify(target)
@@ -138,7 +138,7 @@ def write(
         leaving.update(folder.path for folder in gone)
         for folder in made:
             with _explained(folder.change):
-                dress_folder(folder, always)
+                copy_folder_metadata(folder, always)
         for folder in gone:
             with _explained(folder.change):
                 check_removable(folder, leaving, always)
@@ -174,7 +174,7 @@ class Written:
                 self._note.keep()
             except OSError as error:
                 self.take_back()
-                raise _unnoted(error) from error
+                raise _delete_backups(error) from error
         self._undo.keep()
         self._always.close()
         stay = remove_folders(self._gone)
@@ -184,7 +184,7 @@ class Written:
     def take_back(self) -> None:
         """The disk is as it was. Raises ToolError IO_ERROR naming the files that could not be put back."""
         try:
-            with _alone(self._journals):
+            with _exclusive(self._journals):
                 self._undo.close()
         finally:
             self._end()
@@ -204,7 +204,7 @@ def _close(note: journal.Journal, undo: "_Undo") -> None:
 
 
 @contextmanager
-def _alone(journals: Path | None) -> Iterator[None]:
+def _exclusive(journals: Path | None) -> Iterator[None]:
     """Only one application at a time puts its files into place, or takes them back: new contents that turn out to be
     stale stand there for a moment, and nobody may build on them. In this process, and in all with these journals."""
     with _replacing, ExitStack() as held:
@@ -220,10 +220,10 @@ def _begin(folder: Path, plan: journal.Plan) -> journal.Journal:
     try:
         return journal.Journal.begin(folder, plan)
     except OSError as error:
-        raise _unnoted(error) from error
+        raise _delete_backups(error) from error
 
 
-def _unnoted(error: OSError) -> ToolError:
+def _delete_backups(error: OSError) -> ToolError:
     return ToolError(
         "IO_ERROR",
         f"North cannot note what it is about to write ({error.strerror}), so nothing was written",
@@ -236,8 +236,8 @@ def _steps(changes: Sequence[FileChange], roots: Roots) -> list[_Step]:
     puts: list[_Step] = []
     removals: list[_Step] = []
     for change in changes:
-        old = None if change.old_text is None else encode(change.old_text, change.before_form)
-        new = None if change.action == "delete" else encode(change.new_text, change.form)
+        old = None if change.old_text is None else encode(change.old_text, change.encoding_before)
+        new = None if change.action == "delete" else encode(change.new_text, change.text_encoding)
         if change.action == "rename":
             mode = change.mode if change.mode is not None else _mode_of(change.path)
             puts.append(_step(change, change.target, roots, None, new, mode))
@@ -374,7 +374,7 @@ def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
         file.write(step.after)
         file.flush()
         if step.before is not None:
-            _dress(descriptor, old)
+            _copy_metadata(descriptor, old)
         if step.mode is not None:
             os.fchmod(descriptor, step.mode & _SAFE_BITS)
         if step.change.make_executable:
@@ -384,7 +384,7 @@ def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
     return target
 
 
-def _dress(descriptor: int, old: os.stat_result) -> None:
+def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
     """Owner and mode of the old file, as far as the user may give them."""
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
@@ -436,25 +436,25 @@ def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
     if target.before is None:
         _verify(target)
         made = os.stat(step.temporary, dir_fd=at, follow_symlinks=False)
-        _name_new(target)
+        _link_new(target)
         undo.file(target, lambda: _take_out(target, made))
         return
     try:
         _keep(target, target.before, always, undo)
-        _displace(target, target.before, always)
+        _swap_in(target, target.before, always)
     except FileNotFoundError as error:
         raise _stale(target, "was deleted") from error
     undo.file(target, lambda: _put_back(target))
 
 
-def _displace(target: _Target, before: bytes, always: ExitStack) -> None:
+def _swap_in(target: _Target, before: bytes, always: ExitStack) -> None:
     """Take the old file's name away from it and look only then whether it was the one that is meant: so nothing that is
     written at this very moment is lost. Raises ToolError STALE after which it has its name again, and OSError."""
     at, step = target.folder.descriptor, target.step
     if step.after is None:
         always.callback(_unlink, step.temporary, at)
         os.rename(target.name, step.temporary, src_dir_fd=at, dst_dir_fd=at)
-    elif not exchange(step.temporary, target.name, at):
+    elif not exchange_names(step.temporary, target.name, at):
         _verify(target)
         os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
         return
@@ -462,17 +462,17 @@ def _displace(target: _Target, before: bytes, always: ExitStack) -> None:
         _check_contents(target, step.temporary, before)
     except (ToolError, OSError):
         if step.after is not None:
-            exchange(step.temporary, target.name, at)
+            exchange_names(step.temporary, target.name, at)
         else:
-            _name_again(step.temporary, target.name, at)
+            _restore_name(step.temporary, target.name, at)
         raise
 
 
-def _name_again(temporary: str, name: str, folder: int) -> None:
+def _restore_name(temporary: str, name: str, folder: int) -> None:
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        pass  # somebody has made the file anew: that one is the latest
+        pass  # somebody has made the file again: that one is the latest
     except OSError:
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -482,7 +482,7 @@ def _put_back(target: _Target) -> None:
     os.replace(step.kept, target.name, src_dir_fd=at, dst_dir_fd=at)
 
 
-def _name_new(target: _Target) -> None:
+def _link_new(target: _Target) -> None:
     """Give the new file its name. A link, unlike a rename, never replaces what appeared in the meantime."""
     at = target.folder.descriptor
     try:
@@ -514,7 +514,7 @@ def _keep(target: _Target, before: bytes, always: ExitStack, undo: _Undo) -> Non
         with open(descriptor, "wb") as file:
             file.write(before)
             file.flush()
-            _dress(descriptor, _status(target))
+            _copy_metadata(descriptor, _status(target))
 
 
 def _beside(name: str, kind: str) -> str:
@@ -533,7 +533,7 @@ def _stale(target: _Target, happened: str) -> ToolError:
     return ToolError(
         "STALE",
         f"{_shown(target)} {happened} since the edit was prepared; nothing was written",
-        "read the place again and prepare the edit again",
+        "re-read the file and redo the edit",
         {"path": str(target.step.path)},
     )
 

@@ -12,7 +12,7 @@ _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM
 _Rename = Callable[[int, bytes, int, bytes, int], int]
 
 
-def exchange(one: str, other: str, folder: int) -> bool:
+def exchange_names(one: str, other: str, folder: int) -> bool:
     """Exchange two names in an open folder; False where the system or the file system cannot. Raises OSError."""
     rename = _rename()
     if rename is None:

@@ -44,7 +44,7 @@ def make_folder(step: FolderStep, always: ExitStack, undo: ExitStack) -> None:
     undo.callback(remove_empty, step.root, step.names)
 
 
-def dress_folder(step: FolderStep, always: ExitStack) -> None:
+def copy_folder_metadata(step: FolderStep, always: ExitStack) -> None:
     """Give a folder its mode, after everything was put into it."""
     if step.mode is not None:
         os.fchmod(enter(step.root, step.names, always, None).descriptor, step.mode & _SAFE_BITS)

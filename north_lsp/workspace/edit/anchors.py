@@ -89,7 +89,7 @@ def replace_lines(text: str, start: int, end: int, content: str) -> str:
     New lines get the line end that most lines of the text have; whether the text ends in a line end stays as it is.
     """
     lines = split_lines(text)
-    newline = dominant_newline(text) if "\n" in text else _spelled(content)
+    newline = dominant_newline(text) if "\n" in text else _escaped(content)
     added = split_lines(to_newlines(content, newline))
     if added and not added[-1].endswith("\n"):
         added[-1] += newline
@@ -103,5 +103,5 @@ def replace_lines(text: str, start: int, end: int, content: str) -> str:
     return "".join(head + added + tail)
 
 
-def _spelled(content: str) -> Newline:
+def _escaped(content: str) -> Newline:
     return "\r\n" if "\r\n" in content else "\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
-from north_lsp.workspace.edit.mistakes import find_mistake
+from north_lsp.workspace.edit.copy_mistakes import find_mistake
 from north_lsp.workspace.text import split_lines, to_newlines
 
 MAX_LINES = 20_000
@@ -26,7 +26,7 @@ _PROBES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class NearMatch:
+class ClosestMatch:
     """A place that resembles the text: its lines (1-based, inclusive), how similar (0 to 1), and where they part."""
 
     startLine: int
@@ -50,7 +50,7 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
     """A message that shows the real lines, and the same as data.
 
     Details: `mistakes` (what is wrong but for white space), `whitespace` (list of what differs), `near` (at most three
-    of NearMatch's fields), `partial` (lines of the needle that do stand in the file: `from`, `to`, `startLine`,
+    of ClosestMatch's fields), `partial` (lines of the needle that do stand in the file: `from`, `to`, `startLine`,
     `endLine`; or None).
     """
     lines = [line.removesuffix("\n") for line in split_lines(to_newlines(text, "\n"))]
@@ -158,7 +158,7 @@ def _white_differences(window: Sequence[str], wanted: Sequence[str]) -> list[str
     return list(found)
 
 
-def _near(search: _Search) -> list[NearMatch]:
+def _near(search: _Search) -> list[ClosestMatch]:
     scored: list[tuple[float, int]] = []
     for start in _candidates(search):
         similarity = _similarity(search, start)
@@ -168,7 +168,7 @@ def _near(search: _Search) -> list[NearMatch]:
     for similarity, start in sorted(scored, key=lambda item: (-item[0], item[1])):
         if all(abs(start - other) >= len(search.wanted) for _, other in chosen):
             chosen.append((similarity, start))
-    return [_near_match(search, start, similarity) for similarity, start in chosen[:_MAX_NEAR]]
+    return [_closest_match(search, start, similarity) for similarity, start in chosen[:_MAX_NEAR]]
 
 
 def _similarity(search: _Search, start: int) -> float:
@@ -236,11 +236,11 @@ def _pairs(line: str) -> frozenset[str]:
     return frozenset(map("".join, pairwise(line)))
 
 
-def _near_match(search: _Search, start: int, similarity: float) -> NearMatch:
+def _closest_match(search: _Search, start: int, similarity: float) -> ClosestMatch:
     window = search.window(start)
     shown = _shown(window, 1, len(window))
     difference = _first_difference(search, start)
-    return NearMatch(start + 1, start + len(window), round(similarity, 3), shown, difference)
+    return ClosestMatch(start + 1, start + len(window), round(similarity, 3), shown, difference)
 
 
 def _first_difference(search: _Search, start: int) -> str:
@@ -254,7 +254,7 @@ def _first_difference(search: _Search, start: int) -> str:
             at = next((at for at, pair in pairs if pair[0] != pair[1]), min(len(here), len(line)))
             have, want = (repr(side[at]) if at < len(side) else "the end of the line" for side in (here, line))
             return f"line {start + offset + 1} differs at position {at + 1}: {have} vs {want}"
-    return "which differ only behind the text"
+    return "which differ only after the text"
 
 
 def _partial(search: _Search) -> dict[str, int] | None:

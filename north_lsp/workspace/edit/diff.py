@@ -6,7 +6,7 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.lines import Block, changed_blocks
-from north_lsp.workspace.proposal import Action, FileChange, Hunk, TextForm
+from north_lsp.workspace.proposal import Action, FileChange, Hunk, TextEncoding
 from north_lsp.workspace.text import split_lines
 
 _CONTEXT = 3
@@ -14,20 +14,28 @@ _CHUNK = 1 << 16
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
-def make_change(path: Path, relative: str, old: str | None, new: str, form: TextForm) -> FileChange:
+def make_change(path: Path, relative: str, old: str | None, new: str, form: TextEncoding) -> FileChange:
     """A file's change with its hunks, named h1, h2 …; `old` is None for a new file. Equal texts give no hunks."""
     hunks, added, removed = hunks_between(old or "", new)
     return FileChange(path, relative, "create" if old is None else "update", old, new, form, hunks, added, removed)
 
 
-def make_deletion(path: Path, relative: str, old: str, form: TextForm, *, binary: bool = False) -> FileChange:
+def make_deletion(path: Path, relative: str, old: str, form: TextEncoding, *, binary: bool = False) -> FileChange:
     """A file's deletion; all of its text is one hunk."""
     hunks, added, removed = ((), 0, 0) if binary else hunks_between(old, "")
     return FileChange(path, relative, "delete", old, "", form, hunks, added, removed, binary=binary)
 
 
 def make_rename(
-    path: Path, relative: str, to: Path, to_relative: str, old: str, new: str, form: TextForm, *, binary: bool = False
+    path: Path,
+    relative: str,
+    to: Path,
+    to_relative: str,
+    old: str,
+    new: str,
+    form: TextEncoding,
+    *,
+    binary: bool = False,
 ) -> FileChange:
     """A file's new name, perhaps with changes of its text."""
     hunks, added, removed = ((), 0, 0) if binary else hunks_between(old, new)
@@ -38,7 +46,7 @@ def make_rename(
 def make_folder_change(path: Path, relative: str, action: Action, mode: int | None = None) -> FileChange:
     """An empty folder that is made, deleted or moved; `mode` is what a new one gets."""
     old = None if action == "create" else ""
-    return FileChange(path, relative, action, old, "", TextForm(), (), 0, 0, binary=True, mode=mode, folder=True)
+    return FileChange(path, relative, action, old, "", TextEncoding(), (), 0, 0, binary=True, mode=mode, folder=True)
 
 
 def with_texts(change: FileChange, old: str | None, new: str) -> FileChange:

@@ -30,7 +30,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
     config = _config_for(path, root)
     newline = _ENDS.get(config.get("end_of_line", ""))
     if newline is None and "\r\n" not in content and not content.startswith("#!"):  # which no system finds with `\r`
-        newline = _neighbours_newline(path)
+        newline = _neighbor_newline(path)
     if newline is not None and "\r\n" not in content:
         content = to_newlines(content, newline)
     if content and not content.endswith("\n") and config.get("insert_final_newline") != "false":
@@ -38,7 +38,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
     return content
 
 
-def _neighbours_newline(path: Path) -> Newline | None:
+def _neighbor_newline(path: Path) -> Newline | None:
     """The line end that the files beside it have; those with the same ending speak first."""
     with suppress(OSError), open_folder(path.parent) as folder, os.scandir(folder) as entries:
         names = [entry.name for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]

@@ -10,7 +10,7 @@ from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 
 _MAX_SHIFT = 200
 _SHOWN_LINES = 12
-_ANEW = "read the place again and make the patch again; nothing was applied"
+_REDO = "re-read the file and redo the patch; nothing was applied"
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
@@ -190,7 +190,7 @@ def _does_not_fit(shown: str, number: int, hunk: PatchHunk, lines: list[str], si
         if not any(context.strip() in line for line in lines[since:]):
             message, details = diagnose(text, context.strip())
             message = f"hunk {number} of {shown}: its line `@@ {context}` stands nowhere: {message}"
-            return ToolError("NO_MATCH", message, _ANEW, details | {"hunk": number, "expected": [context]})
+            return ToolError("NO_MATCH", message, _REDO, details | {"hunk": number, "expected": [context]})
     start = max(_first(hunk) + shift if hunk.line is not None else since, 0)
     said, details = diagnose(text, "".join(hunk.before))
     near = details["near"]
@@ -202,7 +202,7 @@ def _does_not_fit(shown: str, number: int, hunk: PatchHunk, lines: list[str], si
         "NO_MATCH",
         f"hunk {number} of {shown} does not apply; expected:\n{''.join(expected)}\nfound at line {start + 1}:\n"
         f"{''.join(found)}" + "".join(f"\n{line}" for line in said.split("\n")[1:2] if not line.startswith("similar")),
-        _ANEW,
+        _REDO,
         {"hunk": number, "expected": expected, "found": found, "line": start + 1},
     )
 
@@ -235,8 +235,8 @@ def _unified_file(old: str, new: str, source: _Lines, renamed: dict[str, str]) -
     return FilePatch("update", before, tuple(hunks), to=after if after != before else None)
 
 
-def _name(spelled: str, prefix: str) -> str:
-    name = spelled.split("\t", maxsplit=1)[0].rstrip()
+def _name(raw_name: str, prefix: str) -> str:
+    name = raw_name.split("\t", maxsplit=1)[0].rstrip()
     return name if name == "/dev/null" else name.removeprefix(prefix)
 
 

@@ -6,7 +6,7 @@ from north_lsp.workspace.text import split_lines, to_newlines
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerated:
+class WhitespaceMatch:
     """Lines `start` to `end` (0-based, end excluded) stand for the wanted ones; `content` is fitted to their indent."""
 
     start: int
@@ -14,14 +14,14 @@ class Tolerated:
     content: str
 
 
-def find_tolerant(text: str, old: str, new: str) -> Tolerated | None:
+def find_ignoring_whitespace(text: str, old: str, new: str) -> WhitespaceMatch | None:
     """The one place where `old` stands but for white space, with `new` shifted as that place is; None for none or for
     several."""
     lines = [line.rstrip() for line in split_lines(to_newlines(text, "\n"))]
     wanted = [line.rstrip() for line in split_lines(to_newlines(old, "\n"))]
     if not any(wanted):
         return None
-    found: list[Tolerated] = []
+    found: list[WhitespaceMatch] = []
     first = next(at for at, line in enumerate(wanted) if line)
     bare = wanted[first].lstrip()
     for at in range(first, len(lines) - len(wanted) + first + 1):
@@ -30,7 +30,7 @@ def find_tolerant(text: str, old: str, new: str) -> Tolerated | None:
         start = at - first
         shift = _shift(lines[start : start + len(wanted)], wanted)
         if shift is not None:
-            found.append(Tolerated(start, start + len(wanted), _shifted(to_newlines(new, "\n"), *shift)))
+            found.append(WhitespaceMatch(start, start + len(wanted), _shifted(to_newlines(new, "\n"), *shift)))
     return found[0] if len(found) == 1 else None
 
 

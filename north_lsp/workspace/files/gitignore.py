@@ -167,7 +167,7 @@ def parse(data: bytes, *, folded: bool = False) -> PatternFile:
     return PatternFile(patterns[:_MAX_PATTERNS], folded, problem)
 
 
-def spelled(name: str, *, folded: bool) -> bytes:
+def match_form(name: str, *, folded: bool) -> bytes:
     """A file name or relative path as the patterns are held against it."""
     if folded:
         plain = name.isascii()
@@ -200,7 +200,7 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
         by_name, body = True, body[3:]
     own = translate(body) if folded and negated and body else None
     if folded:
-        body = spelled(body.decode("utf-8", "surrogateescape"), folded=True)
+        body = match_form(body.decode("utf-8", "surrogateescape"), folded=True)
     source = translate(body) if body else None
     if source is None:
         return None

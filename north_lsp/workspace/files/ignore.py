@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, spelled
+from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, match_form
 from north_lsp.workspace.git import exclude_file, top_level
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
@@ -85,11 +85,11 @@ class _Chain:
     def ignores(self, folder: str, name: str, is_dir: bool) -> bool:
         if not self.files:
             return False
-        base = spelled(name, folded=self.folded)
+        base = match_form(name, folded=self.folded)
         for start, file in self.files:
             exact = None
             if self.folded:
-                own = spelled(name, folded=False)
+                own = match_form(name, folded=False)
                 exact = own, _prefix(folder, start, folded=False) + own
             verdict = file.verdict(base, _prefix(folder, start, folded=self.folded) + base, is_dir, exact)
             if verdict is not None:
@@ -107,11 +107,11 @@ def _may_meet(file: PatternFile, names: Sequence[str], joined: bytes, folder: st
 def _prefix(folder: str, start: int, *, folded: bool) -> bytes:
     """What leads from an ignore file to a folder's entries, with a slash at its end if it is anything."""
     below = folder[start:]
-    return spelled(below, folded=folded) + b"/" if below else b""
+    return match_form(below, folded=folded) + b"/" if below else b""
 
 
 @dataclass(frozen=True, slots=True)
-class Chains:
+class IgnoreChains:
     """What speaks for the entries of folders, each an absolute path. The user's own list is asked twice, exactly and
     folded, because a file system may not tell spellings apart; either may close."""
 
@@ -122,7 +122,7 @@ class Chains:
     def closes(self, folder: str, name: str, is_dir: bool) -> bool:
         return self.exact.ignores(folder, name, is_dir) or self.folded.ignores(folder, name, is_dir)
 
-    def spelled_out(self, folder: str) -> tuple[str, ...]:
+    def named_paths(self, folder: str) -> tuple[str, ...]:
         """The paths that the user's list in a folder names without wildcards, relative to it."""
         own = (file for start, file in self.exact.files if start == len(folder.rstrip("/")) + 1)
         return tuple(path for file in own for path in file.paths)
@@ -153,7 +153,7 @@ class Chains:
         return sorted(names)
 
 
-NO_CHAINS = Chains(_Chain((), folded=False), _Chain((), folded=False), _Chain((), folded=True))
+NO_CHAINS = IgnoreChains(_Chain((), folded=False), _Chain((), folded=False), _Chain((), folded=True))
 
 
 class IgnoreRules:
@@ -218,7 +218,7 @@ class IgnoreRules:
             chains = self.enter(chains, folder)
         yield from self._walk(folder, chains, f"{relative}/" if relative else "", everything)
 
-    def _walk(self, first: str, chains: Chains, prefix: str, everything: bool) -> Iterator[Entry]:
+    def _walk(self, first: str, chains: IgnoreChains, prefix: str, everything: bool) -> Iterator[Entry]:
         stack = [(iter(self._entries(first, chains, prefix, everything)), chains)]
         while stack:
             entries, chains = stack[-1]
@@ -232,7 +232,7 @@ class IgnoreRules:
                 below = self.enter(chains, folder)
                 stack.append((iter(self._entries(folder, below, f"{entry.relative}/", everything)), below))
 
-    def _entries(self, folder: str, chains: Chains, prefix: str, everything: bool) -> list[Entry]:
+    def _entries(self, folder: str, chains: IgnoreChains, prefix: str, everything: bool) -> list[Entry]:
         try:
             with open_folder(folder) as descriptor, os.scandir(descriptor) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
@@ -245,19 +245,19 @@ class IgnoreRules:
             and not chains.closes(folder, name, is_dir)
         ]
 
-    def at_root(self) -> Chains:
+    def at_root(self) -> IgnoreChains:
         """What speaks for the entries of the root, for a walk of one's own."""
         git = _Chain((), folded=False)
         for path in reversed(self._shared):
             git = git.with_file(str(self._top), self._git_file(path, follow=True))
-        chains = Chains(git, NO_CHAINS.exact, NO_CHAINS.folded)
+        chains = IgnoreChains(git, NO_CHAINS.exact, NO_CHAINS.folded)
         place = self._top
         for name in self.root.relative_to(self._top).parts:
             chains = self.enter(chains, str(place))
             place /= name
         return self.enter(chains, str(self.root))
 
-    def enter(self, chains: Chains, folder: str, names: Container[str] = IGNORE_FILES) -> Chains:
+    def enter(self, chains: IgnoreChains, folder: str, names: Container[str] = IGNORE_FILES) -> IgnoreChains:
         """What speaks for the entries of a folder, given what does so in the one around it. Who knows the `names` in it
         saves looking for ignore files that are not there."""
         if _GITIGNORE not in names and OWN_IGNORE_FILE not in names:
@@ -269,7 +269,7 @@ class IgnoreRules:
             own = Path(folder, OWN_IGNORE_FILE)
             exact = exact.with_file(folder, self._own_file(own, folded=False))
             folded = folded.with_file(folder, self._own_file(own, folded=True))
-        return Chains(git, exact, folded)
+        return IgnoreChains(git, exact, folded)
 
     def watched(self) -> list[Path]:
         """Ignore files that speak for the root but do not lie in it."""

@@ -107,7 +107,7 @@ def hot_files(trees: Trees, root: Path, below: str, limit: int) -> HotFiles:
     ordered = sorted(found, key=lambda one: (-one.score, -one.changes, one.path))[:limit]
     return HotFiles(
         tuple(
-            HotFile(readable(trees.roots.spell(root, one.path)), one.changes, one.last_changed, one.score)
+            HotFile(readable(trees.roots.display_path(root, one.path)), one.changes, one.last_changed, one.score)
             for one in ordered
         ),
         "git",

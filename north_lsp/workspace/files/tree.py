@@ -10,9 +10,16 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
+from north_lsp.workspace.files.change_notices import Watch
 from north_lsp.workspace.files.fuzzy import FuzzyIndex
-from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, IGNORE_FILES, OWN_IGNORE_FILE, Chains, IgnoreRules, join
-from north_lsp.workspace.files.notices import Watch
+from north_lsp.workspace.files.ignore import (
+    ALWAYS_SKIPPED,
+    IGNORE_FILES,
+    OWN_IGNORE_FILE,
+    IgnoreChains,
+    IgnoreRules,
+    join,
+)
 from north_lsp.workspace.opening import open_folder
 
 # A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
@@ -48,7 +55,7 @@ class _Folder:
     shown, for whatever reason."""
 
     path: str
-    chains: Chains
+    chains: IgnoreChains
     changed: Signature | None
     folders: Sequence[str] = ()
     files: Sequence[str] = ()
@@ -80,7 +87,7 @@ class _Names(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FolderExtras:
     """What is in a folder beside what lists show: all links, and the sub-folders that are left out; whether it is the
     top of a repository."""
 
@@ -99,7 +106,7 @@ class Closing:
 
     listed: bool
     links: tuple[str, ...]
-    spelled: tuple[str, ...]
+    named_paths: tuple[str, ...]
     files: tuple[str, ...]
     problems: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
@@ -213,18 +220,18 @@ class FileTree:
         with self._lock:
             return self._refreshed(), self._closing
 
-    def folders(self) -> Iterator[tuple[str, Chains, list[str], Sequence[str]]]:
+    def folders(self) -> Iterator[tuple[str, IgnoreChains, list[str], Sequence[str]]]:
         """The folders of the last look, each with what speaks for its entries, their names and those of folders."""
         for folder in list(self._folders.values()):
             if not folder.shut:
                 yield folder.path, folder.chains, [*folder.folders, *folder.files, *folder.others], folder.folders
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[FolderExtras]:
         """What there is now in folders that walks meet and lists do not show. Most have none of it."""
         with self._lock:
             self._refreshed()
             return [
-                Kept(folder.path, folder.links, folder.hidden, folder.has_git)
+                FolderExtras(folder.path, folder.links, folder.hidden, folder.has_git)
                 for folder in self._folders.values()
                 if (folder.links or folder.hidden or folder.has_git) and not folder.shut
             ]
@@ -305,7 +312,7 @@ class FileTree:
             self._unwatched.add(relative)
         return found
 
-    def _scan(self, relative: str, path: str, chains: Chains, *, shut: bool = False) -> None:
+    def _scan(self, relative: str, path: str, chains: IgnoreChains, *, shut: bool = False) -> None:
         """Read a folder and all below it. `chains` are those of the folder around it."""
         waiting = [(relative, path, chains, shut)]
         while waiting:
@@ -367,7 +374,7 @@ class FileTree:
             join(folder.path, path)
             for folder in known
             if OWN_IGNORE_FILE in folder.ignore_files
-            for path in folder.chains.spelled_out(folder.path)
+            for path in folder.chains.named_paths(folder.path)
         )
         chains = {id(folder.chains): folder.chains for folder in known}.values()
         problems = (file.problem for one in chains for _, file in one.exact.files if file.problem is not None)
@@ -396,7 +403,7 @@ class FileTree:
 
 
 def _folder(
-    path: str, chains: Chains, found: _Names | None, ignore_files: frozenset[str], *, shut: bool = False
+    path: str, chains: IgnoreChains, found: _Names | None, ignore_files: frozenset[str], *, shut: bool = False
 ) -> _Folder:
     if found is None:
         return _Folder(path, chains, None, shut=shut)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.files.closing import Closed, Links, among_unseen, hard_links
+from north_lsp.workspace.files.closed_names import Closed, Links, among_unseen, hard_links
 from north_lsp.workspace.files.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, walk
 from north_lsp.workspace.files.tree import Closing, FileTree, Listing, in_path_order, is_among, without
 from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
@@ -38,15 +38,15 @@ class Trees:
 
     # -- the gate ----------------------------------------------------------------------------------------------------
 
-    def resolve(self, spelled: str) -> Resolved:
+    def resolve(self, raw_path: str) -> Resolved:
         """`Roots.resolve` and `refuse` in one: a path that tools may look at and change. Raises ToolError."""
-        resolved = self.roots.resolve(spelled)
+        resolved = self.roots.resolve(raw_path)
         self.refuse(resolved)
         return resolved
 
-    def resolve_readable(self, spelled: str) -> Resolved:
+    def resolve_readable(self, raw_path: str) -> Resolved:
         """As `resolve`, also for the folders that the user's settings open for reading."""
-        resolved = self.roots.resolve_readable(spelled)
+        resolved = self.roots.resolve_readable(raw_path)
         self.refuse(resolved)
         return resolved
 
@@ -209,7 +209,7 @@ class Trees:
 
 
 def _links(closings: list[Closing]) -> Links:
-    spelled = (path for closing in closings for path in closing.spelled if os.path.islink(path))
+    spelled = (path for closing in closings for path in closing.named_paths if os.path.islink(path))
     return Links([*(link for closing in closings for link in closing.links), *spelled])
 
 

@@ -29,17 +29,17 @@ _MAX_ROWS = 20
 _MAX_CELL = 500
 
 
-def split_inner(resolved: Resolved, spelled: str) -> tuple[Path | None, str]:
+def split_archive_path(resolved: Resolved, raw_path: str) -> tuple[Path | None, str]:
     """The file to look into, or None if it is to be read as it is, and what is asked for inside (where there may be
     none)."""
     name = resolved.path.name.lower()
-    at = spelled.find(f"{resolved.path.name}:")
-    inner = spelled[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
+    at = raw_path.find(f"{resolved.path.name}:")
+    archive_path = raw_path[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
     known = (*_ARCHIVES, *_DATABASES, *DOCUMENTS, *PICTURES, ".ipynb")
-    return (resolved.path, inner) if name.endswith(known) else (None, inner)
+    return (resolved.path, archive_path) if name.endswith(known) else (None, archive_path)
 
 
-def parse(path: Path, name: str, inner: str) -> str | None:
+def parse(path: Path, name: str, archive_path: str) -> str | None:
     """Give what is to be shown of a file of this name as text; None if it is read as plain text after all. For a
     process that is held to limits (`parsing_child.py`): a file of some bytes can ask for any amount of memory and time.
 
@@ -48,9 +48,9 @@ def parse(path: Path, name: str, inner: str) -> str | None:
     kind = name.lower()
     try:
         if kind.endswith(_ARCHIVES):
-            return _zip(path, name, inner) if kind.endswith(".zip") else _tar(path, name, inner)
+            return _zip(path, name, archive_path) if kind.endswith(".zip") else _tar(path, name, archive_path)
         if kind.endswith(_DATABASES):
-            return _database(path, name, inner)
+            return _database(path, name, archive_path)
         if kind.endswith(".ipynb"):
             return _notebook(path)
         return read_document(path, name)
@@ -62,24 +62,24 @@ def parse(path: Path, name: str, inner: str) -> str | None:
         raise ToolError("IO_ERROR", f"{name} is no readable database: {error}") from error
 
 
-def _zip(path: Path, own: str, inner: str) -> str:
+def _zip(path: Path, own: str, archive_path: str) -> str:
     with zipfile.ZipFile(path) as archive:
-        if not inner:
+        if not archive_path:
             infos = archive.infolist()
             return _entries([(info.filename, info.file_size) for info in infos], len(infos))
         try:
-            info = archive.getinfo(inner)
+            info = archive.getinfo(archive_path)
         except KeyError:
-            raise _no_member(own, inner, archive.namelist()) from None
+            raise _no_member(own, archive_path, archive.namelist()) from None
         if info.is_dir():
-            raise ToolError("INVALID_INPUT", f"{inner} is a folder in {own}")
+            raise ToolError("INVALID_INPUT", f"{archive_path} is a folder in {own}")
         with archive.open(info) as file:
-            return _member(file.read(_MAX_MEMBER + 1), inner)
+            return _member(file.read(_MAX_MEMBER + 1), archive_path)
 
 
-def _tar(path: Path, own: str, inner: str) -> str:
+def _tar(path: Path, own: str, archive_path: str) -> str:
     with tarfile.open(path) as archive:
-        if not inner:
+        if not archive_path:
             found: list[tuple[str, int]] = []
             total = 0
             for member in archive:
@@ -89,13 +89,13 @@ def _tar(path: Path, own: str, inner: str) -> str:
             return _entries(found, total)
         names: list[str] = []
         for member in archive:
-            if member.name.removeprefix("./") == inner.removeprefix("./") and member.isfile():
+            if member.name.removeprefix("./") == archive_path.removeprefix("./") and member.isfile():
                 file = archive.extractfile(member)
                 if file is not None:
-                    return _member(file.read(_MAX_MEMBER + 1), inner)
+                    return _member(file.read(_MAX_MEMBER + 1), archive_path)
             if len(names) < _MAX_NAMES:
                 names.append(member.name)
-        raise _no_member(own, inner, names)
+        raise _no_member(own, archive_path, names)
 
 
 def _member(data: bytes, name: str) -> str:
@@ -112,13 +112,13 @@ def _entries(found: list[tuple[str, int]], total: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _no_member(own: str, inner: str, names: list[str]) -> ToolError:
-    last = inner.rsplit("/", 1)[-1].casefold()
+def _no_member(own: str, archive_path: str, names: list[str]) -> ToolError:
+    last = archive_path.rsplit("/", 1)[-1].casefold()
     similar = [name for name in names if last and last in name.casefold()][:5]
-    return ToolError("NOT_FOUND", f"{own} has no entry {inner!r}", f"similar: {', '.join(similar) or 'none'}")
+    return ToolError("NOT_FOUND", f"{own} has no entry {archive_path!r}", f"similar: {', '.join(similar) or 'none'}")
 
 
-def _database(path: Path, own: str, inner: str) -> str | None:
+def _database(path: Path, own: str, archive_path: str) -> str | None:
     with path.open("rb") as file:
         if file.read(16) != b"SQLite format 3\x00":
             return None
@@ -127,7 +127,7 @@ def _database(path: Path, own: str, inner: str) -> str | None:
     if len(data) > _MAX_DATABASE:
         hint = "ask it with the program sqlite3, if it is installed"
         raise ToolError("TOO_LARGE", f"{own} is larger than {_MAX_DATABASE // 1024 // 1024} MB", hint)
-    table, _, key = inner.partition(":")
+    table, _, key = archive_path.partition(":")
     data[18:20] = b"\x01\x01"  # without a journal beside it, as if it had been written with none
     # A copy in memory: no lock or journal of the file is touched, and nothing else is opened.
     with closing(sqlite3.connect(":memory:")) as database:

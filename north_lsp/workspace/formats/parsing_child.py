@@ -21,7 +21,7 @@ _MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _COMMAND = (sys.executable, "-I", "-c", "from north_lsp.workspace.formats.parsing_child import main; main()")
 
 
-async def parse_apart(path: Path, inner: str) -> str | None:
+async def parse_in_child(path: Path, inner: str) -> str | None:
     """Give what is to be shown of the file at a real path, see `inside.parse`; cancelling ends it at once.
 
     Raises ToolError: that of the parser, TOO_LARGE or TIMEOUT beyond the limits.
@@ -51,7 +51,7 @@ async def _opened(path: Path) -> int:
         raise
 
 
-async def scale_apart(picture: TooLarge) -> Loaded | None:
+async def scale_in_child(picture: TooLarge) -> Loaded | None:
     """Scale a picture down; None if it cannot be read, or not within the limits."""
     with tempfile.TemporaryFile() as file:
         await anyio.to_thread.run_sync(file.write, picture.data)

@@ -11,7 +11,7 @@ from north_lsp.workspace.paths import Resolved, Roots
 _DEEPEST = 3
 
 
-def ways(resolved: Resolved, roots: Roots) -> set[str]:
+def path_aliases(resolved: Resolved, roots: Roots) -> set[str]:
     """How a path can be written relative to a root, by each of the names by which it was reached."""
     names = [Path(name) for name in (*resolved.names, str(resolved.path))]
     return {name.relative_to(root).as_posix() for name in names for root in roots.roots if name.is_relative_to(root)}

@@ -38,14 +38,14 @@ class _Name:
         )
 
 
-def write_rule(resolved_relative: str, spelled: str) -> WriteRule:
+def write_rule(resolved_relative: str, raw_path: str) -> WriteRule:
     """The rule for a path, judged by what it resolved to and by how it was spelled; the stricter holds."""
-    return _judge(resolved_relative, spelled)[0]
+    return _classify(resolved_relative, raw_path)[0]
 
 
-def write_reason(resolved_relative: str, spelled: str) -> str | None:
+def write_reason(resolved_relative: str, raw_path: str) -> str | None:
     """Why a path is protected, for the question or the refusal; None if it is free."""
-    return _judge(resolved_relative, spelled)[1]
+    return _classify(resolved_relative, raw_path)[1]
 
 
 def edit_rule(names: Iterable[str], texts: Callable[[], Sequence[str]]) -> tuple[WriteRule, str | None]:
@@ -54,10 +54,10 @@ def edit_rule(names: Iterable[str], texts: Callable[[], Sequence[str]]) -> tuple
     return _strictest({_components(name) for name in names}, texts)
 
 
-def _judge(resolved_relative: str, spelled: str) -> tuple[WriteRule, str | None]:
-    if spelled[:5].lower() == "file:":
-        spelled = unquote(spelled[5:])
-    return _strictest({_components(resolved_relative), _components(spelled)}, None)
+def _classify(resolved_relative: str, raw_path: str) -> tuple[WriteRule, str | None]:
+    if raw_path[:5].lower() == "file:":
+        raw_path = unquote(raw_path[5:])
+    return _strictest({_components(resolved_relative), _components(raw_path)}, None)
 
 
 def _strictest(paths: set[tuple[str, ...]], texts: Callable[[], Sequence[str]] | None) -> tuple[WriteRule, str | None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from north_lsp.workspace.git import configuration
-from north_lsp.workspace.guards.after import After, before
+from north_lsp.workspace.guards.after_changes import After, content_before
 from north_lsp.workspace.guards.protected import folded
 
 _TOKEN = re.compile(r"""[^\s;|&()<>'"`$={}!,]+""")
@@ -78,12 +78,12 @@ class Named:
             if path != root and path.is_relative_to(root) and os.path.lexists(path):
                 yield path
 
-    def file(self, place: Path, spelled: str, why: str) -> None:
-        self.files.setdefault(_real(place, spelled), why)
+    def file(self, place: Path, raw_path: str, why: str) -> None:
+        self.files.setdefault(_real(place, raw_path), why)
 
-    def folder(self, place: Path, spelled: str, why: str) -> None:
+    def folder(self, place: Path, raw_path: str, why: str) -> None:
         """Everything in a folder."""
-        self.folders.setdefault(_real(place, spelled), why)
+        self.folders.setdefault(_real(place, raw_path), why)
 
     def tokens(self, place: Path, text: str, why: str) -> None:
         """Every word that may be a path."""
@@ -137,7 +137,7 @@ def _hooks(folder: Path, top: Path, named: Named) -> None:
     for name in _names(folder):
         if not name.endswith(".sample"):  # a hook may be a link to a file of the workspace, or name one
             named.file(folder, name, f"is run by the git hook {name}")
-            named.lines(top, before(folder / name) or b"", f"is run by the git hook {name}")
+            named.lines(top, content_before(folder / name) or b"", f"is run by the git hook {name}")
 
 
 def _names(folder: Path) -> list[str]:
@@ -147,5 +147,5 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _real(place: Path, spelled: str) -> Path:
-    return Path(os.path.realpath(os.path.join(place, os.path.expanduser(spelled))))
+def _real(place: Path, raw_path: str) -> Path:
+    return Path(os.path.realpath(os.path.join(place, os.path.expanduser(raw_path))))

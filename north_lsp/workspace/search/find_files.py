@@ -48,7 +48,7 @@ def find_files(
                 found.append((root, path))
     if newest_first:
         found.sort(key=lambda item: (-_modified(item[0] / item[1]), item[1]))
-    return [readable(trees.roots.spell(root, path)) for root, path in found]
+    return [readable(trees.roots.display_path(root, path)) for root, path in found]
 
 
 def below_a_root(roots: Roots, pattern: str) -> str:

@@ -27,7 +27,7 @@ class Match:
     after: tuple[str, ...] = ()
 
 
-class NeedsApart(Exception):
+class NeedsChildProcess(Exception):
     """The expression may take long in what there is to search: only a process that can be killed may try it."""
 
 
@@ -83,7 +83,7 @@ def find_in(text: str, shown: str, wanted: Query, context: int, found: Found, ov
 def _search_whole(text: str, shown: str, wanted: Query, context: int, found: Found, over: Callable[[], bool]) -> bool:
     """As `find_in`, with matches that may go over several lines; those that begin in one line are one."""
     if wanted.longest is not None and len(text) > wanted.longest:
-        raise NeedsApart
+        raise NeedsChildProcess
     lines = _lines(text)
     starts = [0]
     for line in lines:
@@ -115,11 +115,11 @@ def _hit(wanted: Query, line: str) -> re.Match[str] | None:
         folded = bool(wanted.pattern.flags & re.IGNORECASE)
         if line.isascii() and wanted.needed not in (line.lower() if folded else line):
             return None
-        raise NeedsApart
+        raise NeedsChildProcess
     begun = time.perf_counter()
     hit = wanted.pattern.search(line)
     if time.perf_counter() - begun > _LONG_SECONDS:  # there may be more such lines
-        raise NeedsApart
+        raise NeedsChildProcess
     return hit
 
 

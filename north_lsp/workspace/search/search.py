@@ -82,7 +82,8 @@ def search(
     binary that counts). `should_stop` is asked before every file and now and then within one; after `seconds` there is
     what was found till then. Without `trees`, the files outside of `private` folders are listed. Raises ToolError:
     INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
-    `Trees.resolve_readable` raises; and NeedsApart, unless it is `patient`, as only one that can be killed may be.
+    `Trees.resolve_readable` raises; and NeedsChildProcess, unless it is `patient`, as only a process that can be
+    killed may be.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
     wanted = replace(wanted, longest=None) if patient else wanted
@@ -127,7 +128,7 @@ def search(
 
 def search_in_text(shown: str, text: str, query: str, **options: object) -> SearchResult:
     """Search one text that is no file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
-    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsApart unless it is `patient`."""
+    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsChildProcess unless it is `patient`."""
     wanted = compile_query(
         query,
         regex=bool(options.get("regex")),
@@ -316,7 +317,7 @@ class _Searcher:
         """As people and the model read it."""
         if self.simple and relative.isascii() and relative[0] != "~" and ":" not in relative:
             return relative
-        return readable(self.roots.spell(self.root, relative))
+        return readable(self.roots.display_path(self.root, relative))
 
     @cached_property
     def simple(self) -> bool:

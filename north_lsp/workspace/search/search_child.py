@@ -1,4 +1,4 @@
-"""Searching in a process of its own, for expressions that may take for ever: such a search can only be killed."""
+"""Searching in a process of its own, for expressions that may take forever: such a search can only be killed."""
 
 import pickle
 import sys

@@ -64,7 +64,7 @@ local function header_of(shown)
   return lines
 end
 
----Draw the header anew, as high as it has to be.
+---Draw the header again, as high as it has to be.
 ---@param shown north.ShownApproval
 local function draw(shown)
   local buffer, window = shown.buffers.header, shown.windows.header

@@ -8,7 +8,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.errors import ToolError
 from north_lsp.server import connection
 from north_lsp.tools.base import Output
@@ -82,7 +82,7 @@ async def test_results_and_errors_are_those_of_the_work() -> None:
 
     notes: list[Note] = []
     async with anyio.create_task_group() as background:
-        detached = Detached(background)
+        detached = AbandonedTasks(background)
         assert await detached.run(good, notes.append) == 7
         with pytest.raises(ToolError, match="no such thing"):
             await detached.run(bad, notes.append)
@@ -92,7 +92,7 @@ async def test_results_and_errors_are_those_of_the_work() -> None:
 async def test_work_that_ends_when_it_is_cancelled_is_not_left_behind() -> None:
     notes: list[Note] = []
     async with anyio.create_task_group() as background:
-        detached = Detached(background)
+        detached = AbandonedTasks(background)
         with anyio.move_on_after(0.01) as scope:
             await detached.run(anyio.sleep_forever, notes.append)
         assert scope.cancelled_caught
@@ -102,7 +102,7 @@ async def test_work_that_ends_when_it_is_cancelled_is_not_left_behind() -> None:
 async def test_what_is_left_behind_is_counted_until_it_ends() -> None:
     go_on, notes = threading.Event(), list[Note]()
     async with anyio.create_task_group() as background:
-        detached = Detached(background, grace=0.01)
+        detached = AbandonedTasks(background, grace=0.01)
         with anyio.move_on_after(0.01):
             await detached.run(lambda: anyio.to_thread.run_sync(go_on.wait, 20), notes.append)
         assert (detached.count, notes) == (1, ["left"])

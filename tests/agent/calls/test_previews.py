@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.agent.calls.preflight import StreamingCall
-from north_lsp.agent.calls.previews import GrowingCall, GrowingFile, Previews
+from north_lsp.agent.calls.previews import CallPreviewSource, FilePreviewSource, Previews
 from north_lsp.agent.ports.events import CallPreviewed, Event
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.base import WriteTool
@@ -33,12 +33,12 @@ def world(tmp_path: Path) -> Iterator[World]:
     world.conversation.close()
 
 
-def arriving(world: World, tool: str, text: str) -> GrowingCall:
+def arriving(world: World, tool: str, text: str) -> CallPreviewSource:
     found = world.tools.find(tool)
     assert isinstance(found, WriteTool)
     call = StreamingCall("c", found)
     call.take(text)
-    return GrowingCall(call, found, world.workspace)
+    return CallPreviewSource(call, found, world.workspace)
 
 
 async def shown(world: World, tool: str, text: str) -> Sequence[Preview] | None:
@@ -186,7 +186,8 @@ async def test_file_blocks_are_shown_beside_what_they_replace() -> None:
         return "a\r\nb\r\nc\r\n"
 
     made = [
-        await GrowingFile("f", Path("x"), lambda: text, old, appends=appends).preview() for appends in (False, True)
+        await FilePreviewSource("f", Path("x"), lambda: text, old, appends=appends).preview()
+        for appends in (False, True)
     ]
     assert made == [
         ([Preview(Path("x"), 1, "a\r\nb\r\n", "one\r\ntwo\r\n")], "2 lines"),

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.costs.recorder import CostKeeper
+from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.providers.base import Usage
 from north_lsp.providers.catalog.catalog import catalog
 from north_lsp.storage.costs import Costs, Spent
@@ -35,18 +35,18 @@ async def test_nothing_is_missing_while_it_is_written(tmp_path: Path) -> None:
     model = catalog().find("haiku-4-5")
     costs = Held(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"))
     async with anyio.create_task_group() as background:
-        keeper = CostKeeper(costs, background)
-        await keeper.look()
+        recorder = CostRecorder(costs, background)
+        await recorder.look()
         for fails, price in ((True, 1.0), (False, 2.0)):
             costs.begun.clear()
             costs.may_go_on.clear()
             costs.fails = fails
-            keeper.record(model, USAGE)
-            assert keeper.all_time() == price
+            recorder.record(model, USAGE)
+            assert recorder.all_time() == price
             await anyio.to_thread.run_sync(costs.begun.wait, 30)
-            assert keeper.all_time() == price
+            assert recorder.all_time() == price
             costs.may_go_on.set()
-            await keeper.settle()
-            assert (keeper.take_problem() is not None) == fails
-        assert keeper.all_time() == 2.0
+            await recorder.finish()
+            assert (recorder.take_problem() is not None) == fails
+        assert recorder.all_time() == 2.0
     assert costs.read()["allTimeCostUsd"] == 2.0

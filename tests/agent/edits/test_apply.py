@@ -11,7 +11,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.edit.diff import make_change, make_deletion
 from north_lsp.workspace.edit.merge import merge
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 from tests.support.edits import World
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -121,8 +121,8 @@ def test_merging_keeps_both_sides_or_says_where_they_clash() -> None:
 
 async def test_what_cannot_be_put_back_at_once_is_put_back_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     new = TEXT.replace("line 3\n", "third\n")
-    changes = [make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt")]
-    changes.append(make_deletion(world.write("c.txt", TEXT), "c.txt", TEXT, TextForm()))
+    changes = [make_change(world.root / name, name, TEXT, new, TextEncoding()) for name in ("a.txt", "b.txt")]
+    changes.append(make_deletion(world.write("c.txt", TEXT), "c.txt", TEXT, TextEncoding()))
     written = write(changes, world.workspace.roots, world.checkpoints.journals)
 
     def broken(*_: object, **__: object) -> None:
@@ -187,7 +187,7 @@ async def test_an_editor_that_cannot_write_leaves_saved_files_to_the_disk(world:
 async def test_what_was_cut_off_between_disk_and_editor_is_made_whole(world: World, editor_is_done: bool) -> None:
     """As after a kill: the journal is there, its lock is free, and only one half may be done."""
     new = TEXT.replace("line 3\n", "third\n")
-    a, b = (make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt"))
+    a, b = (make_change(world.root / name, name, TEXT, new, TextEncoding()) for name in ("a.txt", "b.txt"))
     world.editor.texts[world.root / "a.txt"] = new if editor_is_done else TEXT
     written = write([b], world.workspace.roots, world.checkpoints.journals, [a])
     assert written._note is not None
@@ -201,7 +201,7 @@ async def test_what_was_cut_off_between_disk_and_editor_is_made_whole(world: Wor
 
 async def test_an_editor_whose_disk_half_was_put_back_gets_its_text_back(world: World) -> None:
     new = TEXT.replace("line 3\n", "third\n")
-    a, b = (make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt"))
+    a, b = (make_change(world.root / name, name, TEXT, new, TextEncoding()) for name in ("a.txt", "b.txt"))
     written = write([b], world.workspace.roots, world.checkpoints.journals, [a])
     assert written._note is not None
     os.close(written._note._descriptor)
@@ -215,7 +215,7 @@ async def test_an_editor_whose_disk_half_was_put_back_gets_its_text_back(world: 
 @pytest.mark.parametrize("made", ["{}\n\n", "# formatted\n{}"])
 async def test_an_editor_that_formats_gets_its_text_back_after_a_crash(world: World, made: str) -> None:
     new = TEXT.replace("line 3\n", "third\n")
-    a, b = (make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt"))
+    a, b = (make_change(world.root / name, name, TEXT, new, TextEncoding()) for name in ("a.txt", "b.txt"))
     written = write([b], world.workspace.roots, world.checkpoints.journals, [a])
     assert written._note is not None
     os.close(written._note._descriptor)
@@ -241,7 +241,7 @@ async def test_a_file_with_other_names_is_never_left_to_the_editor(world: World)
 async def test_a_live_application_is_left_alone(world: World) -> None:
     new = TEXT.replace("line 3\n", "third\n")
     written = write(
-        [make_change(world.root / "b.txt", "b.txt", TEXT, new, TextForm())],
+        [make_change(world.root / "b.txt", "b.txt", TEXT, new, TextEncoding())],
         world.workspace.roots,
         world.checkpoints.journals,
     )
@@ -253,7 +253,7 @@ async def test_a_live_application_is_left_alone(world: World) -> None:
 
 async def test_files_changed_after_the_crash_are_left_and_named(world: World) -> None:
     new = TEXT.replace("line 3\n", "third\n")
-    changes = [make_change(world.root / name, name, TEXT, new, TextForm()) for name in ("a.txt", "b.txt")]
+    changes = [make_change(world.root / name, name, TEXT, new, TextEncoding()) for name in ("a.txt", "b.txt")]
     written = write(changes, world.workspace.roots, world.checkpoints.journals)
     assert written._note is not None
     os.close(written._note._descriptor)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from north_lsp.agent.edits.outcome import left_out
+from north_lsp.agent.edits.model_report import rejected_for_model
 from north_lsp.agent.edits.recovery import interrupted_edits
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.reviews import ProposedFile
@@ -205,7 +205,7 @@ async def test_a_folder_stays_when_the_user_keeps_a_file_in_it(world: World) -> 
     both = {world.root / "d": frozenset[str](), world.root / "empty": frozenset[str]()}
     decision = EditDecision("accept", hunks=both)
     assert [change.relative for change in accepted_part(proposal, decision).files] == ["empty"]
-    told = left_out(proposal, decision)
+    told = rejected_for_model(proposal, decision)
     assert "delete d" in str(told["rejectedHunks"])
     assert "delete empty" not in str(told["rejectedHunks"])
     await world.apply(accepted_part(proposal, decision).files)
@@ -220,10 +220,10 @@ async def test_what_is_logged_is_shown_again(world: World) -> None:
 
 async def test_the_differences_of_the_conversation_leave_folders_out(world: World) -> None:
     await world.edit("edit_apply_batch", edits=[delete("d/a.txt"), delete("d"), delete("empty")])
-    (checkpoint,) = world.undoing.all()
-    shown = [text for _, text in await world.undoing.diffs(checkpoint.id, now=True)]
+    (checkpoint,) = world.undo_history.all()
+    shown = [text for _, text in await world.undo_history.diffs(checkpoint.id, now=True)]
     assert "Deletes the empty folder d\n" in shown
-    assert [one.relative for one, _ in await world.undoing.differences()] == ["d/a.txt"]
+    assert [one.relative for one, _ in await world.undo_history.differences()] == ["d/a.txt"]
 
 
 async def test_after_a_crash_the_model_hears_whether_a_folder_went(world: World) -> None:

@@ -12,18 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from north_lsp.agent.edits.outcome import left_out
+from north_lsp.agent.edits.model_report import rejected_for_model
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.merge import merge
-from north_lsp.workspace.proposal import EditProposal, FileChange, TextForm
+from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
 from north_lsp.workspace.text import decode, split_lines
 from tests.support.edits import World
 from tests.support.history import FileDiff, ToolCall, calls_for
 
 _WORDS = st.sampled_from(["alpha", "beta", "gamma", "", "  indented", "\ttab", "ü", "x = 1", "}"])
-_FORMS = st.sampled_from([TextForm(), TextForm("utf-8", b"\xef\xbb\xbf"), TextForm("utf-16-le", b"\xff\xfe")])
+_FORMS = st.sampled_from(
+    [TextEncoding(), TextEncoding("utf-8", b"\xef\xbb\xbf"), TextEncoding("utf-16-le", b"\xff\xfe")]
+)
 _ENDS = st.sampled_from([["\n"], ["\r\n"], ["\n", "\r\n"]])
 _SLOW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -33,7 +35,7 @@ class Made:
     """A file: its lines with their ends, and how it is spelled on disk."""
 
     lines: tuple[str, ...]
-    form: TextForm
+    text_encoding: TextEncoding
 
     @property
     def text(self) -> str:
@@ -41,7 +43,7 @@ class Made:
 
     @property
     def data(self) -> bytes:
-        return self.form.bom + self.text.encode(self.form.encoding)
+        return self.text_encoding.bom + self.text.encode(self.text_encoding.encoding)
 
 
 @st.composite
@@ -120,7 +122,7 @@ def calls_of(one: Wanted, chance: random.Random) -> Iterator[ToolCall]:
         if one.target != one.name:
             yield "edit_move_file", {"from": one.name, "to": one.target}
         return
-    form = one.file.form if one.file is not None else TextForm()
+    form = one.file.text_encoding if one.file is not None else TextEncoding()
     data = None if after is None else form.bom + after.encode(form.encoding)
     old = one.name if one.target != one.name else None
     yield from calls_for(FileDiff("", one.target, old, before, data), chance)
@@ -150,7 +152,7 @@ async def _decide_and_apply(data: st.DataObject) -> None:
 
         decision = data.draw(decisions(changes))
         accepted = accepted_part(proposal, decision)
-        told = left_out(proposal, decision)
+        told = rejected_for_model(proposal, decision)
         expected = {change.shown: decided(change, decision) for change in changes}
         stands = {
             name: text
@@ -173,7 +175,7 @@ async def _decide_and_apply(data: st.DataObject) -> None:
                 if path in world.editor.texts:
                     world.editor.texts[path] = theirs
                 else:
-                    path.write_bytes(one.file.form.bom + theirs.encode(one.file.form.encoding))
+                    path.write_bytes(one.file.text_encoding.bom + theirs.encode(one.file.text_encoding.encoding))
             elif one.file is None and data.draw(st.sampled_from([False, False, True])):
                 meanwhile[one.name] = data.draw(st.sampled_from([one.after or "", "by somebody else\n"]))
                 world.write(one.name, meanwhile[one.name])
@@ -202,7 +204,7 @@ async def _decide_and_apply(data: st.DataObject) -> None:
                 open_after[path] = made.text
             else:
                 after.pop(one.name)
-                after[one.target] = one.file.form.bom + made.text.encode(one.file.form.encoding)
+                after[one.target] = one.file.text_encoding.bom + made.text.encode(one.file.text_encoding.encoding)
         if clash:
             with pytest.raises(ToolError) as caught:
                 await world.apply(accepted.files)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.edits import restore as restoring
-from north_lsp.agent.edits.recovery import interrupted_edits, settle_interrupted
+from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits
 from north_lsp.agent.edits.totals import Totals, totals
-from north_lsp.agent.edits.undo import Plan, Undoing
+from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 from tests.support.edits import World, commit
@@ -21,10 +21,10 @@ class Talk:
     """The world's conversation, as a session is one."""
 
     def __init__(self, world: World) -> None:
-        self.undoing: Undoing = world.undoing
+        self.undo_history: UndoHistory = world.undo_history
 
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
-        return await self.undoing.apply(*await prepare())
+        return await self.undo_history.apply(*await prepare())
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_what_an_undo_did_is_said_of_every_file(world: World) -> None:
 async def test_a_named_point_is_listed_and_restored(world: World) -> None:
     talk = Talk(world)
     await third(world, "a.txt")
-    point = world.undoing.name_point("before the\nbig change")
+    point = world.undo_history.name_point("before the\nbig change")
     assert await restoring.restore(talk, point) == "Nothing has been changed since."
     await third(world, "b.txt")
     await world.edit("edit_create_file", path="c.txt", content="c")
@@ -73,13 +73,13 @@ async def test_a_named_point_is_listed_and_restored(world: World) -> None:
     assert world.read("a.txt").decode() == TEXT
     for name in ("", " \n", "x" * 61):
         with pytest.raises(ToolError, match="1 to 60"):
-            world.undoing.name_point(name)
+            world.undo_history.name_point(name)
 
 
 async def test_a_restored_point_brings_back_what_was_undone_after_it(world: World) -> None:
     talk = Talk(world)
     await third(world, "a.txt")
-    point = world.undoing.name_point("v1")
+    point = world.undo_history.name_point("v1")
     at_point = world.files()
     await world.undo()
     assert await restoring.restore(talk, point) == "- `a.txt`: restored"
@@ -113,7 +113,7 @@ async def test_an_edit_that_a_crash_cut_off_is_settled(world: World, stands: boo
     await world.checkpoints.record("call", "an edit", changes)
     if stands:
         world.write("a.txt", changes[0].new_text)
-    await settle_interrupted(world.checkpoints, world.workspace)
+    await finish_interrupted(world.checkpoints, world.workspace)
     assert [one.status for one in world.checkpoints.all()] == (["applied"] * 2 if stands else ["applied"])
     assert await world.undo() == {"a.txt" if stands else "b.txt": "restored"}
 
@@ -164,7 +164,7 @@ async def test_what_was_closed_since_is_neither_restored_nor_shown(world: World,
 async def test_the_whole_difference_is_against_the_first_contents(world: World) -> None:
     talk = Talk(world)
     await third(world, "a.txt")
-    point = world.undoing.name_point("point")
+    point = world.undo_history.name_point("point")
     await world.edit("edit_replace_exact", path="a.txt", old="line 9\n", new="ninth\n")
     await world.edit("edit_move_file", **{"from": "b.txt", "to": "c.txt"})
     await world.edit("edit_create_file", path="d.txt", content="d")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.edits.undo import Undoing
+from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
@@ -54,7 +54,7 @@ async def test_an_undo_can_itself_be_undone_also_after_a_resume(world: World) ->
     world.conversation.close()
     conversation = Conversation.open(world.locations, id)
     checkpoints = Checkpoints(Log(conversation), Blobs(world.locations.blobs), world.checkpoints.journals)
-    undoing = Undoing(checkpoints, world.workspace, world.editor)
+    undoing = UndoHistory(checkpoints, world.workspace, world.editor)
     assert undoing.last(9) == []
     await undoing.apply(await undoing.prepare(undoing.last_undone(1)), "Redo")
     assert world.read("a.txt").decode() == TEXT.replace("line 3\n", "third\n")
@@ -67,9 +67,9 @@ async def test_any_turn_can_be_undone_and_later_ones_stay(world: World) -> None:
     await replace(world, "b.txt", "line 3", "third")
     world.say("second")
     await replace(world, "a.txt", "line 20", "twentieth")
-    plan = await world.undoing.prepare(world.undoing.of_turn(first))
+    plan = await world.undo_history.prepare(world.undo_history.of_turn(first))
     assert {one.relative: one.outcome for one in plan.files} == {"a.txt": "merged", "b.txt": "restored"}
-    await world.undoing.apply(plan, "Undo a turn")
+    await world.undo_history.apply(plan, "Undo a turn")
     assert world.read("a.txt").decode() == TEXT.replace("line 20\n", "twentieth\n")
     assert world.read("b.txt").decode() == TEXT
 
@@ -89,7 +89,7 @@ async def test_later_changes_in_the_way_are_said_and_left_lost_or_marked(world: 
     await replace(world, "a.txt", "line 3", "third")
     mine = TEXT.replace("line 3\n", "third, by me\n")
     world.write("a.txt", mine)
-    plan = await world.undoing.prepare(world.undoing.last(1))
+    plan = await world.undo_history.prepare(world.undo_history.last(1))
     assert [(one.outcome, "line 3" in one.detail, "destroy" in one.detail) for one in plan.files] == [
         ("conflict", True, True)
     ]
@@ -175,7 +175,7 @@ async def test_restoring_to_before_a_change_undoes_all_since(world: World) -> No
     await replace(world, "a.txt", "line 2", "second")
     await replace(world, "b.txt", "line 2", "second")
     second = world.checkpoints.all()[1].id
-    await world.undoing.apply(await world.undoing.prepare(world.undoing.since(second)), "Restore")
+    await world.undo_history.apply(await world.undo_history.prepare(world.undo_history.since(second)), "Restore")
     assert world.read("a.txt").decode() == TEXT.replace("line 1\n", "first\n")
     assert world.read("b.txt").decode() == TEXT
 
@@ -191,8 +191,8 @@ async def test_diffs_of_a_checkpoint_then_and_now(world: World) -> None:
     await replace(world, "a.txt", "line 3", "third")
     world.write("a.txt", TEXT.replace("line 3\n", "third\n") + "more\n")
     id = world.checkpoints.all()[0].id
-    ((_, then),) = await world.undoing.diffs(id)
-    ((_, now),) = await world.undoing.diffs(id, now=True)
+    ((_, then),) = await world.undo_history.diffs(id)
+    ((_, now),) = await world.undo_history.diffs(id, now=True)
     assert ("+third\n" in then, "+more\n" in then) == (True, False)
     assert ("+third\n" in now, "+more\n" in now) == (True, True)
 
@@ -219,7 +219,7 @@ async def test_folders_that_were_made_go_with_the_files(world: World, kind: str)
     assert folders(world) == {"mine"}
     await world.redo()
     assert (world.root / "mine/new/deep/c.txt").is_file()
-    resumed = Undoing(
+    resumed = UndoHistory(
         Checkpoints(world.log, Blobs(world.locations.blobs), world.locations.journals("0")),
         world.workspace,
         world.editor,

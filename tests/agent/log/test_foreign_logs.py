@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from north_lsp.agent.costs.usage import spent_by_model, usage_of
+from north_lsp.agent.costs.totals import spent_by_model, usage_of
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.entries import entry_from_json
 from north_lsp.agent.log.export import as_markdown
@@ -17,7 +17,7 @@ from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, Words
 from north_lsp.agent.log.projection import events_of
-from north_lsp.agent.log.remembering import sightings_of
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.transcript import broke_off, messages_of
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.storage.blobs import Blobs

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from north_lsp.agent.costs.usage import spent_by_model, usage_of
+from north_lsp.agent.costs.totals import spent_by_model, usage_of
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.export import as_markdown
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.remembering import sightings_of
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.transcript import broke_off, messages_of
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.storage.blobs import Blobs

@@ -59,7 +59,7 @@ def test_a_whole_object_is_read_whole(value: dict[str, Any], ascii: bool) -> Non
 def test_what_is_complete_in_a_prefix_stays(value: dict[str, Any], size: int, ascii: bool) -> None:
     found = read_partial(json.dumps(value, ensure_ascii=ascii)[:size])
     assert {key: found.values[key] for key in found.complete} == {key: value[key] for key in found.complete}
-    assert found.settled == {key: value[key] for key in found.complete if value[key] is not None}
+    assert found.complete_fields == {key: value[key] for key in found.complete if value[key] is not None}
     assert set(found.values) <= set(value)
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, told
-from north_lsp.agent.shell.strip_head_tail import cut, without_tail
-from north_lsp.shell.minimise import minimise
+from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, report_to_model
+from north_lsp.agent.shell.strip_head_tail import select_lines, strip_head_tail
+from north_lsp.shell.minimize import minimize
 from north_lsp.shell.output import OutputSink
-from north_lsp.shell.runner import Ran
-from north_lsp.shell.sandbox import InForce
+from north_lsp.shell.runner import CommandResult
+from north_lsp.shell.sandbox import ActiveRestrictions
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 from north_lsp.tools.builtin import builtin_tools
@@ -25,10 +25,10 @@ def command(text: str, **more: Any) -> Command:
     return Command(text, None, 60, **more)
 
 
-def ran(text: str, code: int | None = 0, artifacts: Artifacts | None = None, **more: Any) -> Ran:
+def ran(text: str, code: int | None = 0, artifacts: Artifacts | None = None, **more: Any) -> CommandResult:
     sink = OutputSink((lambda: artifacts.stream("shell_run")) if artifacts is not None else None)
     sink.feed(text.encode())
-    return Ran(code, sink.finish(), False, 5, (), Path("/r"), **more)
+    return CommandResult(code, sink.finish(), False, 5, (), Path("/r"), **more)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def ran(text: str, code: int | None = 0, artifacts: Artifacts | None = None, **m
 def test_a_last_head_or_tail_is_done_on_what_was_captured(
     text: str, shorter: str, head: int | None, tail: int | None
 ) -> None:
-    found = without_tail(command(text))
+    found = strip_head_tail(command(text))
     assert (found.command, found.head, found.tail) == (shorter, head, tail)
 
 
@@ -79,28 +79,28 @@ def test_a_last_head_or_tail_is_done_on_what_was_captured(
     ],
 )
 def test_any_other_command_stays_as_it_is(text: str) -> None:
-    assert without_tail(command(text)) == command(text)
+    assert strip_head_tail(command(text)) == command(text)
 
 
 def test_explicit_numbers_win_and_head_comes_before_tail() -> None:
     asked = command("seq 9 | tail -2", head=4)
-    assert without_tail(asked) == asked
-    assert cut("1\n2\n3\n4\n5\n", 3, 2).text == "2\n3\n"
-    assert cut("1\n2\n", None, None).left_out == 0
-    assert cut("1\n2", 5, 5).text == "1\n2"
+    assert strip_head_tail(asked) == asked
+    assert select_lines("1\n2\n3\n4\n5\n", 3, 2).text == "2\n3\n"
+    assert select_lines("1\n2\n", None, None).left_out == 0
+    assert select_lines("1\n2", 5, 5).text == "1\n2"
 
 
 def test_the_whole_is_kept_where_lines_are_left_out(tmp_path: Path) -> None:
     artifacts = Artifacts(tmp_path)
     text = "".join(f"{number}\n" for number in range(100))
-    short = told(ran(text), command("x", tail=2), artifacts, minimises=True, notes=[])
+    short = report_to_model(ran(text), command("x", tail=2), artifacts, minimizes=True, notes=[])
     assert short.text == "98\n99\n(the last 2 of 100 lines)\nComplete output: artifact://1"
     assert (short.number, short.shortened) == (1, True)
     assert artifacts.read(1) == text
-    plain = told(ran("a\n"), command("x", tail=2), artifacts, minimises=True, notes=["exit code 1"])
+    plain = report_to_model(ran("a\n"), command("x", tail=2), artifacts, minimizes=True, notes=["exit code 1"])
     assert plain.text == "a\nexit code 1"
     assert (plain.number, plain.shortened) == (None, False)
-    long = told(ran(text), command("x"), artifacts, minimises=True, notes=["note"])
+    long = report_to_model(ran(text), command("x"), artifacts, minimizes=True, notes=["note"])
     assert long.text.endswith("99\nnote\nComplete output: artifact://2")
     assert artifacts.read(2).startswith(text[:50])
 
@@ -112,7 +112,7 @@ def test_more_than_fits_is_an_artifact_while_it_is_printed(tmp_path: Path) -> No
     assert found.output.truncated
     assert found.output.number == 1
     assert artifacts.read(1) == text
-    assert told(found, command("x"), artifacts, minimises=True, notes=[]).number == 1
+    assert report_to_model(found, command("x"), artifacts, minimizes=True, notes=[]).number == 1
 
 
 PIP = "".join(f"Collecting p{number}\n  Downloading p{number}.whl\n" for number in range(20)) + "Successfully\n"
@@ -130,7 +130,7 @@ PIP = "".join(f"Collecting p{number}\n  Downloading p{number}.whl\n" for number 
     ],
 )
 def test_noise_of_what_went_well_is_left_out_and_what_matters_stays(text: str, output: str, name: str) -> None:
-    found = minimise(text, output)
+    found = minimize(text, output)
     assert found is not None
     assert found.name == name
     assert found.left_out >= 30
@@ -140,13 +140,13 @@ def test_noise_of_what_went_well_is_left_out_and_what_matters_stays(text: str, o
 
 def test_a_filter_never_touches_a_failure_or_other_commands(tmp_path: Path) -> None:
     artifacts = Artifacts(tmp_path)
-    assert minimise("cat log", PIP) is None
-    assert minimise("pip install x", "Collecting a\nSuccessfully installed\n") is None
-    done = told(ran(PIP), command("pip install x"), artifacts, minimises=True, notes=[])
+    assert minimize("cat log", PIP) is None
+    assert minimize("pip install x", "Collecting a\nSuccessfully installed\n") is None
+    done = report_to_model(ran(PIP), command("pip install x"), artifacts, minimizes=True, notes=[])
     assert done.text.startswith("Successfully\n(the filter 'pip' left out 40 lines")
     assert done.text.endswith("Complete output: artifact://1")
-    for found, minimises in ((ran(PIP, 1), True), (ran(PIP), False)):
-        text = told(found, command("pip install x"), artifacts, minimises=minimises, notes=[]).text
+    for found, minimizes in ((ran(PIP, 1), True), (ran(PIP), False)):
+        text = report_to_model(found, command("pip install x"), artifacts, minimizes=minimizes, notes=[]).text
         assert "filter" not in text
         assert "Collecting p0" in text
 
@@ -171,7 +171,7 @@ def test_a_filter_never_touches_a_failure_or_other_commands(tmp_path: Path) -> N
     ],
 )
 def test_a_failure_for_want_of_something_outside_is_told_from_others(output: str, line: str | None) -> None:
-    held = InForce(6, True)
+    held = ActiveRestrictions(6, True)
     assert denied_by_sandbox(ran(output, 1, sandbox=held)) == line
     assert denied_by_sandbox(ran(output, 0, sandbox=held)) is None
     assert denied_by_sandbox(ran(output, 1)) is None

@@ -13,8 +13,8 @@ from typing import Any, cast
 import anyio
 
 from north_lsp.agent.approvals.listing import described
-from north_lsp.agent.approvals.record import Reviews
-from north_lsp.agent.calls.abandoned_tasks import Detached
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.calls.dispatch import Dispatcher, ToolRunner
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.titles import Titles
@@ -22,10 +22,10 @@ from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import CommandDecision, CommandReview, Editor
 from north_lsp.agent.ports.events import CallRunning, Event
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.session.wiring import Means
+from north_lsp.agent.session.wiring import SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.command_policy.rules import Rule
 from north_lsp.providers.base import ToolCall
@@ -91,7 +91,7 @@ class Shell:
     """One conversation whose model makes the calls that the test names."""
 
     context: TurnContext
-    means: Means
+    means: SessionTools
     approvals: Approvals
     tools: ToolRunner
     ports: Ports
@@ -126,7 +126,7 @@ async def shell(
     async with anyio.create_task_group() as background:
         given = {"PATH": os.environ["PATH"], "HOME": str(folder), **environ}
         own = {"NORTH_SESSION_ID": "s"}
-        kept = world.locations.kept_jobs("0" * 16)
+        kept = world.locations.detached_jobs("0" * 16)
         quarantine = world.locations.quarantine("0" * 16)
         resources = ShellResources(given, frozenset({"KNOWN_KEY"}), own, background, None, kept, quarantine)
         runner = make_runner(settings, world.workspace, resources)
@@ -139,8 +139,8 @@ async def shell(
         asked = cast(Editor, editor)
         ports = Ports(asked, Status(asked), Diagnostics(log, "s"))
         approvals = Approvals(world.locations, "0" * 16, world.root)
-        reviews = Reviews(world.log, asked, approvals, sync)
-        means = Means(runner, world.checkpoints, Artifacts(folder / "artifacts"), Detached(background))
+        reviews = ReviewRecord(world.log, asked, approvals, sync)
+        means = SessionTools(runner, world.checkpoints, Artifacts(folder / "artifacts"), AbandonedTasks(background))
         edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect)
         tools = means.tools(world.log, reviews, edits, ports)
         try:

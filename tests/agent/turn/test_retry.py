@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.turn.retry import GiveUp, Retries, RetrySettings, Wait
+from north_lsp.agent.turn.retry import Retries, RetryExhausted, RetrySettings, Wait
 from north_lsp.providers.adapters.failures import retry_after_ms
 from north_lsp.providers.base import AssistantMessage, Failed
 
@@ -45,7 +45,7 @@ def test_a_stream_without_anything_to_see_has_its_own_budget() -> None:
 
 
 def test_only_what_may_go_away_is_tried_again() -> None:
-    assert retries().after(failure(retryable=False), started=False, delivered=False) == GiveUp()
+    assert retries().after(failure(retryable=False), started=False, delivered=False) == RetryExhausted()
 
 
 def test_the_first_quick_repeat_is_not_shown() -> None:
@@ -59,7 +59,7 @@ def test_a_longer_hint_wins_and_one_that_is_too_long_is_told_as_a_time() -> None
     step = budget.after(failure(hint=5000), started=False, delivered=False)
     assert isinstance(step, Wait)
     assert step.seconds == 5
-    assert budget.after(failure(hint=3_600_000), started=False, delivered=False) == GiveUp("try again at 23:30")
+    assert budget.after(failure(hint=3_600_000), started=False, delivered=False) == RetryExhausted("try again at 23:30")
 
 
 def test_success_makes_the_budgets_whole() -> None:

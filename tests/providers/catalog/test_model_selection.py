@@ -10,7 +10,7 @@ from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Usage
 from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
-from north_lsp.providers.catalog.model_selection import EVERYTHING, Allowed, choose, prepared
+from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, choose, prepared
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings, Scoped
@@ -65,7 +65,7 @@ def test_a_model_that_was_asked_for_is_refused_plainly() -> None:
 
 def test_what_the_settings_allow() -> None:
     anthropic, openai = known().find("sonnet-4-5"), known().find("gpt-5")
-    assert EVERYTHING.allows(anthropic)
+    assert ALL_MODELS.allows(anthropic)
     some = Allowed(("anthropic/*:high", "GPT-5-mini"), frozenset({"openai"}))
     assert some.allows(anthropic)
     assert not some.allows(openai)

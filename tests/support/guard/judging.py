@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from north_lsp.providers.adapters import anthropic, google, openai_chat, openai_responses
-from north_lsp.providers.adapters.kept_texts import dumps
+from north_lsp.providers.adapters.message_cache import dumps
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
 from north_lsp.providers.compat import compat_for
 from tests.support.guard import JUDGED, RECORD

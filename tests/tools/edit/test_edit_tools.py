@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from north_lsp.agent.calls.arguments import repaired
+from north_lsp.agent.calls.arguments import repair_arguments
 from north_lsp.errors import ToolError
 from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
-from north_lsp.tools.edit.argument_coercion import spellings
+from north_lsp.tools.edit.argument_coercion import raw_paths
 from north_lsp.tools.support.texts import text_of
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 from north_lsp.workspace.recent import RecentTexts
 from tests.support.edits import World
 
@@ -487,11 +487,13 @@ async def test_a_patch_that_cannot_be_read_is_refused(world: World, patch: str, 
 # -- what every edit keeps to ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [TextForm(), TextForm("utf-8", b"\xef\xbb\xbf"), TextForm("utf-16-le", b"\xff\xfe")])
+@pytest.mark.parametrize(
+    "form", [TextEncoding(), TextEncoding("utf-8", b"\xef\xbb\xbf"), TextEncoding("utf-16-le", b"\xff\xfe")]
+)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("end", [True, False])
 async def test_encoding_line_ends_and_the_last_one_are_kept(
-    world: World, form: TextForm, newline: str, end: bool
+    world: World, form: TextEncoding, newline: str, end: bool
 ) -> None:
     def spelled(text: str) -> bytes:
         text = text if end else text.removesuffix("\n")
@@ -809,9 +811,9 @@ async def test_a_batch_is_understood_however_a_model_spells_it(world: World) -> 
         [{"name": "edit_replace_exact", "arguments": args}],
         [{"name": "edit_replace_exact", "input": json.dumps(args)}],
     ):
-        given, _ = repaired({"edits": edits}, world.tools.schema("edit_apply_batch"))
+        given, _ = repair_arguments({"edits": edits}, world.tools.schema("edit_apply_batch"))
         assert await world.prepare("edit_apply_batch", **given) == wanted
-        assert list(spellings({"edits": edits})) == ["a.txt"]
+        assert list(raw_paths({"edits": edits})) == ["a.txt"]
     wrong: list[Any] = ["[", "{}", [[]], [{"name": 3}], "no"]
     for broken in wrong:
         assert (await fails(world, "edit_apply_batch", edits=broken)).code == "INVALID_INPUT"

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.agent.calls.tool_search import LateFinder, offered
+from north_lsp.agent.calls.tool_search import DeferredFinder, offered_tools
 from north_lsp.agent.log.log import Log
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.registry import Registry
 from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
-from north_lsp.tools.support.ranking import ranked, words
+from north_lsp.tools.support.ranking import ranked, tokenize
 from tests.tools.conftest import Desk
 
 
@@ -61,11 +61,11 @@ def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, 
         store, repo_root=Path("/p"), repo_hash="h", cwd=Path("/p"), model="m", client=None, north_version="1"
     )
 
-    def tools_of(conversation: Conversation) -> tuple[LateFinder, Registry]:
-        finder = LateFinder()
+    def tools_of(conversation: Conversation) -> tuple[DeferredFinder, Registry]:
+        finder = DeferredFinder()
         reading = replace(desk.workspace.reading, discovery_threshold=threshold)
         workspace = replace(desk.workspace, finder=finder, reading=reading)
-        return finder, offered(builtin_tools(), workspace, Log(conversation))
+        return finder, offered_tools(builtin_tools(), workspace, Log(conversation))
 
     conversation.append("message", message={"role": "user", "content": [{"type": "text", "text": "hello"}]})
     finder, _ = tools_of(conversation)
@@ -81,7 +81,7 @@ def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, 
 
 
 def test_ranking() -> None:
-    assert words("readFile get_HTTPCode2") == ["read", "file", "get", "http", "code", "2"]
+    assert tokenize("readFile get_HTTPCode2") == ["read", "file", "get", "http", "code", "2"]
     texts = {"a": "reads a file", "b": "writes a file, a whole file", "c": "sends mail"}
     assert ranked("file", texts) == ["b", "a"]
     assert ranked("read the FILE", texts)[0] == "b"

@@ -11,10 +11,10 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply import apply as applying
 from north_lsp.workspace.apply.apply import apply, write
-from north_lsp.workspace.apply.atomic_exchange import exchange
+from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def repo(tmp_path: Path) -> Path:
     return root
 
 
-def change(root: Path, relative: str, old: str | None, new: str, form: TextForm | None = None) -> FileChange:
-    return make_change(root / relative, relative, old, new, form or TextForm())
+def change(root: Path, relative: str, old: str | None, new: str, form: TextEncoding | None = None) -> FileChange:
+    return make_change(root / relative, relative, old, new, form or TextEncoding())
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -50,7 +50,7 @@ def test_all_changes_are_written_and_nothing_is_left_behind(repo: Path) -> None:
     apply(
         [
             change(repo, "src/a.py", "one\r\ntwo\n", "one\r\n2\n"),
-            change(repo, "new/deep/c.txt", None, "ü", TextForm("utf-16-le", b"\xff\xfe")),
+            change(repo, "new/deep/c.txt", None, "ü", TextEncoding("utf-16-le", b"\xff\xfe")),
         ],
         Roots.of(repo),
     )
@@ -63,7 +63,9 @@ def test_all_changes_are_written_and_nothing_is_left_behind(repo: Path) -> None:
 
 def test_the_mode_stays_and_new_files_get_the_usual_one(repo: Path) -> None:
     (repo / "b.py").chmod(0o754)
-    script = FileChange(repo / "run", "run", "create", None, "#!/bin/sh\n", TextForm(), (), 1, 0, make_executable=True)
+    script = FileChange(
+        repo / "run", "run", "create", None, "#!/bin/sh\n", TextEncoding(), (), 1, 0, make_executable=True
+    )
     old = os.umask(0o027)
     try:
         apply([change(repo, "b.py", "b\n", "c\n"), change(repo, "n", None, "n"), script], Roots.of(repo))
@@ -102,7 +104,7 @@ def test_a_folder_swapped_for_a_link_is_not_followed(repo: Path, name: str) -> N
     (repo / "src").rename(repo.parent / "outside" / "src")
     (repo / "src").symlink_to("../outside/src")
     old = "one\r\ntwo\n" if name == "src/a.py" else None
-    fails(repo, make_change(resolved.path, resolved.relative, old, "evil", TextForm()))
+    fails(repo, make_change(resolved.path, resolved.relative, old, "evil", TextEncoding()))
 
 
 def test_a_target_swapped_for_a_link_is_not_followed(repo: Path) -> None:
@@ -146,7 +148,7 @@ def test_paths_outside_and_protected_ones_are_refused(repo: Path) -> None:
     for name in (".git/hooks/pre-commit", ".GIT/config", "src/.git/x", ".north/allowlist.json"):
         fails(repo, change(repo, name, None, "x"), code="DENIED")
     fails(repo, change(repo, "b.py", "b\n", "c"), change(repo, "b.py", "b\n", "d"), code="INVALID_INPUT")
-    fails(repo, change(repo, "b.py", "b\n", "€", TextForm("latin-1")), code="INVALID_INPUT")
+    fails(repo, change(repo, "b.py", "b\n", "€", TextEncoding("latin-1")), code="INVALID_INPUT")
     fails(repo, change(repo, "n" * 300, None, "x"), code="IO_ERROR")
 
 
@@ -177,7 +179,7 @@ def no_exchange(*args: object) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["fsync", "exchange", "replace", "fchmod", "mkdir", "link"])
+@pytest.mark.parametrize("name", ["fsync", "exchange_names", "replace", "fchmod", "mkdir", "link"])
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_failure_at_any_step_puts_everything_back(
     repo: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
@@ -188,12 +190,12 @@ def test_a_failure_at_any_step_puts_everything_back(
         change(repo, "src/a.py", "one\r\ntwo\n", "2"),
         change(repo, "y/z/new", None, "new"),
     ]
-    calls = {"fchmod": 2, "replace": 2, "exchange": 2}
+    calls = {"fchmod": 2, "replace": 2, "exchange_names": 2}
     if number > calls.get(name, 3):
         return
     if name == "replace":
-        monkeypatch.setattr(applying, "exchange", no_exchange)
-    room = applying if name == "exchange" else os
+        monkeypatch.setattr(applying, "exchange_names", no_exchange)
+    room = applying if name == "exchange_names" else os
     monkeypatch.setattr(room, name, failing_at(getattr(room, name), number, errno.ENOSPC))
     error = fails(repo, *changes, code="IO_ERROR")
     assert "No space left" in error.message
@@ -205,7 +207,7 @@ def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.Mon
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", no_links)
-    monkeypatch.setattr(applying, "exchange", no_exchange)
+    monkeypatch.setattr(applying, "exchange_names", no_exchange)
     apply([change(repo, "b.py", "b\n", "c\n"), change(repo, "n", None, "new")], Roots.of(repo))
     assert files(repo) == {"b.py": b"c\n", "n": b"new", "src/a.py": b"one\r\ntwo\n"}
     real = os.replace
@@ -214,7 +216,7 @@ def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.Mon
 
 
 def test_what_could_not_be_put_back_is_named(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(applying, "exchange", no_exchange)
+    monkeypatch.setattr(applying, "exchange_names", no_exchange)
     real, made = os.replace, 0
 
     def once(*args: object, **named: object) -> None:
@@ -246,7 +248,7 @@ def at_the_last_moment(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object
 
         return call
 
-    monkeypatch.setattr(applying, "exchange", before(exchange))
+    monkeypatch.setattr(applying, "exchange_names", before(exchange_names))
     monkeypatch.setattr(os, "rename", before(os.rename))
 
 
@@ -263,7 +265,7 @@ def test_what_is_written_at_the_last_moment_is_not_lost(
     wanted = [
         change(repo, "b.py", "b\n", new)
         if new is not None
-        else make_deletion(repo / "b.py", "b.py", "b\n", TextForm()),
+        else make_deletion(repo / "b.py", "b.py", "b\n", TextEncoding()),
         change(repo, "src/a.py", "one\r\ntwo\n", "2"),
     ]
     at_the_last_moment(monkeypatch, lambda: how(repo / "b.py", "theirs\n"))
@@ -276,7 +278,9 @@ def test_what_is_written_at_the_last_moment_is_not_lost(
 def test_a_file_deleted_at_the_last_moment_stays_deleted(
     repo: Path, monkeypatch: pytest.MonkeyPatch, new: str | None
 ) -> None:
-    one = make_deletion(repo / "b.py", "b.py", "b\n", TextForm()) if new is None else change(repo, "b.py", "b\n", new)
+    one = (
+        make_deletion(repo / "b.py", "b.py", "b\n", TextEncoding()) if new is None else change(repo, "b.py", "b\n", new)
+    )
     at_the_last_moment(monkeypatch, (repo / "b.py").unlink)
     with pytest.raises(ToolError, match=r"b\.py was deleted") as caught:
         apply([one, change(repo, "src/a.py", "one\r\ntwo\n", "2")], Roots.of(repo))
@@ -380,7 +384,7 @@ def test_no_other_process_writes_while_names_are_exchanged(repo: Path, monkeypat
 
         monkeypatch.setattr(applying, name, call)
 
-    watched("_displace")
+    watched("_swap_in")
     watched("_put_back")
     written = write([change(repo, "b.py", "b\n", "c\n")], Roots.of(repo), journals)
     assert seen == [False]

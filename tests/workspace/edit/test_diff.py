@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.diff import apply_hunks, make_change, unified
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 _LINES = st.lists(st.sampled_from(["", "a", "b", "c\r", "d\u2028e", "\f", "-", "+ x", "\\ No newline"]), max_size=30)
 _TEXTS = st.tuples(_LINES, st.sampled_from(["", "\n"])).map(lambda made: "\n".join(made[0]) + made[1])
 
 
 def change(old: str | None, new: str, name: str = "dir/a.txt") -> FileChange:
-    return make_change(Path("/repo", name), name, old, new, TextForm())
+    return make_change(Path("/repo", name), name, old, new, TextEncoding())
 
 
 @given(_TEXTS, _TEXTS)

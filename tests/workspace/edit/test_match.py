@@ -5,8 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
+from north_lsp.workspace.edit.copy_mistakes import find_mistake
 from north_lsp.workspace.edit.match import find_occurrences, replace_exact
-from north_lsp.workspace.edit.mistakes import find_mistake
 
 _PIECES = st.text(st.sampled_from("ab \t\r\n\x0cé"), max_size=40)
 

@@ -7,10 +7,10 @@ import pytest
 
 from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.guards import protected
-from north_lsp.workspace.guards.judging import refusal
+from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.guards.protected import write_reason, write_rule
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import TextForm
+from north_lsp.workspace.proposal import TextEncoding
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_stricter_of_both_spellings_holds() -> None:
 
 def rule(path: Path, root: Path, private: list[Path] | None = None) -> str:
     """Whether making a file there is refused."""
-    made = make_change(path, path.name, None, "text\n", TextForm())
+    made = make_change(path, path.name, None, "text\n", TextEncoding())
     return "free" if refusal([made], Roots((root,)), private or []) is None else "never"
 
 

@@ -6,7 +6,7 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search import search as searching
-from north_lsp.workspace.search.matching import Match, NeedsApart
+from north_lsp.workspace.search.matching import Match, NeedsChildProcess
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.search.search import search, search_in_text
 
@@ -221,7 +221,7 @@ def test_what_may_take_long_is_left_to_a_process_that_can_be_killed(
     repo: Path, expression: str, multiline: bool
 ) -> None:
     where = roots(repo, {"a": "y" + "x" * 100_000 + "\n" + "x" * 100_000})
-    with pytest.raises(NeedsApart):
+    with pytest.raises(NeedsChildProcess):
         search(where, expression, regex=True, multiline=multiline)
-    with pytest.raises(NeedsApart):
+    with pytest.raises(NeedsChildProcess):
         search_in_text("a", "y" + "x" * 100_000, expression, regex=True, multiline=multiline)

@@ -25,10 +25,10 @@ class Mistake:
 
 def find_mistake(text: str, needle: str) -> Mistake | None:
     """Why `needle` does not stand in `text` (both with `\\n`), if it does once that one thing is put right."""
-    for what, mended in _mended(needle):
-        at = text.find(mended) if mended.strip() and mended != needle else -1
+    for what, corrected in _corrected(needle):
+        at = text.find(corrected) if corrected.strip() and corrected != needle else -1
         if at >= 0:
-            return Mistake(what, _lines(text, at, mended))
+            return Mistake(what, _lines(text, at, corrected))
     for what, plain in _same_length(text, needle):
         at = plain(text).find(plain(needle))
         if at >= 0:
@@ -41,7 +41,7 @@ def _lines(text: str, at: int, needle: str) -> tuple[int, int]:
     return first, first + needle.rstrip("\n").count("\n")
 
 
-def _mended(needle: str) -> Iterator[tuple[str, str]]:
+def _corrected(needle: str) -> Iterator[tuple[str, str]]:
     lines = needle.split("\n")
     full = [line for line in lines if line.strip()]
     if full and all(_NUMBER.match(line) for line in full):

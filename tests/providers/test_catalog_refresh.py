@@ -13,9 +13,9 @@ from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.models_cache import ModelsCache
+from north_lsp.providers.catalog_refresh import CatalogRefresh
 from north_lsp.providers.keys.sources import Keys
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.refresh import Upkeep
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from tests.support.model_server import ModelServer
@@ -25,7 +25,7 @@ GOOD = "providers: {local: {baseUrl: 'http://127.0.0.1:1/v1', api: openai-comple
 
 @dataclass
 class Life:
-    upkeep: Upkeep
+    catalog_refresh: CatalogRefresh
     known: Catalog
     folder: Path
     pool: ProviderPool
@@ -46,7 +46,7 @@ async def life(
     discoverer = Discoverer(known, environ, local_seconds=5, cache=cache)
     discoverer.recall()
     async with anyio.create_task_group() as tasks:
-        upkeep = Upkeep(known, lambda: load_catalog(folder, environ), folder, pool, discoverer, tasks)
+        upkeep = CatalogRefresh(known, lambda: load_catalog(folder, environ), folder, pool, discoverer, tasks)
         one = Life(upkeep, known, folder, pool)
 
         async def listener() -> None:
@@ -61,24 +61,24 @@ async def life(
 async def test_an_edited_models_file_is_taken_in(tmp_path: Path) -> None:
     async with life(tmp_path) as one:
         chosen = one.known.find("offline").with_level("high")
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.told == []
         one.write(GOOD)
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         before = await one.pool.get(one.known.find("local/m"))
         assert one.told == [len(catalog().models) + 1]
         one.write(GOOD.replace("id: m", "id: m, contextWindow: 9000"))
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.known.find("local/m").window == 9000
         assert await one.pool.get(one.known.find("local/m")) is not before
         one.write(GOOD.replace("auth", "aut"))
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.known.get("local/m") is None
-        (problem,) = one.upkeep.news()
+        (problem,) = one.catalog_refresh.news()
         assert "models.yml, line 1: providers.local.aut: this key is unknown" in problem
-        assert one.upkeep.news() == []  # once
+        assert one.catalog_refresh.news() == []  # once
         (tmp_path / "models.yml").unlink()
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.known.problems == ()
         assert len(one.told) == 4
         assert one.known.current(chosen) == chosen
@@ -91,7 +91,7 @@ async def test_a_file_changed_in_place_is_noticed(tmp_path: Path) -> None:
         stamp = path.stat()
         path.write_text(GOOD.replace("id: m", "id: n"))  # as long as before
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.known.get("local/n") is not None
 
 
@@ -99,7 +99,7 @@ async def test_a_key_stored_by_another_process_is_found(tmp_path: Path) -> None:
     async with life(tmp_path) as one:
         assert one.known.default({}).alias == "offline"
         CredentialStore(Locations(tmp_path, tmp_path, tmp_path)).add("openai", "a-key-of-some-length")
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.known.default({}).alias == "gpt-5.1"
         assert len(one.told) == 1
 
@@ -118,16 +118,16 @@ providers:
     (tmp_path / "models.yml").write_text(text)
     cache = ModelsCache(tmp_path / "models-cache.db")
     async with life(tmp_path, cache=cache) as one:
-        await one.upkeep.discover()
+        await one.catalog_refresh.discover()
         assert (one.known.find("mine/big").window, one.known.find("mine/big").title) == (9000, "Big One")
         assert len(one.told) == 1
         one.write(text + "# edited\n")
-        await one.upkeep.refresh()
+        await one.catalog_refresh.refresh()
         assert one.known.get("mine/big") is not None  # it is the same server
     server.pages = {}
     async with life(tmp_path, cache=cache) as one:
         assert one.known.find("mine/big").title == "Big One"  # at once, and though the server is gone
-        await one.upkeep.discover()
+        await one.catalog_refresh.discover()
         assert one.known.get("mine/big") is not None
         assert one.known.found_at["mine"] > 0
     # What was said of another configuration does not count.
@@ -142,7 +142,7 @@ async def test_a_local_server_that_was_stopped_has_no_models(tmp_path: Path, ser
     environ = {"LLAMA_CPP_BASE_URL": server.url, "OLLAMA_BASE_URL": absent, "LM_STUDIO_BASE_URL": absent}
     cache = ModelsCache(tmp_path / "models-cache.db")
     async with life(tmp_path, environ, cache) as one:
-        await one.upkeep.discover()
+        await one.catalog_refresh.discover()
         assert one.known.get("llama.cpp/ggml") is not None
     server.pages = {}
     with_old = cache.load(catalog().providers)["llama.cpp"]
@@ -151,7 +151,7 @@ async def test_a_local_server_that_was_stopped_has_no_models(tmp_path: Path, ser
         database.execute("UPDATE models SET asked_at = asked_at - 61")  # more than a minute ago
     async with life(tmp_path, environ, cache) as one:
         assert one.known.get("llama.cpp/ggml") is not None
-        await one.upkeep.discover()
+        await one.catalog_refresh.discover()
         assert one.known.get("llama.cpp/ggml") is None
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from north_lsp.agent.log.entries import Logged, logged_from_json
-from north_lsp.agent.log.remembering import sightings_of
 from north_lsp.agent.log.seen import seen_of, seen_to_json
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.workspace.seen import Noted, Seen, Sighting, noting
 
 A, B = Path("/w/a.py"), Path("/w/b.py")

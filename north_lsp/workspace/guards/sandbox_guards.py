@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE, Chains, IgnoreRules, join
+from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE, IgnoreChains, IgnoreRules, join
 
 MAX_FOLDERS = 50_000
 MAX_HELD = 2000
@@ -51,7 +51,7 @@ class _Folder:
     only closed names count; `files` has the numbers of the files that are not held, `linked` those with more than one
     name."""
 
-    chains: Chains
+    chains: IgnoreChains
     changed: Signature | None
     folders: dict[str, bool]
     inside: bool = False
@@ -151,7 +151,7 @@ class Watched:
         for one in [one for one in self._folders if one == path or one.startswith(f"{path}/")]:
             del self._folders[one]
 
-    def _walk(self, root: Path, path: str, chains: Chains, *, inside: bool) -> None:
+    def _walk(self, root: Path, path: str, chains: IgnoreChains, *, inside: bool) -> None:
         waiting = [(path, chains, inside)]
         while waiting:
             path, chains, inside = waiting.pop()
@@ -160,7 +160,7 @@ class Watched:
             folder = self._folders[path] = self._read(root, path, chains, inside=inside)
             waiting += [(join(path, name), folder.chains, below) for name, below in folder.folders.items()]
 
-    def _read(self, root: Path, path: str, chains: Chains, *, inside: bool, again: bool = False) -> _Folder:
+    def _read(self, root: Path, path: str, chains: IgnoreChains, *, inside: bool, again: bool = False) -> _Folder:
         """A folder. `chains` are those of the folder around it, or its own if it is read `again`."""
         changed, now = _state(path), time.time_ns()
         if changed is not None and now - changed[2] < (_LONG_TICK_NS if changed[2] % 10**9 == 0 else _TICK_NS):

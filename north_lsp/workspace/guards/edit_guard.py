@@ -13,8 +13,8 @@ from typing import Any
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.files.trees import Trees
-from north_lsp.workspace.guards.after import After, before
-from north_lsp.workspace.guards.aliases import Links, ways
+from north_lsp.workspace.guards.after_changes import After, content_before
+from north_lsp.workspace.guards.aliases import Links, path_aliases
 from north_lsp.workspace.guards.protected import edit_rule, folded
 from north_lsp.workspace.guards.repositories import Named, looks_like_repository, named_by_git, own_folders
 from north_lsp.workspace.paths import Roots
@@ -74,7 +74,7 @@ def refuse(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] 
         raise ToolError("OUTSIDE_WORKSPACE", f"{why}; nothing was written")
 
 
-def questions(changes: Sequence[FileChange], trees: Trees, spelled: Iterable[str] = ()) -> list[str]:
+def questions(changes: Sequence[FileChange], trees: Trees, raw_path: Iterable[str] = ()) -> list[str]:
     """Why the user is asked about the changes, whatever was allowed before; `spelled` are the paths as the model wrote
     them. Raises ToolError: OUTSIDE_WORKSPACE for another name of what is never written, IO_ERROR."""
     after = After(changes)
@@ -83,10 +83,10 @@ def questions(changes: Sequence[FileChange], trees: Trees, spelled: Iterable[str
     try:
         links = Links(trees, [place.path for place in places])
         names = {place.path: links.names(place.path) for place in places}
-        for one in spelled:
+        for one in raw_path:
             with suppress(ToolError):
                 resolved = trees.roots.resolve(one)
-                names.get(resolved.path, set()).update(ways(resolved, trees.roots))
+                names.get(resolved.path, set()).update(path_aliases(resolved, trees.roots))
         by_git: dict[Path, Named | None] = {}
         nested = _nested(trees)
         for place in places:
@@ -106,7 +106,7 @@ def _question(
     path = place.path
 
     def texts() -> list[str]:
-        return [(data or b"").decode("utf-8", "replace") for data in (before(path), after.content(path))]
+        return [(data or b"").decode("utf-8", "replace") for data in (content_before(path), after.content(path))]
 
     relative = path.relative_to(place.root).as_posix()
     for name in (relative, *sorted(names - {relative})):

@@ -14,11 +14,19 @@ from typing import Literal, Protocol
 
 from north_lsp.command_policy.grammar import name_of, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
-from north_lsp.command_policy.patterns import fitting
+from north_lsp.command_policy.patterns import find_matching
 from north_lsp.command_policy.places import Place, why_git_prints, why_protected
-from north_lsp.command_policy.rules import NO_SANDBOX, Rule, bounded, covered, matches, only_plain_reading, propose
+from north_lsp.command_policy.rules import (
+    NO_SANDBOX,
+    Rule,
+    bounded,
+    find_uncovered,
+    matches,
+    only_plain_reading,
+    propose,
+)
 from north_lsp.command_policy.tables import changes_shell, is_git_command, takes_commands
-from north_lsp.storage.command_text import trimmed
+from north_lsp.storage.command_identity import trimmed
 from north_lsp.workspace.guards.protected import write_reason
 
 _QUOTES = str.maketrans("", "", "'\"\\")
@@ -44,7 +52,7 @@ class CommandApprovals(Protocol):
     """What the user has allowed in this project."""
 
     def distrusted(self) -> bool:
-        """Whether nothing is to run unasked here, whatever was allowed."""
+        """Whether nothing may run without asking here, whatever was allowed."""
         ...
 
     def command_allowed(self, command: str) -> bool: ...
@@ -122,7 +130,7 @@ def _always_ask() -> tuple[_AlwaysAsk, ...]:
     )
 
 
-def dangers(command: str, patterns: Sequence[str] = (), place: Place | None = None) -> tuple[str, ...]:
+def find_dangers(command: str, patterns: Sequence[str] = (), place: Place | None = None) -> tuple[str, ...]:
     """Why a command asks every time; `patterns` are the user's own (regular expressions on the whole text). Loads the
     parser and looks at the disk: call it on a thread."""
     commands = _parts(command)
@@ -133,7 +141,7 @@ def dangers(command: str, patterns: Sequence[str] = (), place: Place | None = No
         found += [reason for simple, _ in commands if (reason := _deletes_root(simple, place)) is not None]
     if commands is not None:
         found += [why for simple, _ in commands if (why := _writes(simple, place)) is not None]
-    found += fitting(patterns, command)
+    found += find_matching(patterns, command)
     return tuple(dict.fromkeys(found))
 
 
@@ -196,7 +204,7 @@ def _parts(command: str) -> Sequence[tuple[Simple, bool]] | None:
     return found
 
 
-def judge(
+def classify(
     command: str,
     *,
     place: Place,
@@ -210,7 +218,7 @@ def judge(
 
     A remembered text counts only where it was meant: in the workspace root. May take a while: call it on a thread.
     """
-    if warnings := dangers(command, always_ask, place):
+    if warnings := find_dangers(command, always_ask, place):
         return Verdict(None, warnings, may_remember=False)
     if (why := _shows_closed(command, place)) is not None:
         return Verdict(None, (why,), may_remember=False)
@@ -227,7 +235,7 @@ def judge(
     elif place.roots.root_of(place.cwd) is None:
         why = OUTSIDE
     else:
-        asks = covered(command, rules, approvals.command_allowed, place)
+        asks = find_uncovered(command, rules, approvals.command_allowed, place)
         why = None if asks is None else asks.described() if rules else ""
         if asks is not None and not in_root and approvals.command_allowed(command):
             why = "its exact text is allowed in the workspace's root folder only"

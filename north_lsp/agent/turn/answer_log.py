@@ -10,7 +10,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
 from north_lsp.agent.log.projection import CANCELLED_MARK, failure_shown
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.turn.streamed import Streamed
+from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Failed, Text, ToolCall
 from north_lsp.providers.model import Model

@@ -16,8 +16,8 @@ from north_lsp.providers.pool import ProviderPool
 Listener = Callable[[], Awaitable[None]]
 
 
-class Upkeep:
-    """`load` reads models.yml anew; it and the keys' store are only looked at when asked to (`refresh`). `notes` are
+class CatalogRefresh:
+    """`load` reads models.yml again; it and the keys' store are only looked at when asked to (`refresh`). `notes` are
     what the user should be told besides."""
 
     def __init__(

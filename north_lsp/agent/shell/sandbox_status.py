@@ -5,7 +5,7 @@ import anyio.to_thread
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.shell.runner import CommandRunner
-from north_lsp.shell.sandbox import InForce, probe
+from north_lsp.shell.sandbox import ActiveRestrictions, probe
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.workspace import Workspace
 
@@ -54,9 +54,9 @@ def has_closed_names(workspace: Workspace) -> bool:
     )
 
 
-def held_words(held: InForce | str | None) -> str | None:
+def held_words(held: ActiveRestrictions | str | None) -> str | None:
     """What holds a command that the user is asked about."""
-    if not isinstance(held, InForce):
+    if not isinstance(held, ActiveRestrictions):
         return None
     network = "no network" if held.namespaces else "no sockets at all"
     gaps = "".join(f" Not held back here: {gap}." for gap in held.gaps())

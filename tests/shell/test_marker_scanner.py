@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.shell.cutting import Cutter, mark
+from north_lsp.shell.marker_scanner import MarkerScanner, mark
 
 NONCE = "0123456789abcdef"
 START, END = mark("START", NONCE), mark("END", NONCE)
@@ -25,7 +25,7 @@ def test_a_command_has_what_lies_between_its_marks(
         return  # words that make a mark together with their neighbour
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
     lingers = data.draw(st.integers(0, len(cuts)))
-    cutter = Cutter(NONCE)
+    cutter = MarkerScanner(NONCE)
     told = b""
     for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(stream)], strict=True)):
         told += cutter.feed(stream[start:end])
@@ -41,6 +41,6 @@ def test_without_processes_left_behind_nothing_follows_the_end(inside: bytes, da
     if (inside + END).find(END) != len(inside):
         return
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
-    cutter = Cutter(NONCE)
+    cutter = MarkerScanner(NONCE)
     pieces = [cutter.feed(stream[a:b]) for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     assert b"".join(pieces) + cutter.rest() == inside

@@ -45,7 +45,7 @@ def _lacks_words(old: str, accepted: str, now: str) -> bool:
     return bool(new or gone) and not new & (found - before) and not gone & (before - found)
 
 
-def why_spoilt(old: str, accepted: str, now: str) -> str | None:
+def why_altered(old: str, accepted: str, now: str) -> str | None:
     """Why `now` cannot be what an editor made of `accepted`, which was to replace `old`, in words that go on with "it";
     None if it can be. Formatters move and change a lot, but they keep most of the words, and the change itself."""
     if is_same(now, accepted):

@@ -109,16 +109,16 @@ class PendingReview:
         said = "\n".join([*self.comments, *([written.comment] if written.comment else [])])[:_MAX_COMMENT] or None
         if kind in ("reject", "stop"):
             return EditDecision(kind, said)
-        standing = {unit for unit in written.left if self.decided.get(unit, True)}
-        if standing == set(self.all_units()) and not written.changed:
+        accepted_units = {unit for unit in written.left if self.decided.get(unit, True)}
+        if accepted_units == set(self.all_units()) and not written.changed:
             return EditDecision(kind, said)
         hunks: dict[Path, frozenset[str]] = {}
         texts: dict[Path, str] = {}
         for change in self.files:
-            if not any(unit in standing for unit in units(change)):
+            if not any(unit in accepted_units for unit in units(change)):
                 continue
-            whole = (change.target, None) in standing
-            chosen = [hunk for hunk in change.hunks if whole or (change.target, hunk.id) in standing]
+            whole = (change.target, None) in accepted_units
+            chosen = [hunk for hunk in change.hunks if whole or (change.target, hunk.id) in accepted_units]
             hunks[change.target] = frozenset(hunk.id for hunk in chosen)
             if any((change.target, hunk.id) in written.changed for hunk in chosen):
                 texts[change.target] = _writable(change, text_with(change, chosen, written.changed))
@@ -209,9 +209,9 @@ class PendingReview:
 
 
 def _writable(change: FileChange, text: str) -> str:
-    """A text that the file's encoding can hold. Raises ReviewProblem: the user can still mend it."""
+    """A text that the file's encoding can hold. Raises ReviewProblem: the user can still fix it."""
     try:
-        encode(text, change.form)
+        encode(text, change.text_encoding)
     except ToolError as error:
         raise ReviewProblem(f"{change.shown}: {error.message}") from error
     return text

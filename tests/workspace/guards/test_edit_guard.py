@@ -11,9 +11,9 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.files.trees import Trees
-from north_lsp.workspace.guards.judging import questions, refusal
+from north_lsp.workspace.guards.edit_guard import questions, refusal
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import FileChange, TextForm
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 
 @pytest.fixture
@@ -38,19 +38,19 @@ def put(root: Path, name: str, text: str) -> Path:
 
 
 def new(root: Path, name: str, text: str = "text\n", old: str | None = None) -> FileChange:
-    return make_change(root / name, name, old, text, TextForm())
+    return make_change(root / name, name, old, text, TextEncoding())
 
 
 def moved(root: Path, name: str, to: str, text: str = "text\n") -> FileChange:
-    return make_rename(root / name, name, root / to, to, text, text, TextForm())
+    return make_rename(root / name, name, root / to, to, text, text, TextEncoding())
 
 
 def refused(root: Path, *changes: FileChange) -> bool:
     return refusal(changes, Roots.of(root)) is not None
 
 
-def asked(root: Path, *changes: FileChange, spelled: tuple[str, ...] = ()) -> str:
-    return "; ".join(questions(changes, Trees.of(Roots.of(root)), spelled))
+def asked(root: Path, *changes: FileChange, raw_path: tuple[str, ...] = ()) -> str:
+    return "; ".join(questions(changes, Trees.of(Roots.of(root)), raw_path))
 
 
 # -- a repository is not planted ---------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_moves_and_empty_folders_make_no_repository(repo: Path) -> None:
 def test_a_batch_that_takes_a_part_away_first_still_touches_a_repository(repo: Path) -> None:
     git(repo, "init", "-q", "--bare", "bare")
     config = (repo / "bare/config").read_text()
-    gone = make_deletion(repo / "bare/HEAD", "bare/HEAD", (repo / "bare/HEAD").read_text(), TextForm())
+    gone = make_deletion(repo / "bare/HEAD", "bare/HEAD", (repo / "bare/HEAD").read_text(), TextEncoding())
     assert refused(repo, gone)
     assert refused(repo, gone, new(repo, "bare/config", "evil", config))
     assert refused(repo, moved(repo, "bare/config", "cfg", config))
@@ -210,7 +210,7 @@ def test_attributes_ask_only_where_they_name_what_git_runs(repo: Path) -> None:
         assert "names filters" in asked(repo, new(repo, ".gitattributes", text)), text
     old = put(repo, ".gitattributes", "*.bin filter=crypt\n").read_text()
     assert "names filters" in asked(repo, new(repo, ".gitattributes", "* text\n", old))
-    assert "names filters" in asked(repo, make_deletion(repo / ".gitattributes", ".gitattributes", old, TextForm()))
+    assert "names filters" in asked(repo, make_deletion(repo / ".gitattributes", ".gitattributes", old, TextEncoding()))
 
 
 # -- by all its names --------------------------------------------------------------------------------------------------
@@ -245,12 +245,12 @@ def test_a_link_to_what_is_never_written_refuses(repo: Path) -> None:
     assert caught.value.code == "OUTSIDE_WORKSPACE"
 
 
-@pytest.mark.parametrize("spelled", ["link/tasks.json", "file://{root}/link/tasks.json", "./x/../link/tasks.json"])
-def test_a_spelling_counts_with_each_link_followed_or_not(repo: Path, spelled: str) -> None:
+@pytest.mark.parametrize("raw_path", ["link/tasks.json", "file://{root}/link/tasks.json", "./x/../link/tasks.json"])
+def test_a_spelling_counts_with_each_link_followed_or_not(repo: Path, raw_path: str) -> None:
     (repo / "deep/.vscode").mkdir(parents=True)
     (repo / "link").symlink_to("deep/.vscode")
     change = new(repo, "deep/.vscode/tasks.json")
-    assert "asks every time" in asked(repo, change, spelled=(spelled.format(root=repo),))
+    assert "asks every time" in asked(repo, change, raw_path=(raw_path.format(root=repo),))
 
 
 def test_a_file_with_several_names_asks(repo: Path) -> None:

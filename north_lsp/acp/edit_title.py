@@ -9,7 +9,7 @@ _NAMED = 3
 _LENGTH = 300
 
 
-def edit_words(files: Sequence[FileChange]) -> str:
+def describe_edit(files: Sequence[FileChange]) -> str:
     """As an instruction: "Delete notes.txt (120 lines)", "Edit a.py, b.py; rename c.py to d.py (+3/-2)"."""
     if len(files) == 1:
         (change,) = files

@@ -42,13 +42,13 @@ class After:
             if change.folder:
                 return None
             try:
-                return encode(change.new_text, change.form)[:_MOST_BYTES]
+                return encode(change.new_text, change.text_encoding)[:_MOST_BYTES]
             except ToolError as error:
                 raise OSError(error.message) from error
-        return None if path in self._gone else before(path)
+        return None if path in self._gone else content_before(path)
 
 
-def before(path: Path) -> bytes | None:
+def content_before(path: Path) -> bytes | None:
     """What a file holds now, at most its first megabyte; None for what is no file. Raises OSError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -12,7 +12,7 @@ def mark(kind: str, nonce: str) -> bytes:
     return f"__NORTH_{kind}_{nonce}__".encode()
 
 
-class Cutter:
+class MarkerScanner:
     """Takes pieces of the stream and gives what belongs to the command. Marks may come in several pieces."""
 
     def __init__(self, nonce: str) -> None:
@@ -45,7 +45,7 @@ class Cutter:
         place = data.find(self._end)
         if place >= 0:
             self.ended = True
-            return without_trace(data[:place]) + self._behind(data[place + len(self._end) :])
+            return strip_markers(data[:place]) + self._behind(data[place + len(self._end) :])
         keep = self._possible_end(data)
         self._held = data[len(data) - keep :]
         return data[: len(data) - keep]
@@ -78,7 +78,7 @@ class Cutter:
         return 0 if place < 0 else len(data) - (data.rfind(b"\n", 0, place) + 1)
 
 
-def without_trace(data: bytes) -> bytes:
+def strip_markers(data: bytes) -> bytes:
     """Under `set -x` the shell also prints North's own lines."""
     found = _TRACE.search(data[-512:])
     return data if found is None else data[: len(data) - (len(data[-512:]) - found.start())]

@@ -7,11 +7,11 @@ import pytest
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import Event, RetryEnded, Retrying
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.events import Event, RetryEnded, RetryWaiting
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import Status
 from north_lsp.agent.turn.retry import Retries, RetryControl, RetrySettings, Wait
-from north_lsp.agent.turn.waiting import RetryWait
+from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.providers.base import AssistantMessage, Failed
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.locations import Locations
@@ -39,6 +39,6 @@ async def test_a_wait_that_is_over_before_it_begins_is_told_like_any_other(tmp_p
     assert await waiting.wait(Wait("turn", 0.0, 1, 3, shown), failure)
     await waiting.ended()
     log.close()
-    told = [(event.state, event.is_first) for event in watching.shown if isinstance(event, Retrying)]
+    told = [(event.state, event.is_first) for event in watching.shown if isinstance(event, RetryWaiting)]
     assert told == ([("waiting", True), ("over", False)] if shown else [])
     assert [event.attempt for event in watching.shown if isinstance(event, RetryEnded)] == [1]

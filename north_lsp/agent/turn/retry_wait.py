@@ -5,8 +5,8 @@ from typing import Literal
 
 import anyio
 
-from north_lsp.agent.ports.events import RetryEnded, Retrying
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.events import RetryEnded, RetryWaiting
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.retry import Retries, RetryControl, Wait
 from north_lsp.providers.base import Failed
 from north_lsp.storage.entries import new_entry_id
@@ -37,7 +37,7 @@ class RetryWait:
                 left := max(deadline - anyio.current_time(), 0.0)
             ) > 0 or first:  # what ends has begun, however short
                 if step.shown:
-                    event = Retrying(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
+                    event = RetryWaiting(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
                     await ports.show(event)
                 first = False
                 if await control.wait(min(left, 1.0)):
@@ -51,7 +51,7 @@ class RetryWait:
             control.finished()
             if step.shown and not first:
                 with anyio.CancelScope(shield=True):
-                    await ports.show(Retrying(id, step.attempt, step.of, 0, failure.message, outcome))
+                    await ports.show(RetryWaiting(id, step.attempt, step.of, 0, failure.message, outcome))
         return outcome == "over"
 
     async def ended(self, error: str = "") -> None:

@@ -8,7 +8,7 @@ from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.edit.diff import hunks_between
-from north_lsp.workspace.edit.written import is_same
+from north_lsp.workspace.edit.editor_result import is_same
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 from north_lsp.workspace.workspace import Workspace
 
@@ -17,7 +17,7 @@ _REGION_CHARACTERS = 8_000
 _TOLD_CHARACTERS = 16_000
 
 
-def left_out(proposal: EditProposal, decision: EditDecision) -> dict[str, object]:
+def rejected_for_model(proposal: EditProposal, decision: EditDecision) -> dict[str, object]:
     """For the model: which hunks stand and which do not, and what the user changed in the proposed text."""
     told: dict[str, object] = {}
     if decision.hunks is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from north_lsp.providers.adapters.kept_texts import KeptTexts
+from north_lsp.providers.adapters.message_cache import KeptTexts
 from north_lsp.providers.base import (
     AssistantMessage,
     Image,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.command_policy.commands import judge
+from north_lsp.command_policy.classification import classify
 from north_lsp.command_policy.places import Place
 from north_lsp.workspace.paths import Roots
 
@@ -59,7 +59,7 @@ HERE = Place(Path("/nonexistent"), Roots((Path("/nonexistent"),)), True, {"PATH"
     ],
 )
 def test_dangerous_commands_are_never_remembered(command: str) -> None:
-    verdict = judge(command, place=HERE, approvals=Everything())
+    verdict = classify(command, place=HERE, approvals=Everything())
     assert verdict.status is None
     assert verdict.warnings
     assert not verdict.may_remember
@@ -79,7 +79,7 @@ def test_dangerous_commands_are_never_remembered(command: str) -> None:
     ],
 )
 def test_everyday_commands_are_not_held_up(command: str) -> None:
-    assert judge(command, place=HERE, approvals=Everything()).status == "auto"
+    assert classify(command, place=HERE, approvals=Everything()).status == "auto"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_everyday_commands_are_not_held_up(command: str) -> None:
 def test_no_text_hangs_the_question(piece: str) -> None:
     """With patterns that backtrack, each of these takes minutes."""
     command = (piece * 32_768)[:32_768]
-    assert judge(command, place=HERE, approvals=Everything()).status in (None, "auto")
+    assert classify(command, place=HERE, approvals=Everything()).status in (None, "auto")
 
 
 class Distrusted(Everything):
@@ -113,11 +113,11 @@ class Distrusted(Everything):
 
 
 def test_nothing_runs_unasked_or_is_remembered_in_a_workspace_that_is_not_trusted() -> None:
-    assert judge("git log", place=HERE, approvals=Everything()).status == "auto"
-    verdict = judge("git log", place=HERE, approvals=Distrusted())
+    assert classify("git log", place=HERE, approvals=Everything()).status == "auto"
+    verdict = classify("git log", place=HERE, approvals=Distrusted())
     assert (verdict.status, verdict.may_remember, verdict.rule) == (None, False, None)
     assert "is not trusted" in verdict.reasons[0]
-    assert judge("rm -rf /", place=HERE, approvals=Distrusted()).warnings
+    assert classify("rm -rf /", place=HERE, approvals=Distrusted()).warnings
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_nothing_runs_unasked_or_is_remembered_in_a_workspace_that_is_not_truste
     ],
 )
 def test_words_that_are_only_looked_for_or_printed_are_no_danger(command: str) -> None:
-    assert judge(command, place=HERE, approvals=Everything()).status == "auto"
+    assert classify(command, place=HERE, approvals=Everything()).status == "auto"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_words_that_are_only_looked_for_or_printed_are_no_danger(command: str) -
     ],
 )
 def test_words_that_another_program_may_get_are(command: str) -> None:
-    assert judge(command, place=HERE, approvals=Everything()).warnings
+    assert classify(command, place=HERE, approvals=Everything()).warnings
 
 
 class OnlySwitched(Everything):
@@ -169,8 +169,8 @@ class OnlySwitched(Everything):
 
 
 def test_auto_approve_holds_inside_a_sandbox_only() -> None:
-    assert judge("make x", place=HERE, approvals=OnlySwitched()).status == "auto"
-    verdict = judge("make x", place=replace(HERE, contained=False), approvals=OnlySwitched())
+    assert classify("make x", place=HERE, approvals=OnlySwitched()).status == "auto"
+    verdict = classify("make x", place=replace(HERE, contained=False), approvals=OnlySwitched())
     assert verdict.status is None
     assert "no sandbox here" in verdict.reasons[0]
 
@@ -187,14 +187,14 @@ def test_below_the_root_a_rule_can_be_remembered_but_no_exact_text(tmp_path: Pat
     (tmp_path / "sub").mkdir()
     roots = Roots.of(tmp_path)
     place = Place(tmp_path / "sub", roots, True, {"PATH": "/usr/bin:/bin"}, lambda cwd, writes: None)
-    verdict = judge("npm test", place=place, approvals=Texts())
+    verdict = classify("npm test", place=place, approvals=Texts())
     assert (verdict.may_remember, verdict.may_remember_text, verdict.rule is None) == (True, False, False)
-    verdict = judge("ls *.py", place=place, approvals=Texts())
+    verdict = classify("ls *.py", place=place, approvals=Texts())
     assert (verdict.may_remember, verdict.may_remember_text, verdict.rule) == (False, False, None)
     assert verdict.reasons == ("its exact text is allowed in the workspace's root folder only",)
-    verdict = judge("npm test", place=replace(place, cwd=tmp_path), approvals=Texts())
+    verdict = classify("npm test", place=replace(place, cwd=tmp_path), approvals=Texts())
     assert (verdict.may_remember, verdict.may_remember_text) == (True, True)
-    verdict = judge("npm test", place=replace(place, cwd=tmp_path.parent), approvals=Texts())
+    verdict = classify("npm test", place=replace(place, cwd=tmp_path.parent), approvals=Texts())
     assert (verdict.may_remember, verdict.may_remember_text, verdict.rule) == (False, False, None)
 
 
@@ -218,4 +218,4 @@ def test_what_changes_the_shell_is_covered_only_as_a_whole_line(tmp_path: Path) 
         ("source env.sh; ls", None),
         ("source env.sh; cd sub; ls", None),
     ):
-        assert judge(command, place=place, approvals=Sources()).status == status
+        assert classify(command, place=place, approvals=Sources()).status == status

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.files import closing
+from north_lsp.workspace.files import closed_names
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
@@ -36,9 +36,9 @@ def write(root: Path, files: dict[str, str]) -> None:
             place.write_text(content)
 
 
-def is_open(trees: Trees, spelled: str) -> bool:
+def is_open(trees: Trees, raw_path: str) -> bool:
     try:
-        trees.resolve(spelled)
+        trees.resolve(raw_path)
     except ToolError as error:
         if error.code != "IGNORED":
             raise
@@ -354,7 +354,7 @@ def test_another_name_of_a_file_in_a_closed_folder_that_walks_skip_is_closed(
         assert is_open(looking, "another.txt")
         assert not any(path.endswith("visible.txt") for path in listed(looking))
         assert any(path.endswith("another.txt") for path in listed(looking))
-    monkeypatch.setattr(closing, "_MAX_UNSEEN", 0)
+    monkeypatch.setattr(closed_names, "_MAX_UNSEEN", 0)
     assert not is_open(trees, "another.txt")
 
 

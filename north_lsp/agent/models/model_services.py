@@ -9,8 +9,8 @@ from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.listing import Row, rows
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.catalog.onboarding import ways_to_a_model
+from north_lsp.providers.catalog_refresh import CatalogRefresh
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.providers.refresh import Upkeep
 
 
 @dataclass(frozen=True)
@@ -20,18 +20,18 @@ class Models:
 
     catalog: Catalog
     providers: ProviderPool
-    upkeep: Upkeep
+    catalog_refresh: CatalogRefresh
     fallbacks: Fallbacks
     save: Callable[[str], None]
 
     async def listed(self, pattern: str, allowed: Allowed, *, available: bool) -> list[Row]:
         """The models whose selector, alias or name has the pattern in it, as they are known now; `available`: only
         those that can be used."""
-        await self.upkeep.refresh()
-        self.upkeep.discover_soon()
+        await self.catalog_refresh.refresh()
+        self.catalog_refresh.discover_soon()
         return rows(self.catalog, pattern, allowed=allowed, available=available, now=time.time())
 
     async def problem(self) -> str | None:
         """What to do when no model can be used; None when one can."""
-        await self.upkeep.refresh()
+        await self.catalog_refresh.refresh()
         return None if self.catalog.available() else ways_to_a_model(self.catalog)

@@ -3,8 +3,8 @@
 from north_lsp.agent.log.choices import ModelEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.ports.events import FellBack, Notice, Promoted
-from north_lsp.agent.ports.ports import Ports
+from north_lsp.agent.ports.events import ContextPromoted, FallbackUsed, Notice
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.providers.base import Failed, Provider
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
@@ -43,12 +43,12 @@ class AnsweringModel:
 
     async def fall_back_to(self, found: tuple[Model, Provider], end: Failed) -> None:
         """Go on with another model after a failure."""
-        before = self._switch(found, "retry")
+        before = self._switch_model(found, "retry")
         self._ports.diagnostics.event("retry_fallback_applied", before=before.selector, after=self.model.selector)
         text = f"{before.title} failed ({end.message}); {self.model.title} answers instead"
         await self._ports.show(Notice("warning", text))
         self._fell_from = before.selector
-        await self._ports.show(FellBack("applied", before.selector, self.model.selector))
+        await self._ports.show(FallbackUsed("applied", before.selector, self.model.selector))
 
     async def larger(self) -> tuple[Model, Provider] | None:
         """A model that has a larger window, where there is one; each is tried once."""
@@ -57,13 +57,13 @@ class AnsweringModel:
 
     async def promote_to(self, found: tuple[Model, Provider]) -> None:
         """Go on with a model that has a larger window."""
-        before = self._switch(found, "promotion")
+        before = self._switch_model(found, "promotion")
         self._ports.diagnostics.event("context_promoted", before=before.selector, after=self.model.selector)
         text = f"the conversation is too long for {before.title}: {self.model.title}, with a larger window, answers"
         await self._ports.show(Notice("warning", text))
-        await self._ports.show(Promoted(before.selector, self.model.selector))
+        await self._ports.show(ContextPromoted(before.selector, self.model.selector))
 
-    def _switch(self, found: tuple[Model, Provider], reason: str) -> Model:
+    def _switch_model(self, found: tuple[Model, Provider], reason: str) -> Model:
         """The model that answered before."""
         before, (self.model, self.provider) = self.model, found
         self._log.append(ModelEntry(self.model.selector, reason, temporary=True))
@@ -73,4 +73,4 @@ class AnsweringModel:
         """Tell that another model has answered, where one has."""
         before, self._fell_from = self._fell_from, ""
         if before and not failed:
-            await self._ports.show(FellBack("succeeded", before, self.model.selector))
+            await self._ports.show(FallbackUsed("succeeded", before, self.model.selector))

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from north_lsp.agent.calls.preflight import StreamingCall
-from north_lsp.agent.calls.previews import GrowingCall
+from north_lsp.agent.calls.previews import CallPreviewSource
 from north_lsp.agent.costs.estimates import at_least
 from north_lsp.providers.base import AssistantMessage, Block, Usage
 
@@ -20,7 +20,7 @@ class Streamed:
     delivered: bool = False
     broke_in_file: bool = False
     calls: dict[int, StreamingCall] = field(default_factory=dict)
-    growing: dict[int, GrowingCall] = field(default_factory=dict)
+    growing: dict[int, CallPreviewSource] = field(default_factory=dict)
     cut_short: bool = False  # by North: a call that cannot succeed was still coming
     usage: Usage = field(default_factory=Usage)
 

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Fold)
 
 
 @dataclass
-class Kept(Generic[F]):
+class KeptMessages(Generic[F]):
     """One conversation: `fold` has all of `messages`, `texts` are those of the first items of what it has."""
 
     fold: F
@@ -57,13 +57,13 @@ class KeptTexts(Generic[F]):
     """Those of one provider. Of each conversation `key` has all on which the form of its messages depends."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Kept[F]] = {}
+        self._kept: dict[Hashable, KeptMessages[F]] = {}
 
-    def take(self, key: Hashable, messages: Sequence[Message], begin: Callable[[], F]) -> Kept[F]:
+    def take(self, key: Hashable, messages: Sequence[Message], begin: Callable[[], F]) -> KeptMessages[F]:
         """The conversation with these messages; from the beginning if it is another one."""
         kept = self._kept.pop(key, None)
         if kept is None or not kept.begins(messages):
-            kept = Kept(begin())
+            kept = KeptMessages(begin())
         kept.add(messages[len(kept.messages) :])
         kept.messages = list(messages)
         self._kept[key] = kept

@@ -1,4 +1,4 @@
-"""Long outputs of commands that went well, without the lines that say only that (`minimise.toml`). Pure."""
+"""Long outputs of commands that went well, without the lines that say only that (`minimize.toml`). Pure."""
 
 import re
 import tomllib
@@ -27,7 +27,7 @@ class _Filter:
     drop: re.Pattern[str]
 
 
-def minimise(command: str, output: str) -> Minimised | None:
+def minimize(command: str, output: str) -> Minimised | None:
     """None where no filter holds, or where it would leave out little. For commands that succeeded only."""
     command = command[:_LONGEST_COMMAND]
     lines = output.splitlines(keepends=True)
@@ -45,7 +45,7 @@ def minimise(command: str, output: str) -> Minimised | None:
 
 @cache
 def _filters() -> tuple[_Filter, ...]:
-    rows = tomllib.loads(files(__package__).joinpath("minimise.toml").read_text("utf-8"))["filters"]
+    rows = tomllib.loads(files(__package__).joinpath("minimize.toml").read_text("utf-8"))["filters"]
     return tuple(
         _Filter(row["name"], re.compile(row["command"]), re.compile("|".join(f"(?:{one})" for one in row["drop"])))
         for row in rows

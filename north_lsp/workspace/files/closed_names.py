@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from north_lsp.workspace.files.ignore import Chains, IgnoreRules, join
+from north_lsp.workspace.files.ignore import IgnoreChains, IgnoreRules, join
 from north_lsp.workspace.opening import open_folder
 
 _MAX_NAMES = 2000
@@ -72,7 +72,7 @@ class Closed:
         self._rules = rules
         self._links = links
         self._around = links.around_themselves()
-        self._chains: dict[tuple[Path, str], Chains | bool] = {}
+        self._chains: dict[tuple[Path, str], IgnoreChains | bool] = {}
 
     def why(self, path: Path) -> str | None:
         """What closes a real path by one of its other names; None if nothing does."""
@@ -105,7 +105,7 @@ class Closed:
         return False
 
     def among(
-        self, own: Path | None, folder: str, chains: Chains, names: Sequence[str], folders: Sequence[str]
+        self, own: Path | None, folder: str, chains: IgnoreChains, names: Sequence[str], folders: Sequence[str]
     ) -> set[str] | None:
         """Which entries of a real folder are closed by other names of theirs, or by other roots than its `own`; None if
         the folder itself is, or if that cannot be known. `chains` are what its own root says of it."""
@@ -125,7 +125,7 @@ class Closed:
             return None
         return found
 
-    def _speaking(self, root: Path, folder: str) -> Chains | bool:
+    def _speaking(self, root: Path, folder: str) -> IgnoreChains | bool:
         """What speaks for the entries of a folder by one of its names; True if that name is closed, False if it is so
         only by a link to a folder around itself."""
         if folder == str(root):
@@ -194,7 +194,7 @@ def _is_around(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
-def _is_same(one: Chains, other: Chains) -> bool:
+def _is_same(one: IgnoreChains, other: IgnoreChains) -> bool:
     """Whether two folders have the same lists, which say the same of names wherever they are."""
     files = one.exact.files
     return files == other.exact.files and all(file.names_only for _, file in files)

@@ -7,7 +7,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.apply.apply import apply
 from north_lsp.workspace.apply.open_folders import ensure_own
 from north_lsp.workspace.edit.diff import make_change
-from north_lsp.workspace.edit.written import is_same
+from north_lsp.workspace.edit.editor_result import is_same
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import Text, read_text
@@ -40,7 +40,7 @@ def restore(change: FileChange) -> None:
     if disk is not None and (disk.tag == change.disk_tag or is_same(disk.text, change.old_text or "")):
         return
     found = disk.text if disk is not None else None
-    back = make_change(change.path, change.relative, found, change.old_text or "", change.form)
+    back = make_change(change.path, change.relative, found, change.old_text or "", change.text_encoding)
     apply([back], Roots.of(change.path.parent))
 
 

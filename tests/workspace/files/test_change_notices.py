@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.files import notices, tree
+from north_lsp.workspace.files import change_notices, tree
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
 
@@ -91,7 +91,7 @@ def test_whatever_happens_the_next_look_sees_it(
     root: Path, seed: int, by_notices: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not by_notices:
-        monkeypatch.setattr(notices, "_source", lambda: None)
+        monkeypatch.setattr(change_notices, "_source", lambda: None)
     chance, trees = random.Random(seed), Trees.of(Roots.of(root))
     for number in range(25):
         do(root, chance, chance.choice(OPS), number)
@@ -121,7 +121,7 @@ def test_lost_notices_make_everything_be_looked_at(root: Path) -> None:
     assert is_open(trees, "b/three")
     (root / "a" / ".northignore").write_text("l\n")
     (root / "a" / "l").symlink_to("../b/three")
-    source = notices._source()
+    source = change_notices._source()
     assert source is not None
     with source._lock:
         list(source._notices())  # as if there had been too many of them
@@ -147,10 +147,10 @@ def test_trees_that_share_folders_are_each_told(root: Path) -> None:
 
 @pytest.mark.usefixtures("told")
 def test_what_is_too_much_to_be_told_of_is_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = notices._source()
+    source = change_notices._source()
     assert source is not None
     gc.collect()
-    notices._release_ended()
+    change_notices._release_ended()
     monkeypatch.setattr(source, "_most", len(source._listeners) + 2)
     trees = Trees.of(Roots.of(root))
     trees.tree(root).listing()
