@@ -36,7 +36,7 @@ _NONE = (Scoped(("(none)",)),)  # for `enabledModels`: no model has this name
 
 
 def _enabled(written: object) -> tuple[Scoped, ...]:
-    """Without a good item, only the offline model is left. Raises PartlyWrong."""
+    """Read the models to choose from. Without a good item, only the offline model is left. Raises PartlyWrong."""
     found, problems = _items(written, "models")
     good = tuple(one for _, one in found if one is not None)
     chosen = good or (_NONE if found else ())
@@ -46,8 +46,8 @@ def _enabled(written: object) -> tuple[Scoped, ...]:
 
 
 def _disabled(written: object) -> tuple[Scoped, ...]:
-    """An item that names providers for folders that make no sense holds everywhere; one that names nobody leaves only
-    the offline model. Raises PartlyWrong."""
+    """Read the providers that are not used. An item that names some for folders that make no sense holds everywhere;
+    one that names nobody leaves only the offline model. Raises PartlyWrong."""
     found, problems = _items(written, "providers")
     scoped: list[Scoped] = []
     for item, one in found:
@@ -60,7 +60,7 @@ def _disabled(written: object) -> tuple[Scoped, ...]:
 
 
 def _items(written: object, name: str) -> tuple[list[tuple[object, Scoped | None]], list[str]]:
-    """Items are texts, or `{path: …, models: […]}`; with None for those of neither form, and what is said of these."""
+    """Read items: texts, or `{path: …, models: […]}`; None for those of neither form, and what is said of these."""
     items = written if isinstance(written, list) else [written]
     found = [(item, _item(item, name)) for item in items]
     problem = f"is neither a text nor an object of {name} and a path, absolute or with ~"

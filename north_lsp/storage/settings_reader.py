@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 from north_lsp.storage.setting import Declared, PartlyWrong, declared, filled
 
@@ -37,7 +37,7 @@ class SettingsReader:
     def read(self, kind: type[_T]) -> _T:
         """Read the settings that a dataclass declares. A wrong value gives way to the setting's strict one; what is
         wrong, and what no setting is, goes to `problems`."""
-        rows = declared(kind)
+        rows = declared(cast(type, kind))
         found: dict[str, object] = {}
         tightened: set[str] = set()
         for key, row in rows.items():
@@ -58,7 +58,7 @@ class SettingsReader:
         return filled(kind, found | {key: rows[key].setting.strict for key in tightened})
 
     def _written(self, row: Declared) -> tuple[str, object]:
-        """What stands at the setting's key, or at another name of it; None if nothing does."""
+        """Return what stands at the setting's key, or at another name of it; None if nothing does."""
         names = (row.setting.key, *row.setting.aliases)
         there = [(name, value) for name in names if (value := _found(self.values, name)) is not None]
         for name, _ in there[1:]:
@@ -147,7 +147,7 @@ _KINDS: dict[Any, tuple[str, Callable[[Any], bool], Callable[[Any], object]]] = 
 
 
 def _found(values: Mapping[str, object], key: str) -> object:
-    """The value of a key that may be written in one piece or nested at any of its dots; None if there is none."""
+    """Return the value of a key that may be nested at any of its dots; None if there is none."""
     if key in values:
         return values[key]
     parts = key.split(".")
@@ -159,7 +159,7 @@ def _found(values: Mapping[str, object], key: str) -> object:
 
 
 def _leaves(values: Mapping[str, object], known: set[str], prefix: str = "") -> Iterator[str]:
-    """The keys that are no settings; a group counts as its members."""
+    """Yield the keys that are no settings; a group counts as its members."""
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key in known:

@@ -41,7 +41,9 @@ def value_schema(row: Declared) -> dict[str, object]:
     if setting.schema is not None:
         schema = dict(setting.schema)
     else:
-        kind = Annotated[row.kind, Field(ge=setting.low, le=setting.high)] if row.kind in (int, float) else row.kind
+        kind: Any = (
+            Annotated[row.kind, Field(ge=setting.low, le=setting.high)] if row.kind in (int, float) else row.kind
+        )
         schema = TypeAdapter(kind).json_schema()
     if setting.default is not None:
         schema["default"] = json.loads(json.dumps(setting.default))
@@ -49,7 +51,7 @@ def value_schema(row: Declared) -> dict[str, object]:
 
 
 def _object(names: Mapping[str, str]) -> dict[str, Any]:
-    """The schema of an object that has keys by these names, in one piece or nested at any of their dots."""
+    """Make the schema of an object that has keys by these names, in one piece or nested at any of their dots."""
     groups: dict[str, dict[str, str]] = {}
     for name, key in names.items():
         parts = name.split(".")

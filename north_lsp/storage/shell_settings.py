@@ -38,7 +38,7 @@ _RULES = {
 
 
 def _rules(written: object) -> tuple[InterceptorRule, ...]:
-    """A rule that is none is left out. Raises ValueError."""
+    """Read rules; one that is none is left out. Raises ValueError."""
     if not isinstance(written, list) or not all(isinstance(row, dict) for row in written):
         raise ValueError("has to be a list of objects")
     rules: list[InterceptorRule] = []
