@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
-from north_lsp.storage.setting import Declared, PartlyWrong, declared, filled
+from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared, filled
 
 _T = TypeVar("_T")
 _FOR_EDITORS = frozenset({"$schema"})
@@ -53,7 +53,7 @@ class SettingsReader:
             except ValueError as error:
                 found[key] = row.setting.strict
                 tightened.update(row.setting.tightens)
-                self._note(name, f"{name} {error}")
+                self._note(name, f"{name} {error}{_until_fixed(row.setting)}")
         self._note_unknown({name for row in rows.values() for name in (row.setting.key, *row.setting.aliases)})
         return filled(kind, found | {key: rows[key].setting.strict for key in tightened})
 
@@ -84,6 +84,15 @@ class SettingsReader:
         before = self.source[:place]
         line, column = before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1
         self.problems.append(str(SettingsError(self.path, line, column, problem)))
+
+
+def _until_fixed(setting: Setting) -> str:
+    """Say what counts instead of a wrong value, where it is not the default and the problem does not say it."""
+    if setting.tightens:
+        return f"; until it is fixed, {' and '.join(setting.tightens)} has its strictest value"
+    if setting.parse is not None or setting.strict is None or setting.strict == setting.default:
+        return ""
+    return f"; until it is fixed, it is {_shown(setting.strict)}"
 
 
 def read_value(row: Declared, written: object) -> object:

@@ -146,6 +146,29 @@ def test_a_wrong_value_never_allows_more(
     assert "line 1, column 26" in found.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("sandbox", '"none"', 'has to be one of off, workspace, not "none"; until it is fixed, it is "workspace"'),
+        ("edits.protected", "3", 'has to be a list of texts; until it is fixed, it is ["**"]'),
+        ("shell.prefix", "3", "has to be a text; until it is fixed, shell.alwaysAsk has its strictest value"),
+        ("shell.alwaysAsk", '["("]', "every command asks"),
+        ("log.level", "3", "has to be one of debug, info, warn, error, not 3"),
+        ("log.files", "true", "has to be a whole number, from 1 to 100"),
+        ("retry.maxRetries", "-1", "has to be 0 or more, not -1"),
+        ("provider.maxOutputTokens", "5", "has to be 1024 or more, not 5; until it is fixed, it is 1024"),
+        ("shell.env", '{"A": 3}', "has to be an object of texts"),
+    ],
+)
+def test_a_problem_says_what_to_write_and_what_counts_until_then(
+    store: Locations, key: str, value: str, problem: str
+) -> None:
+    write(store, f'{{"{key}": {value}}}')
+    (told,) = load_settings(store).problems
+    assert f": {key} " in told
+    assert told.endswith(problem)
+
+
 def test_a_rule_that_is_none_is_left_out_alone(store: Locations) -> None:
     good = '{"name": "a", "pattern": "b", "tool": "c"}'
     path = write(store, f'{{"shell.interceptor.rules": [{good}, {{"name": "d", "pattern": "("}}, {{"pattern": 1}}]}}')
