@@ -48,6 +48,10 @@ format:
     {{bin}}/ruff format .
     {{bin}}/ruff check --fix .
 
+# Write what is made from the declarations of the settings: the editors' schema, and the table in docs/settings.md.
+generate:
+    {{bin}}/python -m tests.support.generated_files
+
 # A whole turn in the terminal, on a copy of a small project, with the offline model.
 demo *arguments:
     {{bin}}/north-lsp demo {{arguments}}

@@ -71,7 +71,7 @@ class AcpAgent:
         self._peer = peer
         self._environment = environment
         settings = environment.settings
-        shows, notifies = settings.models.show_thinking, settings.turns.notifications
+        shows, notifies = settings.models.show_thinking, settings.turns.notifications == "on"
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None

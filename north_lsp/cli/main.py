@@ -66,6 +66,7 @@ def _parser() -> "argparse.ArgumentParser":
     setup.add_argument("--id", metavar="ID", help="the provider's name in models.yml")
     setup.add_argument("--address", metavar="URL", help="where a local server is")
     setup.add_argument("--yes", action="store_true", help="write without asking")
+    add("schema", "Print the JSON Schema of config.json, with which editors complete and check it.")
     add("doctor", "Check this installation and say what to do about what is wrong.")
     return parser
 
@@ -178,6 +179,15 @@ def _setup(arguments: "argparse.Namespace", options: Options) -> int:
     return setup_provider(options, arguments.preset, arguments.id, arguments.address, arguments.yes, _ask, print)
 
 
+def _schema(arguments: "argparse.Namespace", options: Options) -> int:
+    import json
+
+    from north_lsp.storage.settings_schema import json_schema
+
+    print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    return 0
+
+
 def _ask(question: str) -> str:
     """An answer; nothing at the end of the input."""
     try:
@@ -197,6 +207,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "login": _login,
     "logout": _logout,
     "setup": _setup,
+    "schema": _schema,
 }
 
 

@@ -1,52 +1,52 @@
 """How much tools show at once: one table for all of them, each row a setting `limits.<name>`."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 
-
-def _limit(default: int, low: int, high: int) -> int:
-    value: int = field(default=default, metadata={"low": low, "high": high})
-    return value
+from north_lsp.storage.setting import setting
 
 
 @dataclass(frozen=True)
 class Limits:
     """`kb` and `mb` are 1024 and 1024² bytes; `seconds` end a search with what was found till then."""
 
-    read_lines: int = _limit(500, 20, 5000)
-    read_kb: int = _limit(100, 4, 1000)
-    around_lines: int = _limit(200, 5, 2000)
-    window_lines: int = _limit(250, 5, 2000)
-    readme_kb: int = _limit(8, 1, 100)
-    root_entries: int = _limit(500, 20, 10_000)
-    files: int = _limit(500, 20, 10_000)
-    matches: int = _limit(200, 20, 5000)
-    search_seconds: int = _limit(20, 1, 600)
-    ast_matches: int = _limit(200, 20, 5000)
-    code_blocks: int = _limit(20, 1, 500)
-    symbols: int = _limit(1000, 20, 20_000)
-    outline_entries: int = _limit(1000, 20, 20_000)
-    blocks: int = _limit(1000, 20, 20_000)
-    hotfiles: int = _limit(50, 5, 500)
-    output_lines: int = _limit(2000, 50, 100_000)
-    artifacts_mb: int = _limit(500, 1, 100_000)
+    read_lines: int = setting("limits.readLines", 500, "How many lines one page has.", low=20, high=5000)
+    read_kb: int = setting("limits.readKb", 100, "How many KB one page has.", low=4, high=1000)
+    around_lines: int = setting(
+        "limits.aroundLines", 200, "The most that `before` and `after` of `read_around` can be.", low=5, high=2000
+    )
+    window_lines: int = setting(
+        "limits.windowLines", 250, "The most that `windowLines` of `read_file` can be.", low=5, high=2000
+    )
+    readme_kb: int = setting("limits.readmeKb", 8, "How many KB `read_readme` shows.", low=1, high=100)
+    root_entries: int = setting("limits.rootEntries", 500, "How many entries `list_root` shows.", low=20, high=10_000)
+    files: int = setting("limits.files", 500, "The most that `limit` of `find_files` can be.", low=20, high=10_000)
+    matches: int = setting("limits.matches", 200, "The most that `limit` of `search_text` can be.", low=20, high=5000)
+    search_seconds: int = setting("limits.searchSeconds", 20, "How many seconds a search may take.", low=1, high=600)
+    ast_matches: int = setting(
+        "limits.astMatches", 200, "The most that `limit` of `ast_search` can be.", low=20, high=5000
+    )
+    code_blocks: int = setting("limits.codeBlocks", 20, "How many matches `find_code_block` shows.", low=1, high=500)
+    symbols: int = setting("limits.symbols", 1000, "How many symbols `get_file_symbols` shows.", low=20, high=20_000)
+    outline_entries: int = setting(
+        "limits.outlineEntries", 1000, "How many entries `get_file_outline` shows.", low=20, high=20_000
+    )
+    blocks: int = setting("limits.blocks", 1000, "How many blocks `find_blocks` shows.", low=20, high=20_000)
+    hotfiles: int = setting("limits.hotfiles", 50, "The most that `limit` of `hotfiles` can be.", low=5, high=500)
+    output_lines: int = setting(
+        "limits.outputLines",
+        2000,
+        "How many lines of a command's output are shown where `digest.enabled` is `false`.",
+        low=50,
+        high=100_000,
+    )
+    artifacts_mb: int = setting(
+        "limits.artifactsMb",
+        500,
+        "How many MB of full outputs one conversation keeps; the oldest are removed.",
+        low=1,
+        high=100_000,
+    )
 
     @property
     def read_bytes(self) -> int:
         return self.read_kb * 1024
-
-
-def read_limits(number: Callable[[str, int, int, int], int]) -> Limits:
-    """The limits that are set. `number` gives a whole number by key, default, lowest and highest value."""
-    return Limits(
-        **{
-            row.name: number(key_of(row.name), int(str(row.default)), row.metadata["low"], row.metadata["high"])
-            for row in fields(Limits)
-        }
-    )
-
-
-def key_of(name: str) -> str:
-    """`read_lines` as it is written in the settings: `limits.readLines`."""
-    first, *rest = name.split("_")
-    return f"limits.{first}{''.join(word.capitalize() for word in rest)}"

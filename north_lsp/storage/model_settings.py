@@ -1,12 +1,11 @@
 """The settings about models: which may be used where, how much they think, what they may write."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal
 
-if TYPE_CHECKING:
-    from north_lsp.storage.settings_reader import SettingsReader
+from north_lsp.storage.setting import PartlyWrong, setting
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 ServiceTier = Literal["flex", "priority"]
@@ -30,88 +29,43 @@ class Scoped:
         return folder is not None and any(folder.is_relative_to(one) for one in self.folders)
 
 
-@dataclass(frozen=True)
-class ModelSettings:
-    """`key_storage` is None where it cannot be told: no key is stored then. `broker_url` is where keys come from, and
-    `broker_token` (a variable's name, `!command`, or the token) opens it."""
-
-    enabled: tuple[Scoped, ...] = ()
-    disabled_providers: tuple[Scoped, ...] = ()
-    provider_order: tuple[str, ...] = ()
-    roles: Mapping[str, str] = field(default_factory=dict)
-    thinking_level: ThinkingLevel | None = None
-    show_thinking: bool = True
-    service_tier: ServiceTier | None = None
-    discover_local: bool = True
-    max_output_tokens: int = 32_000
-    cache_retention: CacheRetention = "short"
-    kimi_format: KimiFormat = "openai"
-    key_storage: KeyStorage | None = "file"
-    broker_url: str | None = None
-    broker_token: str | None = None
-
-
-def read_model_settings(reader: "SettingsReader") -> ModelSettings:
-    """Read what concerns models. An item that makes no sense never allows more: without a good one in `enabledModels`
-    only the offline model is left, and so it is with one in `disabledProviders` that names nobody."""
-    default = ModelSettings()
-    output = reader.count("provider.maxOutputTokens", default.max_output_tokens)
-    return ModelSettings(
-        _enabled(reader),
-        _disabled(reader),
-        reader.texts("modelProviderOrder"),
-        reader.named_texts("modelRoles"),
-        cast("ThinkingLevel | None", reader.choice("thinking.level", get_args(ThinkingLevel), None)),
-        reader.flag("thinking.show", default.show_thinking),
-        cast("ServiceTier | None", reader.choice("serviceTier", get_args(ServiceTier), None)),
-        reader.flag("discovery.local", default.discover_local, strict=False),
-        max(output, _LEAST_OUTPUT),
-        cast(CacheRetention, reader.choice("providers.cacheRetention", get_args(CacheRetention), "short")),
-        cast(KimiFormat, reader.choice("providers.kimiApiFormat", get_args(KimiFormat), "openai")),
-        cast("KeyStorage | None", _key_storage(reader)),
-        reader.text("auth.broker.url"),
-        reader.text("auth.broker.token"),
-    )
-
-
 NO_MODELS = (Scoped(("*",)),)
 """For `disabledProviders`: every provider but the offline model's."""
 
 _NONE = (Scoped(("(none)",)),)  # for `enabledModels`: no model has this name
 
 
-def _enabled(reader: "SettingsReader") -> tuple[Scoped, ...]:
-    found = list(_items(reader, "enabledModels", "models"))
+def _enabled(written: object) -> tuple[Scoped, ...]:
+    """Read the models to choose from. Without a good item, only the offline model is left. Raises PartlyWrong."""
+    found, problems = _items(written, "models")
     good = tuple(one for _, one in found if one is not None)
-    return good or (_NONE if found else ())
+    chosen = good or (_NONE if found else ())
+    if problems:
+        raise PartlyWrong(problems, chosen)
+    return chosen
 
 
-def _disabled(reader: "SettingsReader") -> tuple[Scoped, ...]:
-    """An item that names providers for folders that make no sense holds everywhere."""
+def _disabled(written: object) -> tuple[Scoped, ...]:
+    """Read the providers that are not used. An item that names some for folders that make no sense holds everywhere;
+    one that names nobody leaves only the offline model. Raises PartlyWrong."""
+    found, problems = _items(written, "providers")
     scoped: list[Scoped] = []
-    for item, one in _items(reader, "disabledProviders", "providers"):
+    for item, one in found:
         rows = [item.get("providers"), item.get("values")] if isinstance(item, dict) else []
         names = tuple(name for row in rows for name in _texts(row))
         scoped += [one] if one is not None else [Scoped(names)] if names else NO_MODELS
+    if problems:
+        raise PartlyWrong(problems, tuple(scoped))
     return tuple(scoped)
 
 
-def _items(reader: "SettingsReader", key: str, name: str) -> "Iterator[tuple[object, Scoped | None]]":
-    """Items are texts, or `{path: …, models: […]}`; with None for those of neither form, which are told of."""
-    found = reader.value(key)
-    if found is None:
-        return
-    for index, item in enumerate(found if isinstance(found, list) else [found]):
-        one = _item(item, name)
-        if one is None:
-            reader.refuse(key, f"{key}[{index}] is neither a text nor an object of a path and {name}")
-        yield item, one
-
-
-def _key_storage(reader: "SettingsReader") -> str | None:
-    """Where keys are stored."""
-    value = reader.choice("auth.storage", get_args(KeyStorage), "file")
-    return None if reader.is_wrong("auth.storage") else value
+def _items(written: object, name: str) -> tuple[list[tuple[object, Scoped | None]], list[str]]:
+    """Read items: texts, or `{path: …, models: […]}`; None for those of neither form, and what is said of these."""
+    items = written if isinstance(written, list) else [written]
+    found = [(item, _item(item, name)) for item in items]
+    problem = f"is neither a text nor an object of {name} and a path, absolute or with ~"
+    wrong = [f"has item {number}, which {problem}" for number, (_, one) in enumerate(found, 1) if one is None]
+    return found, wrong
 
 
 def _item(item: object, name: str) -> Scoped | None:
@@ -130,3 +84,99 @@ def _item(item: object, name: str) -> Scoped | None:
 def _texts(value: object) -> list[str]:
     rows = value if isinstance(value, list) else [value]
     return [row.strip() for row in rows if isinstance(row, str) and row.strip()]
+
+
+def _schema(name: str) -> Mapping[str, object]:
+    text = {"type": "string", "pattern": r"\S"}
+    texts = {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]}
+    known = (*_PATHS, name, "values")
+    a_path = {"anyOf": [{"required": [key]} for key in _PATHS]}
+    some = {"anyOf": [{"required": [key]} for key in (name, "values")]}
+    scoped = {
+        "type": "object",
+        "properties": dict.fromkeys(known, texts),
+        "additionalProperties": False,
+        "allOf": [a_path, some],
+    }
+    item = {"anyOf": [text, scoped]}
+    return {"anyOf": [{"type": "array", "items": item}, *item["anyOf"]]}
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which models are used for what, and how they are asked."""
+
+    enabled: tuple[Scoped, ...] = setting(
+        "enabledModels",
+        (),
+        "Selectors (`*` is a wildcard) of the only models that can be chosen, the first of them the default; an item "
+        '`{"path": "~/work", "models": ["company/*"]}` holds for some folders only.',
+        parse=_enabled,  # tells by itself what takes the place of wrong items
+        schema=_schema("models"),
+    )
+    disabled_providers: tuple[Scoped, ...] = setting(
+        "disabledProviders",
+        (),
+        'Ids of providers that are not used; an item `{"path": "~/work", "providers": ["openai"]}` holds for some '
+        "folders only.",
+        strict=NO_MODELS,
+        parse=_disabled,
+        schema=_schema("providers"),
+    )
+    provider_order: tuple[str, ...] = setting(
+        "modelProviderOrder", (), "Ids of providers, the preferred first.", restart=True
+    )
+    roles: Mapping[str, str] = setting(
+        "modelRoles", {}, "A selector for each role; wins over `modelBindings` of `models.yml`.", restart=True
+    )
+    thinking_level: ThinkingLevel | None = setting(
+        "thinking.level",
+        None,
+        "How much models think, where they can; without it, the model's own level.",
+        restart=True,
+    )
+    show_thinking: bool = setting(
+        "thinking.show", True, "Show in the editor what was thought; it is stored in any case.", restart=True
+    )
+    service_tier: ServiceTier | None = setting(
+        "serviceTier", None, "The service tier of requests to OpenAI's own API.", restart=True
+    )
+    discover_local: bool = setting(
+        "discovery.local", True, "Look for model servers on this machine.", strict=False, restart=True
+    )
+    max_output_tokens: int = setting(
+        "provider.maxOutputTokens",
+        32_000,
+        "The longest answer in tokens, without what is thought.",
+        strict=_LEAST_OUTPUT,
+        low=_LEAST_OUTPUT,
+        restart=True,
+    )
+    cache_retention: CacheRetention = setting(
+        "providers.cacheRetention",
+        "short",
+        "How long vendors keep prompts: with `long` Anthropic keeps them for an hour, at twice the input price to "
+        "write.",
+        restart=True,
+    )
+    kimi_format: KimiFormat = setting(
+        "providers.kimiApiFormat", "openai", "Whose format Moonshot's models are asked in.", restart=True
+    )
+    key_storage: KeyStorage | None = setting(
+        "auth.storage",
+        "file",
+        "Where new API keys are stored: in a file that only you can read, or in the system's keyring.",
+        strict=None,  # no key is stored then
+    )
+    broker_url: str | None = setting(
+        "auth.broker.url",
+        None,
+        "The address of the key broker that gives keys (or `NORTH_AUTH_BROKER_URL`).",
+        restart=True,
+    )
+    broker_token: str | None = setting(
+        "auth.broker.token",
+        None,
+        "What opens the key broker: the name of a variable, `!command`, or the token (or `NORTH_AUTH_BROKER_TOKEN`).",
+        restart=True,
+    )

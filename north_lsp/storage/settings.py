@@ -1,17 +1,18 @@
 """The user's settings file, `<config>/config.json`: what this version reads, and what counts where it is wrong."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal
 
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
-from north_lsp.storage.limits import Limits, read_limits
+from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.model_settings import NO_MODELS, ModelSettings, read_model_settings
-from north_lsp.storage.settings_reader import EVERY_COMMAND, SettingsError, SettingsReader
-from north_lsp.storage.shell_settings import ShellSettings, shell_settings
+from north_lsp.storage.model_settings import ModelSettings
+from north_lsp.storage.setting import declared, filled, setting
+from north_lsp.storage.settings_reader import SettingsError, SettingsReader
+from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -30,115 +31,259 @@ _LEAST_LIMIT_USD = 0.01  # takes the place of a limit that cannot be read: the u
 
 @dataclass(frozen=True)
 class EditSettings:
-    """How edit tools behave. `allow_generated` and `protected` are wildcards of paths relative to a root;
-    `save_after_apply` has an editor save what it had saved before an accepted edit."""
+    """How edit tools behave."""
 
-    tolerance: Tolerance = "none"
-    stale_check: StaleCheck = "warn"
-    variant: EditVariant = "anchors"
-    allow_generated: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()
-    shell_checkpoints: bool = False
-    save_after_apply: bool = True
+    tolerance: Tolerance = setting(
+        "edits.tolerance",
+        "none",
+        "With `whitespace`, a text that is not found as it stands may match one place with other blanks at line "
+        "ends or another indentation.",
+        strict="none",
+    )
+    stale_check: StaleCheck = setting(
+        "edits.staleCheck",
+        "warn",
+        "What happens when the model edits a file of which it has not seen the present text: nothing (`off`), the "
+        "result says so, and line numbers and whole files are refused (`warn`), or all is refused (`strict`).",
+        strict="strict",
+    )
+    variant: EditVariant = setting(
+        "edits.variant",
+        "anchors",
+        "With `patch`, models get one tool that takes patches instead of the tools that work with anchors.",
+        restart=True,
+    )
+    allow_generated: tuple[str, ...] = setting(
+        "edits.allowGenerated", (), "Wildcards of generated files that may be edited."
+    )
+    protected: tuple[str, ...] = setting(
+        "edits.protected", (), "Wildcards of further files that no tool writes.", strict=("**",)
+    )
+    shell_checkpoints: bool = setting(
+        "checkpoints.shell", False, "Let undoing cover what commands change, too.", strict=True
+    )
+    save_after_apply: bool = setting(
+        "edits.saveAfterApply",
+        True,
+        "Have the editor save what was saved before an edit, if it can be asked to.",
+        strict=False,
+    )
 
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """How tools look. `extra_roots` are folders outside of the workspace that may be read; with more tools than
-    `discovery_threshold`, rarely used ones are described by name only (0: never). `index_limit` is how many files of a
-    root are found by a few letters."""
+    """How tools look."""
 
-    extra_roots: tuple[str, ...] = ()
-    digest: bool = True
-    discovery_threshold: int = 40
+    extra_roots: tuple[str, ...] = setting(
+        "files.extraReadRoots",
+        (),
+        "Folders outside of the workspace (absolute, or with `~`) that may be read and searched by their absolute "
+        "paths; nothing there can be changed.",
+        restart=True,
+    )
+    digest: bool = setting(
+        "digest.enabled", True, "Shorten long results; with `false` they come in full, up to their limits."
+    )
+    discovery_threshold: int = setting(
+        "tools.discoveryThreshold",
+        40,
+        "With more tools than this, rarely used ones are told by name only and looked up with `search_tools` (0: "
+        "never).",
+    )
     limits: Limits = field(default_factory=Limits)
-    index_limit: int = 5000
+    index_limit: int = setting(
+        "files.indexLimit",
+        5000,
+        "How many files of a root are suggested by a few letters; of more, those that are open and those changed last.",
+        low=100,
+        high=1_000_000,
+    )
 
 
 @dataclass(frozen=True)
 class TurnSettings:
-    """How turns run. `flush_ms` is how long text is gathered before it is shown; limits of costs are in US dollars, 0
-    for none; `stream_guard` ends an edit that cannot apply while it still streams."""
+    """How turns run."""
 
-    max_requests: int = 200
-    nudge_unapplied_code: bool = False
-    flush_ms: int = 32
-    stream_guard: bool = True
-    queue_default: QueueKind = "steer"
-    steering_mode: DequeueMode = "one-at-a-time"
-    follow_up_mode: DequeueMode = "one-at-a-time"
-    interrupt_mode: InterruptMode = "immediate"
-    session_limit_usd: float = 0.0
-    day_limit_usd: float = 0.0
-    fallback_revert: RevertPolicy = "cooldown-expiry"
-    context_promotion: bool = True
-    notifications: bool = True
+    max_requests: int = setting("turn.maxRequests", 200, "How many requests one turn may make.", low=1, high=10_000)
+    nudge_unapplied_code: bool = setting(
+        "turn.nudgeUnappliedCode", False, "Remind a model once that code in its answer has changed no file."
+    )
+    flush_ms: int = setting(
+        "stream.flushMs", 32, "How many milliseconds text is gathered before it is shown.", low=10, high=250
+    )
+    stream_guard: bool = setting(
+        "edits.streamGuard", True, "Stop an edit that cannot be applied while the model is still writing it."
+    )
+    queue_default: QueueKind = setting(
+        "queue.defaultBehavior",
+        "steer",
+        "What a prompt does during a turn, where the client does not say: become part of the turn (`steer`), or "
+        "wait for its end (`followUp`).",
+    )
+    steering_mode: DequeueMode = setting(
+        "steeringMode",
+        "one-at-a-time",
+        "Whether waiting prompts become part of a turn one at a time or all together.",
+        aliases=("queue.steeringMode",),
+    )
+    follow_up_mode: DequeueMode = setting(
+        "followUpMode",
+        "one-at-a-time",
+        "Whether prompts that waited for the end of a turn are answered one at a time or all together.",
+        aliases=("queue.followUpMode",),
+    )
+    interrupt_mode: InterruptMode = setting(
+        "interruptMode",
+        "immediate",
+        "Whether words for the turn skip the calls that have not begun (`immediate`) or come after them (`wait`).",
+        aliases=("queue.interruptMode",),
+    )
+    session_limit_usd: float = setting(
+        "cost.sessionLimitUsd",
+        0.0,
+        "What one conversation may cost in US dollars (0: no limit); at 80 % you are told, and at the limit asked.",
+        strict=_LEAST_LIMIT_USD,
+    )
+    day_limit_usd: float = setting(
+        "cost.dayLimitUsd",
+        0.0,
+        "What one day, which begins at midnight UTC, may cost in US dollars (0: no limit); at 80 % you are told, "
+        "and at the limit asked.",
+        strict=_LEAST_LIMIT_USD,
+    )
+    fallback_revert: RevertPolicy = setting(
+        "retry.fallbackRevertPolicy",
+        "cooldown-expiry",
+        "When the first model is asked again after another one stood in for it: after its pause, or never.",
+        restart=True,
+    )
+    context_promotion: bool = setting(
+        "contextPromotion.enabled",
+        True,
+        "Let another model with a larger window answer when the conversation is too long for its own: the model's "
+        "`contextPromotionTarget` of `models.yml`, else the smallest of the same provider that can be used.",
+        strict=False,
+    )
+    notifications: OnOff = setting(
+        "notifications",
+        "on",
+        "Tell clients that a turn ended, failed or asks while their window is not in front.",
+        restart=True,
+    )
 
 
 @dataclass(frozen=True)
 class Settings:
     """`problems` are what is wrong in the file, a line each, for the user."""
 
-    selected_model: str | None = None
-    mode_default: ModeDefault = "agent"
-    log_level: LogLevel = "info"
-    retry_enabled: bool = True
-    retry_request_max: int = 5
-    retry_stream_max: int = 5
-    retry_max: int = 3
-    retry_base_delay_ms: int = 2000
-    retry_max_delay_ms: int = 300_000
-    retry_max_elapsed_ms: int = 900_000
-    provider_idle_timeout_s: int = 120
-    provider_request_timeout_s: int = 600
-    retry_fallback_chains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    sandbox: SandboxMode = "off"
-    shell_pass_variables: tuple[str, ...] = ()
-    shell_always_ask: tuple[str, ...] = ()
-    shell_interceptor: bool = True
-    shell_client_terminal: bool = False
+    selected_model: str | None = setting(
+        "selectedModel", None, "The model of new conversations; North writes here what you choose in the editor."
+    )
+    mode_default: ModeDefault = setting(
+        "mode.default",
+        "agent",
+        "The mode of new conversations: `ask` only reads, `agent` proposes edits and commands.",
+        strict="ask",
+        restart=True,
+    )
+    log_level: LogLevel = setting("log.level", "info", "What goes to North's log file.", restart=True)
+    retry_enabled: bool = setting("retry.enabled", True, "Try again after a failure that may go away.", restart=True)
+    retry_request_max: int = setting(
+        "retry.requestMaxRetries", 5, "How often a request is repeated that got no answer.", restart=True
+    )
+    retry_stream_max: int = setting(
+        "retry.streamMaxRetries",
+        5,
+        "How often a request is repeated whose answer broke off before anything of it was shown.",
+        restart=True,
+    )
+    retry_max: int = setting("retry.maxRetries", 3, "How often a request is repeated as a whole.", restart=True)
+    retry_base_delay_ms: int = setting(
+        "retry.baseDelayMs",
+        2000,
+        "How many milliseconds the wait before the first repeat takes; each further one takes twice as long.",
+        restart=True,
+    )
+    retry_max_delay_ms: int = setting(
+        "retry.maxDelayMs", 300_000, "How many milliseconds the longest wait before a repeat takes.", restart=True
+    )
+    retry_max_elapsed_ms: int = setting(
+        "retry.maxElapsedMs",
+        900_000,
+        "How many milliseconds all waits of a turn take together; a longer hint of the vendor is told as a time.",
+        restart=True,
+    )
+    provider_idle_timeout_s: int = setting(
+        "provider.idleTimeoutS", 120, "After how many seconds without a byte a request has failed.", restart=True
+    )
+    provider_request_timeout_s: int = setting(
+        "provider.requestTimeoutS", 600, "How many seconds a request may take as a whole.", restart=True
+    )
+    retry_fallback_chains: Mapping[str, tuple[str, ...]] = setting(
+        "retry.fallbackChains",
+        {},
+        "The models to ask instead of a model that fails, by its selector; one without a key, or that the settings do "
+        "not allow here, is passed over.",
+        restart=True,
+    )
+    sandbox: SandboxMode = setting(
+        "sandbox",
+        "off",
+        "Where commands run that you are asked about: with your rights (`off`), or in the sandbox (`workspace`).",
+        strict="workspace",
+        restart=True,
+    )
+    shell_pass_variables: tuple[str, ...] = setting(
+        "shell.passVariables",
+        (),
+        "Names of variables that commands get although they look like credentials.",
+        restart=True,
+    )
+    shell_always_ask: tuple[str, ...] = setting(
+        "shell.alwaysAsk",
+        (),
+        "Regular expressions of commands that ask every time; one that takes longer than two seconds to look for "
+        "counts as found.",
+        strict=EVERY_COMMAND,
+        parse=patterns,
+    )
+    shell_interceptor: bool = setting(
+        "shell.interceptor.enabled",
+        True,
+        "Send plain commands back that a tool does better; not those that your prompt spells out.",
+    )
+    shell_client_terminal: bool = setting(
+        "shell.useClientTerminal",
+        False,
+        "Run commands in the editor's own terminals where it has them (ACP `terminal/*`), outside the sandbox only; "
+        "state does not stay then.",
+        strict=False,
+    )
     edits: EditSettings = field(default_factory=EditSettings)
     shell: ShellSettings = field(default_factory=ShellSettings)
     reading: ReadSettings = field(default_factory=ReadSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
-    log_max_bytes: int = 10 * 1024 * 1024
-    log_files: int = 5
+    log_max_bytes: int = setting(
+        "log.maxBytes",
+        10 * 1024 * 1024,
+        "At how many bytes a new log file begins.",
+        low=64 * 1024,
+        high=1024**3,
+        restart=True,
+    )
+    log_files: int = setting("log.files", 5, "How many log files are kept.", low=1, high=100, restart=True)
     problems: tuple[str, ...] = ()
 
 
-STRICT = Settings(
-    mode_default="ask",
-    sandbox="workspace",
-    shell_always_ask=EVERY_COMMAND,
-    edits=EditSettings(stale_check="strict", protected=("**",), shell_checkpoints=True, save_after_apply=False),
-    models=ModelSettings(disabled_providers=NO_MODELS, discover_local=False, key_storage=None),
-    turns=TurnSettings(session_limit_usd=_LEAST_LIMIT_USD, day_limit_usd=_LEAST_LIMIT_USD, context_promotion=False),
-)
+STRICT = filled(Settings, {key: row.setting.strict for key, row in declared(Settings).items()})
 """What holds while nobody can know what the user's file says."""
 
 
 def needs_restart(before: Settings, now: Settings) -> list[str]:
     """Name the settings that differ and are only read at the start."""
-    late: dict[str, Callable[[Settings], object]] = {
-        "sandbox": lambda one: one.sandbox,
-        "shell.*": lambda one: (replace(one.shell, timeout_s=0), one.shell_pass_variables),
-        "retry.*": lambda one: (
-            one.retry_enabled,
-            one.retry_request_max,
-            one.retry_stream_max,
-            one.retry_max,
-            one.retry_base_delay_ms,
-            one.retry_max_delay_ms,
-            one.retry_max_elapsed_ms,
-            one.retry_fallback_chains,
-            one.turns.fallback_revert,
-        ),
-        "provider.*": lambda one: (one.provider_idle_timeout_s, one.provider_request_timeout_s),
-        "log.*": lambda one: (one.log_level, one.log_max_bytes, one.log_files),
-        "models": lambda one: replace(one.models, enabled=(), disabled_providers=()),
-    }
-    return [name for name, part in late.items() if part(before) != part(now)]
+    rows = declared(Settings).items()
+    return [key for key, row in rows if row.setting.restart and row.value_in(before) != row.value_in(now)]
 
 
 def load_settings(locations: Locations) -> Settings:
@@ -199,78 +344,5 @@ def _keep_good(locations: Locations, data: bytes) -> None:
 
 def read_settings(reader: SettingsReader) -> Settings:
     """Look up every setting, and note what is wrong."""
-    default = Settings()
-    settings = Settings(
-        reader.text("selectedModel"),
-        cast(ModeDefault, reader.choice("mode.default", get_args(ModeDefault), default.mode_default, strict="ask")),
-        cast(LogLevel, reader.choice("log.level", get_args(LogLevel), default.log_level)),
-        reader.flag("retry.enabled", default.retry_enabled),
-        reader.count("retry.requestMaxRetries", default.retry_request_max),
-        reader.count("retry.streamMaxRetries", default.retry_stream_max),
-        reader.count("retry.maxRetries", default.retry_max),
-        reader.count("retry.baseDelayMs", default.retry_base_delay_ms),
-        reader.count("retry.maxDelayMs", default.retry_max_delay_ms),
-        reader.count("retry.maxElapsedMs", default.retry_max_elapsed_ms),
-        reader.count("provider.idleTimeoutS", default.provider_idle_timeout_s),
-        reader.count("provider.requestTimeoutS", default.provider_request_timeout_s),
-        reader.lists("retry.fallbackChains"),
-        cast(SandboxMode, reader.choice("sandbox", get_args(SandboxMode), default.sandbox, strict="workspace")),
-        reader.texts("shell.passVariables"),
-        reader.patterns("shell.alwaysAsk"),
-        reader.flag("shell.interceptor.enabled", default.shell_interceptor),
-        reader.flag("shell.useClientTerminal", default.shell_client_terminal, strict=False),
-        _edit_settings(reader),
-        shell_settings(reader),
-        reading=_read_settings(reader),
-        models=read_model_settings(reader),
-        turns=_turn_settings(reader),
-        log_max_bytes=reader.number("log.maxBytes", default.log_max_bytes, 64 * 1024, 1024**3),
-        log_files=reader.number("log.files", default.log_files, 1, 100),
-    )
-    if reader.is_wrong("shell.prefix"):  # it may be what holds commands
-        settings = replace(settings, shell_always_ask=EVERY_COMMAND)
-    return replace(settings, problems=(*reader.problems, *settings.shell.problems, *reader.unknown()))
-
-
-def _turn_settings(reader: "SettingsReader") -> TurnSettings:
-    default = TurnSettings()
-    modes, interrupts, policies = get_args(DequeueMode), get_args(InterruptMode), get_args(RevertPolicy)
-    return TurnSettings(
-        reader.number("turn.maxRequests", default.max_requests, 1, 10_000),
-        reader.flag("turn.nudgeUnappliedCode", default.nudge_unapplied_code),
-        reader.number("stream.flushMs", default.flush_ms, 10, 250),
-        reader.flag("edits.streamGuard", default.stream_guard),
-        cast(QueueKind, reader.choice("queue.defaultBehavior", get_args(QueueKind), default.queue_default)),
-        cast(DequeueMode, reader.choice("steeringMode", modes, default.steering_mode, "queue.steeringMode")),
-        cast(DequeueMode, reader.choice("followUpMode", modes, default.follow_up_mode, "queue.followUpMode")),
-        cast(InterruptMode, reader.choice("interruptMode", interrupts, default.interrupt_mode, "queue.interruptMode")),
-        reader.amount("cost.sessionLimitUsd", default.session_limit_usd, strict=_LEAST_LIMIT_USD),
-        reader.amount("cost.dayLimitUsd", default.day_limit_usd, strict=_LEAST_LIMIT_USD),
-        cast(RevertPolicy, reader.choice("retry.fallbackRevertPolicy", policies, default.fallback_revert)),
-        reader.flag("contextPromotion.enabled", default.context_promotion, strict=False),
-        reader.choice("notifications", ("on", "off"), "on") != "off",
-    )
-
-
-def _edit_settings(reader: "SettingsReader") -> EditSettings:
-    default = EditSettings()
-    return EditSettings(
-        cast(Tolerance, reader.choice("edits.tolerance", get_args(Tolerance), default.tolerance, strict="none")),
-        cast(StaleCheck, reader.choice("edits.staleCheck", get_args(StaleCheck), default.stale_check, strict="strict")),
-        cast(EditVariant, reader.choice("edits.variant", get_args(EditVariant), default.variant)),
-        reader.texts("edits.allowGenerated"),
-        reader.texts("edits.protected", strict=("**",)),
-        reader.flag("checkpoints.shell", False, strict=True),
-        reader.flag("edits.saveAfterApply", default.save_after_apply, strict=False),
-    )
-
-
-def _read_settings(reader: "SettingsReader") -> ReadSettings:
-    default = ReadSettings()
-    return ReadSettings(
-        reader.texts("files.extraReadRoots"),
-        reader.flag("digest.enabled", default.digest),
-        reader.count("tools.discoveryThreshold", default.discovery_threshold),
-        read_limits(reader.number),
-        reader.number("files.indexLimit", default.index_limit, 100, 1_000_000),
-    )
+    settings = reader.read(Settings)
+    return replace(settings, problems=tuple(reader.problems))

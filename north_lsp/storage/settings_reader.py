@@ -1,18 +1,17 @@
-"""Looks settings up in a file of the user's: a wrong value is left out and said, an unknown key is said."""
+"""Reads declared settings from the user's file: a wrong value is left out and said, an unknown key is said."""
 
-import difflib
-import math
-import re
-from collections.abc import Iterator, Mapping
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
-EVERY_COMMAND = ("",)
-"""Patterns of commands that always ask, where nobody can know which were meant."""
+from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared, filled
 
 _T = TypeVar("_T")
 _FOR_EDITORS = frozenset({"$schema"})
+_MAX_SHOWN = 60
 
 
 class SettingsError(ValueError):
@@ -28,158 +27,136 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class SettingsReader:
-    """Keys may be written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`). Each method gives the
-    default for a key that is not there, and for a wrong value its `strict` (the default, if there is none)."""
+    """Keys may be written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
 
     path: Path
     source: str
     values: Mapping[str, object]
     problems: list[str] = field(default_factory=list)
-    _asked: dict[str, None] = field(default_factory=dict)
-    _wrong: set[str] = field(default_factory=set)
 
-    def text(self, key: str) -> str | None:
-        value = self._find(key)
-        if value is not None and not isinstance(value, str):
-            return self._refused(key, f"{key} has to be a text", None)
-        return value
-
-    def choice(
-        self, key: str, choices: tuple[str, ...], default: str | None, alias: str | None = None, *, strict: str = ""
-    ) -> str | None:
-        """`alias` is another name of the key."""
-        if alias is not None and _found(self.values, key) is None and _found(self.values, alias) is not None:
-            self._asked.setdefault(key)
-            key = alias
-        value = self._find(key)
-        if value is not None and not isinstance(value, str):
-            return self._refused(key, f"{key} has to be a text", strict or default)
-        if value is not None and value not in choices:
-            return self._refused(key, f"{key} has to be one of {', '.join(choices)}, not {value!r}", strict or default)
-        return value if value is not None else default
-
-    def flag(self, key: str, default: bool, *, strict: bool | None = None) -> bool:
-        value = self._find(key)
-        if value is not None and not isinstance(value, bool):
-            return self._refused(key, f"{key} has to be true or false", default if strict is None else strict)
-        return default if value is None else value
-
-    def count(self, key: str, default: int) -> int:
-        value = self._find(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            return self._refused(key, f"{key} has to be a whole number, 0 or more", default)
-        return default if value is None else value
-
-    def number(self, key: str, default: int, low: int, high: int) -> int:
-        value = self.count(key, default)
-        if not low <= value <= high:
-            return self._refused(key, f"{key} has to be from {low} to {high}, not {value}", default)
-        return value
-
-    def amount(self, key: str, default: float, *, strict: float) -> float:
-        value = self._find(key)
-        if value is None:
-            return default
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value < 0:  # type: ignore[arg-type,operator]  # seen above
-            return self._refused(key, f"{key} has to be a number, 0 or more", strict)
-        return float(value)  # type: ignore[arg-type]  # a number, as seen above
-
-    def lists(self, key: str) -> dict[str, tuple[str, ...]]:
-        value = self._find(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or not all(_are_texts(row) for row in value.values()):
-            return self._refused(key, f"{key} has to be an object of lists of texts", {})
-        return {name: tuple(row) for name, row in value.items()}
-
-    def named_texts(self, key: str) -> dict[str, str]:
-        value = self._find(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            return self._refused(key, f"{key} has to be an object of texts", {})
-        return dict(value)
-
-    def value(self, key: str) -> object:
-        """As it stands there, for a caller that reads it by itself."""
-        return self._find(key)
-
-    def texts(self, key: str, *, strict: tuple[str, ...] = ()) -> tuple[str, ...]:
-        value = self._find(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            return self._refused(key, f"{key} has to be a list of texts", strict)
-        return tuple(value)
-
-    def rows(self, key: str) -> tuple[Mapping[str, object], ...]:
-        value = self._find(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-            return self._refused(key, f"{key} has to be a list of objects", ())
-        return tuple(value)
-
-    def patterns(self, key: str) -> tuple[str, ...]:
-        """Regular expressions of commands that always ask; with one that is wrong, every command does."""
-        found = self.texts(key, strict=EVERY_COMMAND)
-        for pattern in found:
+    def read(self, kind: type[_T]) -> _T:
+        """Read the settings that a dataclass declares. A wrong value gives way to the setting's strict one; what is
+        wrong, and what no setting is, goes to `problems`."""
+        rows = declared(cast(type, kind))
+        found: dict[str, object] = {}
+        tightened: set[str] = set()
+        for key, row in rows.items():
+            name, written = self._written(row)
+            if written is None:
+                continue
             try:
-                re.compile(pattern)
-            except (re.error, RecursionError, OverflowError) as error:
-                problem = f"{key} has an invalid regular expression ({error}): until it is fixed, every command asks"
-                return self._refused(key, problem, EVERY_COMMAND)
-        return found
+                found[key] = read_value(row, written)
+            except PartlyWrong as error:
+                found[key] = error.rest
+                for problem in error.problems:
+                    self._note(name, f"{name} {problem}")
+            except ValueError as error:
+                found[key] = row.setting.strict
+                tightened.update(row.setting.tightens)
+                self._note(name, f"{name} {error}{_until_fixed(row.setting)}")
+        self._note_unknown({name for row in rows.values() for name in (row.setting.key, *row.setting.aliases)})
+        return filled(kind, found | {key: rows[key].setting.strict for key in tightened})
 
-    @property
-    def known(self) -> tuple[str, ...]:
-        """The keys that have been looked up."""
-        return tuple(self._asked)
+    def _written(self, row: Declared) -> tuple[str, object]:
+        """Return what stands at the setting's key, or at another name of it; None if nothing does."""
+        names = (row.setting.key, *row.setting.aliases)
+        there = [(name, value) for name in names if (value := _found(self.values, name)) is not None]
+        for name, _ in there[1:]:
+            self._note(name, f"{name} has no effect: it is another name of {there[0][0]}, which is there too")
+        return there[0] if there else (row.setting.key, None)
 
-    def is_wrong(self, key: str) -> bool:
-        """Whether the key has been looked up and had a wrong value."""
-        return key in self._wrong
-
-    def refuse(self, key: str, problem: str) -> None:
-        """Note what is wrong with a value that the caller has read by itself."""
-        self._refused(key, problem, None)
-
-    def unknown(self) -> Iterator[str]:
-        """What stands in the file and was not looked up, with the closest name. For the end, when all keys were."""
-        for key in _leaves(self.values, set(self._asked)):
+    def _note_unknown(self, known: set[str]) -> None:
+        for key in _leaves(self.values, known):
             if key in _FOR_EDITORS:
                 continue
-            near = difflib.get_close_matches(key, self._asked, 1, 0.7)
+            import difflib  # only a mistake needs it
+
+            near = difflib.get_close_matches(key, sorted(known), 1, 0.7)
             meant = f"; did you mean {near[0]}?" if near else ""
-            yield str(self._error(key, f"the setting {key} is unknown and has no effect{meant}"))
+            self._note(key, f"the setting {key} is unknown and has no effect{meant}")
 
-    def _refused(self, key: str, problem: str, instead: _T) -> _T:
-        self._wrong.add(key)
-        line = str(self._error(key, problem))
-        if line not in self.problems:
-            self.problems.append(line)
-        return instead
-
-    def _find(self, key: str) -> object:
-        self._asked.setdefault(key)
-        return _found(self.values, key)
-
-    def _error(self, key: str, problem: str) -> SettingsError:
+    def _note(self, key: str, problem: str) -> None:
+        """Add a problem, with the place of the key in the file."""
         group, _, name = key.rpartition(".")
         place = self.source.find(f'"{key}"')
         if place < 0:
             place = max(self.source.find(f'"{name}"', max(self.source.find(f'"{group}"'), 0)), 0)
         before = self.source[:place]
-        return SettingsError(self.path, before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1, problem)
+        line, column = before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1
+        self.problems.append(str(SettingsError(self.path, line, column, problem)))
 
 
-def _are_texts(row: object) -> bool:
-    return isinstance(row, list) and all(isinstance(item, str) for item in row)
+def _until_fixed(setting: Setting) -> str:
+    """Say what counts instead of a wrong value, where it is not the default and the problem does not say it."""
+    if setting.tightens:
+        return f"; until it is fixed, {' and '.join(setting.tightens)} has its strictest value"
+    if setting.parse is not None or setting.strict is None or setting.strict == setting.default:
+        return ""
+    return f"; until it is fixed, it is {_shown(setting.strict)}"
+
+
+def read_value(row: Declared, written: object) -> object:
+    """Return a setting's value from what was written. Raises ValueError; its text continues a sentence that begins with
+    the key."""
+    value = _checked(row, written) if row.setting.schema is None else written
+    return value if row.setting.parse is None else row.setting.parse(value)
+
+
+def _checked(row: Declared, written: Any) -> object:
+    if get_origin(row.kind) is Literal:
+        choices = get_args(row.kind)
+        if written not in choices:
+            raise ValueError(f"has to be one of {', '.join(choices)}, not {_shown(written)}")
+        return written
+    if row.kind in (int, float):
+        return _number(row, written)
+    words, accepts, make = _KINDS[row.kind]
+    if not accepts(written):
+        raise ValueError(f"has to be {words}")  # it may be a secret, and is not repeated
+    return make(written)
+
+
+def _number(row: Declared, written: Any) -> float:
+    is_whole = row.kind is int
+    low, high = row.setting.low, row.setting.high
+    span = f"{low} or more" if high is None else f"from {low} to {high}"
+    is_number = isinstance(written, int if is_whole else int | float) and not isinstance(written, bool)
+    if not is_number or not (is_whole or abs(written) <= sys.float_info.max):
+        raise ValueError(f"has to be a {'whole ' if is_whole else ''}number, {span}")
+    if written < low or (high is not None and written > high):
+        raise ValueError(f"has to be {span}, not {_shown(written)}")
+    return written if is_whole else float(written)
+
+
+def _shown(written: object) -> str:
+    text = json.dumps(written, ensure_ascii=False)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+_KINDS: dict[Any, tuple[str, Callable[[Any], bool], Callable[[Any], object]]] = {
+    bool: ("true or false", lambda value: isinstance(value, bool), bool),
+    str: ("a text", lambda value: isinstance(value, str), str),
+    tuple[str, ...]: ("a list of texts", _are_texts, tuple),
+    Mapping[str, str]: (
+        "an object of texts",
+        lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
+        dict,
+    ),
+    Mapping[str, tuple[str, ...]]: (
+        "an object of lists of texts",
+        lambda value: isinstance(value, dict) and all(_are_texts(one) for one in value.values()),
+        lambda value: {name: tuple(texts) for name, texts in value.items()},
+    ),
+}
+"""By the type of a field: what it takes in words, whether something written is such, and the value made from it."""
 
 
 def _found(values: Mapping[str, object], key: str) -> object:
-    """The value of a key that may be written in one piece or nested at any of its dots; None if there is none."""
+    """Return the value of a key that may be nested at any of its dots; None if there is none."""
     if key in values:
         return values[key]
     parts = key.split(".")
@@ -191,7 +168,7 @@ def _found(values: Mapping[str, object], key: str) -> object:
 
 
 def _leaves(values: Mapping[str, object], known: set[str], prefix: str = "") -> Iterator[str]:
-    """The keys that nothing looks up; a group counts as its members."""
+    """Yield the keys that are no settings; a group counts as its members."""
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key in known:

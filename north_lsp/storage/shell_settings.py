@@ -2,8 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal
+
+from north_lsp.storage.setting import PartlyWrong, setting
+
+OnOff = Literal["on", "off"]
+EVERY_COMMAND = ("",)
+"""Patterns of commands that always ask, where nobody can know which were meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,79 +23,115 @@ class InterceptorRule:
     enabled: bool = True
 
 
-@dataclass(frozen=True)
-class ShellSettings:
-    """`path` is the bash to run, `env` are variables that commands get, `pass_keys` lets them have the providers' keys,
-    `prefix` stands before every command, `timeout_s`
-    is how long one may take that names no time. `problems` are for the user: what was left out."""
-
-    path: str | None = None
-    persistent: bool = True
-    virtual_terminal: bool = True
-    env: Mapping[str, str] = field(default_factory=dict)
-    pass_keys: bool = False
-    prefix: str = ""
-    snapshot: bool = True
-    minimise: bool = True
-    interceptor_rules: tuple[InterceptorRule, ...] = ()
-    problems: tuple[str, ...] = ()
-    timeout_s: int = 60
+_RULES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            **{key: {"type": "string"} for key in ("name", "pattern", "tool", "reason")},
+            "enabled": {"type": "boolean"},
+        },
+        "if": {"properties": {"enabled": {"const": False}}, "required": ["enabled"]},
+        "else": {"required": ["pattern", "tool"]},
+    },
+}
 
 
-class Reader(Protocol):
-    """How the settings file is read. A value of another type is left out."""
-
-    def text(self, key: str) -> str | None: ...
-
-    def choice(self, key: str, choices: tuple[str, ...], default: str | None) -> str | None: ...
-
-    def flag(self, key: str, default: bool, *, strict: bool | None = None) -> bool: ...
-
-    def number(self, key: str, default: int, low: int, high: int) -> int: ...
-
-    def named_texts(self, key: str) -> Mapping[str, str]: ...
-
-    def rows(self, key: str) -> tuple[Mapping[str, object], ...]: ...
-
-
-def shell_settings(reader: Reader) -> ShellSettings:
-    """Read everything under `shell.`."""
-    default = ShellSettings()
-    rules, problems = _rules(reader.rows("shell.interceptor.rules"))
-    return ShellSettings(
-        reader.text("shell.path"),
-        reader.flag("shell.persistent", default.persistent),
-        reader.choice("shell.virtualTerminal", ("on", "off"), "on") != "off",
-        reader.named_texts("shell.env"),
-        reader.flag("shell.passKeys", default.pass_keys, strict=False),
-        (reader.text("shell.prefix") or "").strip(),
-        reader.flag("shell.snapshot", default.snapshot),
-        reader.flag("shell.minimize", default.minimise),
-        rules,
-        problems,
-        reader.number("shell.timeoutS", default.timeout_s, 1, 3600),
-    )
-
-
-def _rules(rows: tuple[Mapping[str, object], ...]) -> tuple[tuple[InterceptorRule, ...], tuple[str, ...]]:
-    """A rule that is none is left out, and the user is told."""
+def _rules(written: object) -> tuple[InterceptorRule, ...]:
+    """Read rules; one that is none is left out. Raises ValueError."""
+    if not isinstance(written, list) or not all(isinstance(row, dict) for row in written):
+        raise ValueError("has to be a list of objects")
     rules: list[InterceptorRule] = []
     problems: list[str] = []
-    for number, row in enumerate(rows, 1):
-        texts = {key: row.get(key, "") for key in ("name", "pattern", "tool", "reason")}
-        enabled = row.get("enabled", True)
-        name = str(texts["name"]) or f"number {number}"
-        if not isinstance(enabled, bool) or not all(isinstance(text, str) for text in texts.values()):
-            problems.append(f"shell.interceptor.rules: the rule {name} is left out: it has values of a wrong type")
-            continue
-        rule = InterceptorRule(name, str(texts["pattern"]), str(texts["tool"]), str(texts["reason"]), enabled)
-        if enabled and not (rule.pattern and rule.tool):
-            problems.append(f"shell.interceptor.rules: the rule {name} is left out: it needs a pattern and a tool")
-            continue
+    for number, row in enumerate(written, 1):
         try:
-            re.compile(rule.pattern)
-        except re.error as error:
-            problems.append(f"shell.interceptor.rules: the rule {name} is left out: {error}")
-            continue
-        rules.append(rule)
-    return tuple(rules), tuple(problems)
+            rules.append(_rule(row, number))
+        except (ValueError, RecursionError, OverflowError) as error:
+            problems.append(f"is used without the rule {row.get('name') or f'number {number}'}: {error}")
+    if problems:
+        raise PartlyWrong(problems, tuple(rules))
+    return tuple(rules)
+
+
+def _rule(row: Mapping[str, object], number: int) -> InterceptorRule:
+    texts = {key: row.get(key, "") for key in ("name", "pattern", "tool", "reason")}
+    enabled = row.get("enabled", True)
+    if not isinstance(enabled, bool) or not all(isinstance(text, str) for text in texts.values()):
+        raise ValueError("it has values of a wrong type")
+    name = str(texts["name"]) or f"number {number}"
+    rule = InterceptorRule(name, str(texts["pattern"]), str(texts["tool"]), str(texts["reason"]), enabled)
+    if enabled and not (rule.pattern and rule.tool):
+        raise ValueError("it needs a pattern and a tool")
+    compiled(rule.pattern)
+    return rule
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a regular expression of the user's. Raises ValueError."""
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"the regular expression {pattern!r} is invalid ({error})") from None
+
+
+def patterns(written: tuple[str, ...]) -> tuple[str, ...]:
+    """Check regular expressions of commands that always ask. Raises ValueError: with one that is wrong, all ask."""
+    try:
+        for pattern in written:
+            compiled(pattern)
+    except ValueError as error:
+        raise ValueError(f"is wrong, {error}: until it is fixed, every command asks") from None
+    return written
+
+
+@dataclass(frozen=True)
+class ShellSettings:
+    """How commands are run, and what they get."""
+
+    path: str | None = setting(
+        "shell.path", None, "The bash that runs commands, instead of the one on `PATH`.", restart=True
+    )
+    persistent: bool = setting(
+        "shell.persistent",
+        True,
+        "Keep one shell for all commands; with `false` each has a shell of its own, and what it leaves in the "
+        "background ends with the next one.",
+        restart=True,
+    )
+    virtual_terminal: OnOff = setting(
+        "shell.virtualTerminal",
+        "on",
+        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`) they print into a pipe.",
+        restart=True,
+    )
+    env: Mapping[str, str] = setting("shell.env", {}, "Variables that commands get, by name.", restart=True)
+    pass_keys: bool = setting(
+        "shell.passKeys", False, "Let commands have the keys of the model providers.", strict=False, restart=True
+    )
+    prefix: str = setting(
+        "shell.prefix",
+        "",
+        "Words that stand before every command (or `NORTH_SHELL_PREFIX`, `CLAUDE_CODE_SHELL_PREFIX`); they are not "
+        "part of what is approved.",
+        restart=True,
+        tightens=("shell.alwaysAsk",),  # it may be what holds commands
+        parse=str.strip,
+    )
+    snapshot: bool = setting(
+        "shell.snapshot", True, "Take your own shell functions and aliases along into commands.", restart=True
+    )
+    minimise: bool = setting(
+        "shell.minimize", True, "Shorten known outputs of commands that went well; with `false` they come in full."
+    )
+    interceptor_rules: tuple[InterceptorRule, ...] = setting(
+        "shell.interceptor.rules",
+        (),
+        'Rules of your own, looked at before North\'s: `{"name", "pattern", "tool", "reason"}`, the pattern a regular '
+        'expression for the command without its quoted texts; `{"name": "read", "enabled": false}` switches one of '
+        "North's off (`read`, `search`, `find`, `list`, `edit`, `write`).",
+        parse=_rules,
+        schema=_RULES,
+    )
+    timeout_s: int = setting(
+        "shell.timeoutS", 60, "How many seconds a command may take that names no time itself.", low=1, high=3600
+    )

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.generated_files import SCHEMA
+
 HEAVY = {
     "anthropic",
     "anyio",
@@ -109,6 +111,12 @@ def test_doctor_says_what_is_missing_and_prints_no_secret(tmp_path: Path) -> Non
     done = run(tmp_path, "doctor")
     assert done.returncode == 1
     assert "config.json" in done.stdout
+
+
+def test_the_schema_of_the_settings_is_printed(tmp_path: Path) -> None:
+    done = run(tmp_path, "schema")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == SCHEMA.read_text("utf-8")
 
 
 def test_conversations_of_a_project_without_any(tmp_path: Path) -> None:

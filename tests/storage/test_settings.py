@@ -1,13 +1,18 @@
+import json
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
+import jsonschema
 import pytest
 
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed
-from north_lsp.storage.limits import Limits, key_of
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import (
     STRICT,
     EditSettings,
@@ -15,10 +20,11 @@ from north_lsp.storage.settings import (
     TurnSettings,
     load_settings,
     needs_restart,
-    read_settings,
 )
 from north_lsp.storage.settings_file import SettingsFile
-from north_lsp.storage.settings_reader import SettingsReader
+from north_lsp.storage.settings_reader import read_value
+from north_lsp.storage.settings_schema import json_schema, value_schema
+from north_lsp.storage.shell_settings import InterceptorRule
 
 
 def write(store: Locations, text: str) -> Path:
@@ -106,6 +112,8 @@ _STRICTER: list[tuple[str, str, Callable[[Settings], object], object]] = [
     ("cost.dayLimitUsd", "-1", lambda one: one.turns.day_limit_usd, 0.01),
     ("cost.sessionLimitUsd", '"5"', lambda one: one.turns.session_limit_usd, 0.01),
     ("cost.sessionLimitUsd", "1e999", lambda one: one.turns.session_limit_usd, 0.01),
+    ("cost.sessionLimitUsd", "NaN", lambda one: one.turns.session_limit_usd, 0.01),
+    ("cost.sessionLimitUsd", f"1{'0' * 400}", lambda one: one.turns.session_limit_usd, 0.01),
     ("contextPromotion.enabled", '"no"', lambda one: one.turns.context_promotion, False),
     ("discovery.local", "0", lambda one: one.models.discover_local, False),
     ("retry.fallbackChains", '{"a": "b"}', lambda one: one.retry_fallback_chains, {}),
@@ -122,7 +130,9 @@ _STRICTER: list[tuple[str, str, Callable[[Settings], object], object]] = [
 ]
 
 
-@pytest.mark.parametrize(("key", "value", "part", "wanted"), _STRICTER, ids=[f"{row[0]}={row[1]}" for row in _STRICTER])
+@pytest.mark.parametrize(
+    ("key", "value", "part", "wanted"), _STRICTER, ids=[f"{row[0]}={row[1][:40]}" for row in _STRICTER]
+)
 def test_a_wrong_value_never_allows_more(
     store: Locations, key: str, value: str, part: Callable[[Settings], object], wanted: object
 ) -> None:
@@ -134,6 +144,41 @@ def test_a_wrong_value_never_allows_more(
     assert len(found.problems) == 1
     assert key in found.problems[0]
     assert "line 1, column 26" in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("sandbox", '"none"', 'has to be one of off, workspace, not "none"; until it is fixed, it is "workspace"'),
+        ("edits.protected", "3", 'has to be a list of texts; until it is fixed, it is ["**"]'),
+        ("shell.prefix", "3", "has to be a text; until it is fixed, shell.alwaysAsk has its strictest value"),
+        ("shell.alwaysAsk", '["("]', "every command asks"),
+        ("log.level", "3", "has to be one of debug, info, warn, error, not 3"),
+        ("log.files", "true", "has to be a whole number, from 1 to 100"),
+        ("retry.maxRetries", "-1", "has to be 0 or more, not -1"),
+        ("provider.maxOutputTokens", "5", "has to be 1024 or more, not 5; until it is fixed, it is 1024"),
+        ("shell.env", '{"A": 3}', "has to be an object of texts"),
+    ],
+)
+def test_a_problem_says_what_to_write_and_what_counts_until_then(
+    store: Locations, key: str, value: str, problem: str
+) -> None:
+    write(store, f'{{"{key}": {value}}}')
+    (told,) = load_settings(store).problems
+    assert f": {key} " in told
+    assert told.endswith(problem)
+
+
+def test_a_rule_that_is_none_is_left_out_alone(store: Locations) -> None:
+    good = '{"name": "a", "pattern": "b", "tool": "c"}'
+    path = write(store, f'{{"shell.interceptor.rules": [{good}, {{"name": "d", "pattern": "("}}, {{"pattern": 1}}]}}')
+    found = load_settings(store)
+    assert found.shell.interceptor_rules == (InterceptorRule("a", "b", "c"),)
+    place = f"{path}, line 1, column 2: shell.interceptor.rules is used without the rule"
+    assert found.problems == (
+        f"{place} d: it needs a pattern and a tool",
+        f"{place} number 3: it has values of a wrong type",
+    )
 
 
 def test_unknown_settings_are_named_with_what_may_be_meant(store: Locations) -> None:
@@ -173,7 +218,7 @@ _FLIPPED = {
     "thinking.level": '"low"', "thinking.show": "false", "serviceTier": '"flex"', "discovery.local": "false",
     "providers.cacheRetention": '"long"', "providers.kimiApiFormat": '"anthropic"', "auth.storage": '"keyring"',
     "auth.broker.url": '"https://x"', "auth.broker.token": '"t"',
-    **{key_of(row.name): str(row.metadata["low"]) for row in fields(Limits)},
+    **{key: str(row.setting.low) for key, row in declared(Settings).items() if key.startswith("limits.")},
 }  # fmt: skip
 
 
@@ -191,12 +236,77 @@ def test_every_setting_is_read(store: Locations, key: str) -> None:
     assert load_settings(store) == found
 
 
-def test_the_table_above_has_every_setting(store: Locations) -> None:
-    write(store, "{}")
-    reader = SettingsReader(store.config / "config.json", "{}", {})
-    read_settings(reader)
-    aliases = {"queue.steeringMode", "queue.followUpMode", "queue.interruptMode"}
-    assert set(_FLIPPED) - aliases == set(reader.known)
+def test_the_table_above_has_every_setting() -> None:
+    names = [name for row in declared(Settings).values() for name in (row.setting.key, *row.setting.aliases)]
+    assert sorted(_FLIPPED) == sorted(names)
+
+
+def test_of_two_names_of_a_setting_the_second_is_said_to_have_no_effect(store: Locations) -> None:
+    path = write(store, '{"queue": {"steeringMode": "one-at-a-time"},\n "steeringMode": "all"}')
+    found = load_settings(store)
+    assert found.turns == TurnSettings(steering_mode="all")
+    assert found.problems == (
+        f"{path}, line 1, column 12: queue.steeringMode has no effect: it is another name of steeringMode, "
+        "which is there too",
+    )
+
+
+_ROWS = declared(Settings).values()
+_each = pytest.mark.parametrize("row", _ROWS, ids=list(declared(Settings)))
+
+
+@_each
+def test_a_declaration_makes_sense(row: Declared) -> None:
+    """What takes the place of a wrong value is a value that could have been written, or is None or made by North."""
+    setting = row.setting
+    assert row.value_in(Settings()) == setting.default
+    assert row.value_in(STRICT) == setting.strict
+    for value in (setting.default, setting.strict):
+        if value is not None and setting.schema is None:
+            plain = list(value) if isinstance(value, tuple) else value
+            assert read_value(row, plain) == value
+    assert setting.text[0].isupper()
+    assert setting.text.endswith(".")
+    assert set(setting.tightens) <= declared(Settings).keys()
+
+
+# Of each type one at least, right and wrong ones for every setting.
+_SAMPLES: list[object] = [
+    True, False, -1, 0, 1, 5, 20, 50, 1024, 70_000, 10**9, 10**30, 0.5, -0.5, "", "x", "on", "off", "file", "anchors",
+    [], ["a"], [1], ["a", 1], [[]], [{}], {}, {"a": "b"}, {"a": 1}, {"a": ["b"]}, {"a": [1]}, {"a": []},
+    [{"path": "/a", "models": ["b"]}], [{"path": "/a", "providers": "b"}], {"paths": ["/a"], "values": "b"},
+    [{"models": "b"}], [{"path": "/a", "models": "b", "c": 1}], [{"name": "read", "enabled": False}],
+    [{"name": "a", "pattern": "b", "tool": "c", "reason": "d"}], [{"name": "a", "pattern": "b"}], [{"enabled": 1}],
+]  # fmt: skip
+
+
+@_each
+def test_the_schema_accepts_what_the_reader_accepts(row: Declared) -> None:
+    """Editors know settings by the schema that pydantic makes of a declaration; North reads them without pydantic."""
+    judge = jsonschema.Draft7Validator(value_schema(row))
+    choices = get_args(row.kind) if get_origin(row.kind) is Literal else ()
+    for value in (*_SAMPLES, *choices):
+        try:
+            read_value(row, value)
+        except ValueError:
+            is_read = False
+        else:
+            is_read = True
+        assert judge.is_valid(value) == is_read, value
+
+
+@pytest.mark.parametrize("key", _FLIPPED)
+def test_the_schema_knows_every_setting_flat_and_nested(key: str) -> None:
+    judge = jsonschema.Draft7Validator(json_schema())
+    judge.check_schema(judge.schema)
+    nested = json.loads(_FLIPPED[key])
+    assert judge.is_valid({key: nested})
+    assert not judge.is_valid({key: None})
+    assert not judge.is_valid({f"{key}x": nested})
+    for name in reversed(key.split(".")):
+        nested = {name: nested}
+    assert judge.is_valid({"$schema": "x", **nested})
+    assert not judge.is_valid({"x": nested})
 
 
 def test_how_edit_tools_behave_can_be_set(store: Locations) -> None:
@@ -248,4 +358,24 @@ def test_a_file_is_read_again_when_it_has_changed(store: Locations) -> None:
 def test_what_takes_effect_later_is_named() -> None:
     sandboxed = replace(Settings(), sandbox="workspace", turns=TurnSettings(5))
     assert needs_restart(Settings(), sandboxed) == ["sandbox"]
+    variant = replace(Settings(), retry_max=1, edits=EditSettings(variant="patch"))
+    assert needs_restart(Settings(), variant) == ["retry.maxRetries", "edits.variant"]
     assert needs_restart(Settings(), Settings()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", '{"sandbox": "workspace", "limits.readLines": 0, "enabledModels": ["a", 3], "x": 1}']
+)
+def test_settings_are_read_without_pydantic(store: Locations, text: str) -> None:
+    """They are read before a conversation can open."""
+    if text:
+        write(store, text)
+    script = f"""
+import sys
+from pathlib import Path
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import load_settings
+load_settings(Locations(*map(Path, {[str(store.config), str(store.data), str(store.state)]})))
+assert not sys.modules.keys() & {{"pydantic", "pydantic_core", "annotated_types", "typing_extensions"}}
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -47,7 +47,7 @@ def make_runner(settings: Settings, workspace: Workspace, resources: ShellResour
     given = command_environment(environ, resources.secret_names, passed, {**resources.own, **shell.env})
     withheld = frozenset(environ.keys() - given.keys())
     prefix = shell.prefix or next((environ[name].strip() for name in _PREFIXES if environ.get(name)), "")
-    options = ShellOptions(shell.path, shell.virtual_terminal, shell.persistent, prefix, shell.snapshot)
+    options = ShellOptions(shell.path, shell.virtual_terminal == "on", shell.persistent, prefix, shell.snapshot)
     sandbox = sandbox_of(settings, roots, given, workspace, resources.quarantine)
     background, shell_pool, kept = resources.background, resources.shell_pool, resources.kept
     return CommandRunner(given, background, roots[0], sandbox, withheld, options, shell_pool, kept)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from north_lsp.providers.catalog.catalog import Catalog
-from north_lsp.providers.catalog.models_file import ModelEntry, ModelsFile, ProviderEntry
+from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, NO_TRANSFORM, UNPRICED, Model, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo

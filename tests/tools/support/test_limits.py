@@ -1,5 +1,6 @@
 """One table of limits for all tools, and the folders outside that may be read."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from north_lsp.errors import ToolError
-from north_lsp.storage.limits import Limits, key_of, read_limits
+from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import ReadSettings, load_settings
 from north_lsp.tools.support.texts import resolve_open
 from north_lsp.workspace.files.ignore import IgnoreRules
@@ -18,7 +20,7 @@ from tests.tools.conftest import Desk
 
 def store(tmp_path: Path, text: str) -> Locations:
     locations = Locations.from_environment({"NORTH_CONFIG_DIR": str(tmp_path / "config"), "HOME": str(tmp_path)})
-    locations.config.mkdir()
+    locations.config.mkdir(parents=True)
     (locations.config / "config.json").write_text(text)
     return locations
 
@@ -37,13 +39,14 @@ def test_a_limit_that_cannot_be_is_refused(tmp_path: Path, value: str) -> None:
     assert "limits.readLines has to be" in found.problems[0]
 
 
-def test_every_limit_can_be_set_to_its_bounds() -> None:
-    lows = read_limits(lambda key, default, low, high: low)
-    highs = read_limits(lambda key, default, low, high: high)
-    for name, default in vars(Limits()).items():
-        assert getattr(lows, name) <= default <= getattr(highs, name)
-        assert key_of(name).startswith("limits.")
-    assert key_of("read_lines") == "limits.readLines"
+def test_every_limit_can_be_set_to_its_bounds(tmp_path: Path) -> None:
+    rows = declared(Limits)
+    assert {row.path[-1] for row in rows.values()} == vars(Limits()).keys()
+    for bound in ("low", "high"):
+        wanted = {key: getattr(row.setting, bound) for key, row in rows.items()}
+        found = load_settings(store(tmp_path / bound, json.dumps(wanted)))
+        assert found.problems == ()
+        assert {key: row.value_in(found.reading.limits) for key, row in rows.items()} == wanted
 
 
 async def test_a_limited_index_has_what_is_open_and_what_changed_last(desk: Desk) -> None:
@@ -152,11 +155,3 @@ async def test_nothing_in_an_extra_folder_can_be_changed(desk: Desk, outside: Pa
     with pytest.raises(ToolError) as caught:
         await resolve_open(str(outside / "guide.md"), desk.workspace)
     assert caught.value.code == "OUTSIDE_WORKSPACE"
-
-
-def test_every_limit_is_documented_with_its_default() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "reading.md").read_text()
-    rows = [row for row in page.split("\n") if row.startswith("| `limits.")]
-    for name, default in vars(Limits()).items():
-        (row,) = [row for row in rows if f"`{key_of(name)}`" in row]
-        assert f"| {default:,} |" in row
