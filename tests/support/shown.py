@@ -3,9 +3,9 @@ left out."""
 
 from typing import Any
 
-_LAST_COUNTS = {"session_info_update"}
+_LAST_COUNTS = {"session_info_update", "usage_update"}
 _PROGRESS = ("retry-", "choice-", "limit-")
-_ELSEWHERE = {"usage_update", "available_commands_update", "config_option_update", "plan"}
+_ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
 
 
 def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -33,4 +33,6 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
             rows.append({"chunk": (kind, update["messageId"]), "text": update["content"]["text"]})
         else:
             rows.append({kind: update})
-    return [*rows, {"title": last.get("session_info_update", {}).get("title")}]
+    usage = last.get("usage_update", {})
+    title = last.get("session_info_update", {}).get("title")
+    return [*rows, {"title": title, "used": usage.get("used"), "size": usage.get("size"), "cost": usage.get("cost")}]

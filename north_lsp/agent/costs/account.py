@@ -25,6 +25,7 @@ class Account:
         self._spending = spending
         self._usage = usage
         self._editor = editor
+        self._is_reported = True
 
     async def check(self, model: Model) -> None:
         """Before a request. Raises LimitReached."""
@@ -38,9 +39,16 @@ class Account:
     def record(self, model: Model, usage: Usage) -> None:
         """Count what a request used, whatever became of its answer."""
         self._costs.record(model, usage)
+        self._is_reported = False
 
     async def report(self, model: Model) -> None:
         """Show what the conversation has used until now."""
+        self._is_reported = True
         event = self._usage(model.window)
         if event is not None:
             await self._editor.show(replace(event, all_time_usd=self._costs.all_time()))
+
+    async def report_rest(self, model: Model) -> None:
+        """Show what the conversation has used until now, if that has not been shown since the last request."""
+        if not self._is_reported:
+            await self.report(model)

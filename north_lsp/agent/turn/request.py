@@ -92,6 +92,11 @@ class ModelRequester:
                 await self._report_end("cancelled by the user")
                 raise ModelFailed(failure)
 
+    async def finalize(self) -> None:
+        """Show what was used by a request that was cancelled or failed. Call it once, after the turn."""
+        with self._ports.diagnostics.guarded("counting what was used"):
+            await self._account.report_rest(self._answering.model)
+
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
     async def _try_once(self) -> tuple[Streamed, Done | Failed]:

@@ -127,3 +127,4 @@ class Turn:
         with self._ports.diagnostics.guarded("ending files in the answer"):
             await self._files.finalize()
         await self._dispatcher.close()
+        await self._requester.finalize()
