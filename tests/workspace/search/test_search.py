@@ -207,7 +207,7 @@ def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) 
     found = search(where, "needle", ripgrep=ripgrep)
     assert [match.path for match in found.matches] == ["a.txt", "huge.log", "z/b.txt"]
     assert not found.truncated
-    assert found.notices == ["only the first 4 MiB were searched of: huge.log"]
+    assert found.notices == ["only the first 4 MiB of these files were searched: huge.log"]
 
 
 def test_a_long_line_without_what_every_match_holds_is_passed_over(repo: Path) -> None:
