@@ -167,7 +167,7 @@ def test_large_files_are_searched_in_their_first_part(repo: Path, monkeypatch: p
     where = roots(repo, {"a": "needle é\n" + "x" * 988 + "\né needle\n", "b": "needle" + "é" * 600})
     found = search(where, "needle")
     assert places(found.matches) == [("a", 1, 1), ("b", 1, 1)]
-    assert "searched of: a, b" in found.notices[0]
+    assert "searched: a, b" in found.notices[0]
     assert found.matches[1].text.startswith("needleéé")
 
 
