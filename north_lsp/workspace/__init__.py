@@ -1,1 +1,2 @@
-"""The repository: roots, paths, ignore rules, texts, search, diffs, applying changes. Knows no tool and no protocol."""
+"""The user's files: roots, paths, ignore rules, texts, search, diffs, applying changes. Knows no tool and no
+protocol."""

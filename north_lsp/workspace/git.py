@@ -1,5 +1,5 @@
-"""Asking git about a repository that may be hostile: nothing that its configuration names is run. And where git keeps
-what can be read without asking it."""
+"""Runs git in a repository that may be hostile: nothing that its configuration names is executed. Also locates what git
+keeps in files that can be read without running it."""
 
 import contextlib
 import os
@@ -36,14 +36,15 @@ _FILTER_KEYS = r"^filter\..*\.(clean|smudge|process|required)$"
 
 
 def run_git(args: Sequence[str], cwd: Path, timeout: float = 5.0) -> str | None:
-    """What a git command prints, or None if there is no git, it fails, or it takes longer than `timeout` seconds.
+    """Run a git command and return what it prints, or None if there is no git, it fails, or it takes longer than
+    `timeout` seconds.
 
     The first of `args` is the sub-command. Hooks, file system monitors, external diffs, text conversion, filters,
     pagers, signature programs, submodules and the network are switched off. Raises ValueError for an option in place
     of the sub-command.
     """
     if not args or not args[0].replace("-", "").isalnum() or args[0].startswith("-"):
-        raise ValueError(f"the first argument is a git command, not {args[:1]}")
+        raise ValueError(f"the first argument must be a git command, not {args[:1]}")
     git = _git()
     if git is None or Path(os.path.realpath(git)).is_relative_to(os.path.realpath(cwd)):
         return None
@@ -60,8 +61,9 @@ def run_git(args: Sequence[str], cwd: Path, timeout: float = 5.0) -> str | None:
 
 
 def configuration(cwd: Path, timeout: float = 5.0) -> list[tuple[str, str, str]] | None:
-    """What git is configured to in a folder, from every file that it reads: the file, or "" for none, the key in lower
-    case as git gives it, the value. Empty without git; None if that cannot be known."""
+    """Return git's configuration in a folder, from every file that git reads, as rows of the file ("" if the setting
+    comes from none), the key as git prints it (lower case) and the value. Empty without git; None if the configuration
+    cannot be determined."""
     git = _git()
     if git is None:
         return []
@@ -79,7 +81,8 @@ def configuration(cwd: Path, timeout: float = 5.0) -> list[tuple[str, str, str]]
 
 
 def read_blob(blob: str, cwd: Path, timeout: float = 5.0) -> bytes | None:
-    """The bytes of an object as git keeps them, by its full name. Raises ValueError for what is no such name."""
+    """Return the bytes of a git object by its full name, or None if git cannot read it. Raises ValueError for anything
+    but a full object name."""
     if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", blob):
         raise ValueError(f"not the name of an object: {blob[:100]!r}")
     git = _git()
@@ -90,7 +93,8 @@ def read_blob(blob: str, cwd: Path, timeout: float = 5.0) -> bytes | None:
 
 
 def top_level(folder: Path) -> Path | None:
-    """The nearest folder upwards that holds `.git`; the home directory only if asked for itself."""
+    """Return the nearest folder from `folder` upwards that contains `.git`, or None. The home directory counts only if
+    it is `folder` itself."""
     home = Path(os.path.realpath(os.path.expanduser("~")))
     for place in (folder, *folder.parents):
         if place != folder and place == home:
@@ -101,7 +105,8 @@ def top_level(folder: Path) -> Path | None:
 
 
 def git_folder(top: Path) -> Path | None:
-    """Where git keeps a work tree's own files, also those of a linked one; None if that cannot be told."""
+    """Return the folder where git keeps a work tree's own files, also for a linked work tree; None if it cannot be
+    determined."""
     named = _first_line(top / ".git")
     if named is None:
         return top / ".git" if (top / ".git").is_dir() else None
@@ -109,13 +114,15 @@ def git_folder(top: Path) -> Path | None:
 
 
 def common_folder(folder: Path) -> Path:
-    """What a work tree's own folder shares with other work trees."""
+    """Return the folder that a work tree shares with the other work trees of its repository; `folder` is the work
+    tree's own git folder."""
     common = _first_line(folder / "commondir")
     return folder if common is None else folder / common.strip()
 
 
 def exclude_file(top: Path) -> Path:
-    """Where the ignore file that is not part of the repository's contents lies, also for a linked work tree."""
+    """Return the path of the ignore file that is not part of the repository's contents (`info/exclude`), also for a
+    linked work tree."""
     folder = git_folder(top)
     return (top / ".git" if folder is None else common_folder(folder)) / "info" / "exclude"
 
@@ -137,9 +144,10 @@ def _git() -> str | None:
 
 
 def _filters(git: str, cwd: Path, timeout: float) -> tuple[str, ...] | None:
-    """Settings that switch off every configured filter; None if they are not known or cannot be switched off."""
+    """Return settings that switch off every configured filter; None if the filters are unknown or cannot be switched
+    off."""
     ended = _run([git, *_options(_SWITCHES), "config", "-z", "--name-only", "--get-regexp", _FILTER_KEYS], cwd, timeout)
-    if ended is None or ended[0] not in (0, 1):  # 1: there are none
+    if ended is None or ended[0] not in (0, 1):  # 1: no filter is configured
         return None
     names = set[str]()
     for key in ended[1].decode("utf-8", "replace").split("\0"):
@@ -163,7 +171,7 @@ def _environment() -> dict[str, str]:
 
 
 def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, bytes] | None:
-    """Exit status and output; None if it could not be started or took too long."""
+    """Run a command and return its exit status and output; None if it could not be started or took too long."""
     try:
         process = subprocess.Popen(
             command,

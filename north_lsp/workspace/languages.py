@@ -1,4 +1,4 @@
-"""Which language a file is in, by its name. One table for searching by type, counting languages and parsing."""
+"""Tells a file's language from its name. One table serves searching by type, counting languages and parsing."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +10,8 @@ Comments = Literal["c", "hash", "html", "dash", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """`types` are further words for it in `search_text`; `code` languages count as such in statistics."""
+    """A language and the file names that belong to it. `types` are further words for it in `search_text`; `names` are
+    whole file names, `comments` the style of its comments."""
 
     id: str
     name: str
@@ -93,14 +94,14 @@ def _by_name() -> dict[str, Language]:
 
 
 def language_of(path: str) -> Language | None:
-    """The language of a file with this name or path."""
+    """Return the language of a file with this name or path, or None."""
     name = path.rsplit("/", 1)[-1]
     found = _by_name().get(name)
     return found if found is not None else _by_ending().get(PurePosixPath(name).suffix.lower())
 
 
 def find_language(word: str) -> Language | None:
-    """A language by its id, its name, one of its types or an ending, without regard to case."""
+    """Find a language by its id, its name, one of its types or a file ending, ignoring case; None if there is none."""
     plain = word.lower().removeprefix(".")
     for language in LANGUAGES:
         if plain in (language.id, language.name.lower(), *language.types) or f".{plain}" in language.endings:
@@ -109,8 +110,8 @@ def find_language(word: str) -> Language | None:
 
 
 def endings_of_type(word: str) -> tuple[str, ...] | None:
-    """The endings of file names that a type stands for; None for an unknown one. JavaScript and TypeScript each take in
-    their dialects with markup."""
+    """Return the file name endings that a type stands for; None for an unknown type. TypeScript includes TSX, as
+    JavaScript includes JSX."""
     language = find_language(word)
     if language is None:
         return None

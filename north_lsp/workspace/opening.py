@@ -1,8 +1,8 @@
-"""Opening what lies at a real path: by descriptor, and without following a link anywhere on the way.
+"""Opens what is at a real path: by descriptor, and without following a link in any part of the path.
 
-`Roots.resolve` says where a spelling leads, with every link resolved; what may be seen is decided by that path. What is
-opened here lies at exactly that path: if a folder on the way has become a link since, opening fails (ELOOP). So the
-decision holds for what is read, and reading goes on from the descriptor, whatever happens to the names.
+`Roots.resolve` says where a raw path leads, with every link resolved; what may be seen is decided by that path. What is
+opened here is at exactly that path: if a folder on the way has since become a link, opening fails (ELOOP). So the
+decision holds for what is read, and reading continues from the descriptor, whatever happens to the names.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import ensure_regular, kind_of
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Never waits: not for the other end of a pipe either."""
+"""Flags for reading that never block, not even on a pipe without a writer."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _OPENAT2 = 437  # on every architecture
@@ -31,7 +31,7 @@ _Opener = Callable[[str, int], int]
 def open_real(path: Path | str, flags: int = READ) -> int:
     """Open a real, absolute path; nothing is created. Returns a descriptor.
 
-    Raises OSError: ELOOP (or ENOTDIR) where a link stands in any place of it.
+    Raises OSError: ELOOP (or ENOTDIR) if any part of the path is a link.
     """
     return _opener()(os.fspath(path), flags)
 
@@ -41,7 +41,7 @@ def open_regular(path: Path) -> tuple[int, os.stat_result]:
 
     Raises ToolError: NOT_FOUND, INVALID_INPUT (folder, link, device, pipe …), IO_ERROR.
     """
-    ensure_regular(path)  # opening a device may do something already
+    ensure_regular(path)  # opening a device may already have an effect
     try:
         descriptor = open_real(path)
     except OSError as error:
@@ -55,7 +55,8 @@ def open_regular(path: Path) -> tuple[int, os.stat_result]:
 
 @contextmanager
 def open_folder(path: Path | str) -> Iterator[int]:
-    """A folder at a real path, held open: `os.scandir` and `os.listdir` take its descriptor. Raises OSError."""
+    """Open the folder at a real path for the duration of the context: `os.scandir` and `os.listdir` take its
+    descriptor. Raises OSError."""
     descriptor = open_real(path, FOLDER)
     try:
         yield descriptor
@@ -64,7 +65,7 @@ def open_folder(path: Path | str) -> Iterator[int]:
 
 
 def cannot_open(path: Path, error: OSError) -> ToolError:
-    """Why a file could not be opened, in words."""
+    """Return the ToolError that says in words why a file could not be opened."""
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
             return ToolError("NOT_FOUND", f"{path} does not exist")
@@ -82,7 +83,8 @@ class _How(ctypes.Structure):
 
 @cache
 def _opener() -> _Opener:
-    """One system call where the kernel has it, else a step for each folder."""
+    """Return the opener for this system: a single system call (openat2) where the kernel has it, else one step per
+    folder."""
     try:
         os.close(_at_once("/", FOLDER))
     except (OSError, AttributeError):
@@ -119,7 +121,7 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def open_in_steps(path: str, flags: int) -> int:
-    """What `open_real` does where there is no such call: from folder to folder, none of which may be a link."""
+    """Open a real path where the system has no `openat2`: folder by folder, none of which may be a link."""
     step = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     *folders, name = [part for part in path.split("/") if part] or ["."]
     at = os.open("/", step)

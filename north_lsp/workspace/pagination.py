@@ -1,4 +1,4 @@
-"""Parts of a text for the model: numbered lines within limits, with every gap and cut said."""
+"""Pages of a text for the model: numbered lines within limits, with every gap and cut marked."""
 
 import codecs
 import hashlib
@@ -23,7 +23,8 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`ranges` are the lines shown (1-based, inclusive), `next` the ones that were asked for and did not fit."""
+    """A page of lines. `ranges` are the lines shown (1-based, inclusive), `next` the lines that were asked for and did
+    not fit."""
 
     ranges: tuple[Range, ...]
     content: str
@@ -32,7 +33,7 @@ class Page:
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines of a text without their ends."""
+    """Return the lines of a text without their line ends."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -40,7 +41,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def merged(ranges: Iterable[Range], total: int) -> list[Range]:
-    """Ranges cut to the text, in order, overlapping and touching ones as one."""
+    """Return the ranges clipped to `total` lines and in order, with those that overlap or touch merged into one."""
     result: list[Range] = []
     for start, end in sorted((max(start, 1), min(end, total)) for start, end in ranges):
         if start > end:
@@ -62,7 +63,7 @@ def make_page(
     max_lines: int = MAX_LINES,
     max_bytes: int = MAX_BYTES,
 ) -> Page:
-    """Show merged `ranges` of lines, the first of which has the number `first`. `marked` gets a `>`."""
+    """Show merged `ranges` of lines, the first of which has the number `first`. The line `marked` gets a `>`."""
     shown: list[str] = []
     kept: list[Range] = []
     notices: list[str] = []
@@ -100,7 +101,7 @@ def next_range(left: Range, max_lines: int = MAX_LINES) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """A part of a large file. `text.text` is empty: only the lines from `start` on were kept."""
+    """A part of a large file. `text.text` is empty: only the lines from `start` on are kept."""
 
     text: Text
     total: int
@@ -115,8 +116,8 @@ def stream_part(
     max_lines: int = MAX_LINES,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Streamed:
-    """Read through a file that is too large to be held, keeping at most one page of lines from `start` on; if the file
-    ends before, its last lines.
+    """Read through a file that is too large to be held in memory, keeping at most one page of lines from `start` on; if
+    the file ends before `start`, its last lines.
 
     Raises ToolError: BINARY_FILE, TOO_LARGE for UTF-16, NOT_FOUND, INVALID_INPUT, IO_ERROR, CANCELLED.
     """
@@ -133,7 +134,7 @@ def stream_part(
         first = True
         while chunk := file.read(_CHUNK):
             if should_stop():
-                raise ToolError("CANCELLED", "nobody waits for this part any more")
+                raise ToolError("CANCELLED", "the read was cancelled")
             if first:
                 first = False
                 if chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):

@@ -1,4 +1,5 @@
-"""The one function that turns a spelled path into a real one inside the workspace. Any doubt is a refusal."""
+"""Turns the path that a model or client wrote into a real path inside the workspace. Whatever is in doubt is
+refused."""
 
 import errno
 import os
@@ -20,14 +21,14 @@ _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 4095
 _INSIDE = "use a path inside the workspace"
 _SHOWN_CHARACTERS = 200
-_MAX_LINKS = 40  # as the kernel has it
+_MAX_LINKS = 40  # as in the kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A path that passed. `path` is real and absolute; `relative` is what people and the model read, with `/`: relative
-    to the main root, or prefixed by `<root name>/` for a further one. `names` are the absolute paths by which it was
-    reached: as it was spelled, and once more for each link on the way."""
+    to the main root, or prefixed by `<root name>/` for a further root. `names` are the absolute paths by which it was
+    reached: as it was written, and once more for each link on the way."""
 
     path: Path
     relative: str
@@ -44,7 +45,7 @@ class _Walked:
 
 
 class _Stuck(Exception):
-    """The file system would not lead on from `at`; `linked` if a link had led there."""
+    """The file system could not continue from `at`; `linked` if a link had led there."""
 
     def __init__(self, error: OSError, at: str, *, linked: bool) -> None:
         super().__init__(str(error))
@@ -55,15 +56,15 @@ class _Stuck(Exception):
 
 @dataclass(frozen=True)
 class Roots:
-    """The folders of the workspace, real and absolute; the first is the main one. `extra` are further folders that may
-    only be read, and only by who asks for it."""
+    """The folders of the workspace, real and absolute; the first is the main one. `extra` are further folders that can
+    only be read, and only through `resolve_readable`."""
 
     roots: tuple[Path, ...]
     extra: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, *paths: Path | str) -> "Roots":
-        """Roots from paths as a client spells them. Raises ValueError without any."""
+        """Make roots from paths as a client writes them. Raises ValueError if there are none."""
         if not paths:
             raise ValueError("a workspace needs at least one root")
         return cls(tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths)))
@@ -73,7 +74,8 @@ class Roots:
         return self.roots[0]
 
     def names(self) -> dict[str, Path]:
-        """The further roots by the name that leads a path into them; a number tells folders of the same name apart."""
+        """Return the further roots by the name that begins a path into them; a number distinguishes folders of the same
+        name."""
         named: dict[str, Path] = {}
         for root in self.roots[1:]:
             name, number = root.name or "root", 1
@@ -83,31 +85,32 @@ class Roots:
         return named
 
     def root_of(self, path: Path) -> Path | None:
-        """The first root that a real path lies in, compared by components."""
+        """Return the first root that contains a real path, compared by components, or None."""
         return _first(self.roots, path)
 
     def display_path(self, root: Path, relative: str) -> str:
-        """How a path relative to one of the roots is written, so that `resolve` leads back to it."""
+        """Return how a path relative to one of the roots is written, so that `resolve` leads back to it."""
         names = self.names()
         if root in self.extra and root not in self.roots:
             return str(root / relative)
         if root == self.main:
-            # A name that would be taken for another root, for the home directory or for an address needs a mark.
+            # A name that would be mistaken for another root, the home directory or an address needs a `./`.
             first = relative.split("/", 1)[0]
             return f"./{relative}" if first in names or first == "~" or first.endswith(":") else relative
         name = next(name for name, folder in names.items() if folder == root)
         return name if relative == "." else f"{name}/{relative}"
 
     def resolve(self, raw_path: str) -> Resolved:
-        """The real place of a path: relative, absolute, with `~`, or a `file://` URI.
+        """Resolve a path to its real place; it may be relative, absolute, begin with `~`, or be a `file://` URI.
 
-        Raises ToolError: INVALID_INPUT for what is no path, OUTSIDE_WORKSPACE for one that leads out of every root by
-        name or by link (the same whatever is there), IO_ERROR when the file system would not say.
+        Raises ToolError: INVALID_INPUT for what is not a path, OUTSIDE_WORKSPACE for one that leads out of every root
+        by name or by link (with the same message whatever is there), IO_ERROR when the file system cannot tell.
         """
         return self._resolve(raw_path, self.roots)
 
     def resolve_readable(self, raw_path: str) -> Resolved:
-        """As `resolve`, also for what lies in an extra folder, which is shown by its absolute path; to read only."""
+        """Resolve a path as `resolve` does, but accept extra folders, too; what is in those is shown by its absolute
+        path and must only be read."""
         return self._resolve(raw_path, (*self.roots, *self.extra))
 
     def _resolve(self, raw_path: str, roots: tuple[Path, ...]) -> Resolved:
@@ -115,7 +118,7 @@ class Roots:
         try:
             walked = _walk(absolute)
         except _Stuck as stuck:
-            # What lies outside is not told apart: neither what there is, nor what keeps one from it.
+            # Errors outside are all alike: they reveal neither what exists there nor why it cannot be reached.
             inside = _first(roots, Path(stuck.at)) or (not stuck.linked and _first(roots, Path(absolute)))
             if not inside:
                 raise self._outside(raw_path, absolute) from None
@@ -131,15 +134,16 @@ class Roots:
 
     def _outside(self, raw_path: str, absolute: str) -> ToolError:
         inside = absolute.lstrip("/")
-        known = bool(inside) and os.path.lexists(self.main / inside)  # as if the workspace were the whole disk
-        hint = f"leave out the first slash if {inside} is meant" if known else _INSIDE
+        # The model may treat the workspace as the root of the disk.
+        known = bool(inside) and os.path.lexists(self.main / inside)
+        hint = f"leave out the leading slash if you mean {inside}" if known else _INSIDE
         return self._error("OUTSIDE_WORKSPACE", raw_path, "leads outside the workspace", hint)
 
     def _absolute(self, plain: str) -> str:
         if plain == "~" or plain.startswith("~/"):
             home = os.path.expanduser("~")
             if not os.path.isabs(home):
-                raise self._error("INVALID_INPUT", plain, "needs a home directory, and none is known")
+                raise self._error("INVALID_INPUT", plain, "needs a home directory, but none is known")
             return os.path.normpath(home + plain[1:])
         if os.path.isabs(plain):
             return os.path.normpath(plain)
@@ -148,7 +152,7 @@ class Roots:
         if base is None:
             base, rest = self.main, plain
         absolute = os.path.normpath(os.path.join(base, "./" + rest))
-        # A relative path may not leave by name, even where a link would lead back.
+        # A relative path must not leave by name, even where a link would lead back.
         if self.root_of(Path(absolute)) is None:
             raise self._error("OUTSIDE_WORKSPACE", plain, "leads outside the workspace")
         return absolute
@@ -156,10 +160,10 @@ class Roots:
     def _unresolved(self, raw_path: str, error: OSError) -> ToolError:
         match error.errno:
             case errno.ELOOP:
-                problem = "runs into a loop of links or a link that leads nowhere"
+                problem = "runs into a loop of links or a broken link"
                 return self._error("INVALID_INPUT", raw_path, problem, "name a file itself, not the link")
             case errno.ENAMETOOLONG:
-                return self._error("INVALID_INPUT", raw_path, "is longer than a path can be", "use a shorter path")
+                return self._error("INVALID_INPUT", raw_path, "is too long for a path", "use a shorter path")
             case errno.ENOTDIR:
                 problem = "goes through a file as if it were a folder"
                 return self._error("INVALID_INPUT", raw_path, problem, "list the folder to see what there is")
@@ -177,7 +181,7 @@ class Roots:
 
 
 def extra_roots(raw_path: Iterable[str]) -> tuple[Path, ...]:
-    """The folders that settings open for reading: absolute ones that exist, `~` for the home folder."""
+    """Return the folders that the settings open for reading: absolute ones that exist; `~` is the home folder."""
     paths = (os.path.expanduser(path) for path in raw_path)
     return tuple(
         dict.fromkeys(Path(os.path.realpath(path)) for path in paths if os.path.isabs(path) and os.path.isdir(path))
@@ -185,8 +189,8 @@ def extra_roots(raw_path: Iterable[str]) -> tuple[Path, ...]:
 
 
 def lies_in(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether a real path is one of some folders or lies in one, wherever links lead to them and whatever else they are
-    called (by another case, or by a mount)."""
+    """Return whether a real path is one of the folders or is inside one, whatever links lead to them and whatever other
+    names they have (in another case, or through a mount)."""
     wanted = set[tuple[int, int]]()
     for folder in folders:
         if path.is_relative_to(os.path.realpath(folder)):
@@ -203,12 +207,13 @@ def lies_in(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def belongs_to_north(resolved: Resolved) -> ToolError:
-    """The error for a path in one of North's own folders."""
+    """Return the error for a path in one of North's own folders."""
     return ToolError("OUTSIDE_WORKSPACE", f"{resolved.relative} belongs to North itself")
 
 
 def ensure_regular(path: Path) -> None:
-    """Pass a regular file. Raises ToolError: NOT_FOUND, INVALID_INPUT (folder, link, device, pipe …), IO_ERROR."""
+    """Check that a path is a regular file. Raises ToolError: NOT_FOUND, INVALID_INPUT (folder, link, device, pipe …),
+    IO_ERROR."""
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -220,7 +225,7 @@ def ensure_regular(path: Path) -> None:
 
 
 def kind_of(mode: int) -> str:
-    """What a file mode stands for, in words."""
+    """Return what kind of file a mode stands for, in words."""
     kinds = (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISLNK, "a link"),
@@ -231,7 +236,7 @@ def kind_of(mode: int) -> str:
 
 
 def _plain(raw_path: str) -> str:
-    """The path that is meant, with URI spelling undone. Raises ToolError."""
+    """Return the path that is meant, with a `file://` URI decoded. Raises ToolError."""
     _check_characters(raw_path, raw_path)
     if raw_path[:6].lower() == "file:/":
         plain = _from_uri(raw_path)
@@ -241,9 +246,9 @@ def _plain(raw_path: str) -> str:
     else:
         plain = raw_path
     if any(len(os.fsencode(name)) > _MAX_NAME_BYTES for name in plain.split("/")):
-        raise _invalid(raw_path, "has a name that is longer than a file system takes")
+        raise _invalid(raw_path, "has a name that is too long for a file system")
     if len(os.fsencode(plain)) > _MAX_PATH_BYTES:
-        raise _invalid(raw_path, "is longer than a path can be")
+        raise _invalid(raw_path, "is too long for a path")
     return plain
 
 
@@ -259,7 +264,7 @@ def _check_characters(path: str, raw_path: str) -> None:
 def _from_uri(uri: str) -> str:
     rest = uri[len("file:") :]
     if "?" in rest or "#" in rest:
-        raise _invalid(uri, "has a query or fragment, which a file has not")
+        raise _invalid(uri, "has a query or fragment, which a file does not have")
     host = ""
     if rest.startswith("//"):
         host, slash, rest = rest[2:].partition("/")
@@ -288,14 +293,14 @@ def _first(roots: Iterable[Path], path: Path) -> Path | None:
 
 
 def _walk(absolute: str) -> _Walked:
-    """Follow a path from name to name: links in the part that exists are resolved, the rest is put behind it.
+    """Follow a path name by name: links in the part that exists are resolved, the rest is appended.
 
-    Raises _Stuck for loops, for links that lead nowhere (a write through one would create a file at a place that nobody
-    has checked), and for whatever else keeps the file system from answering.
+    Raises _Stuck for loops, for links that lead nowhere (a write through one would create a file at a place that was
+    never checked), and for any other error of the file system.
     """
     done, links = "/", 0
     names = [absolute]
-    waiting = deque((name, False) for name in absolute.split("/"))  # with whether a link has brought it
+    waiting = deque((name, False) for name in absolute.split("/"))  # each part, and whether a link brought it
     while waiting:
         name, brought = waiting.popleft()
         if name in ("", "."):

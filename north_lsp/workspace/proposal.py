@@ -1,4 +1,4 @@
-"""What a write tool proposes: file changes made of hunks. Data only; made by `diff.py`, written by `apply.py`."""
+"""What an edit tool proposes: file changes made of hunks. Data only; created by `diff.py`, written by `apply.py`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +9,10 @@ Action = Literal["create", "update", "delete", "rename"]
 
 @dataclass(frozen=True, slots=True)
 class TextEncoding:
-    """How a text is spelled on disk, so that writing it back changes nothing else.
+    """How a text is encoded on disk, so that writing it back changes nothing else.
 
     `encoding` is a Python codec name (`utf-8`, `utf-16-le`, `utf-16-be`, `latin-1`) or `text.NEARLY_UTF8`, `bom` the
-    bytes in front, if any.
+    byte order mark, if any.
     """
 
     encoding: str = "utf-8"
@@ -34,14 +34,14 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file's prepared change. Texts keep the file's own line endings.
+    """The prepared change of one file. Texts keep the file's own line endings.
 
     `old_text` is None for a new file, `new_text` is empty for a deleted one; a rename has both, and its text may change
-    on the way. `old_encoding` is the old text's encoding where it differs from the new one's. The texts of a
-    `binary` file are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the
-    file gets (None: what it has, or the usual one). `notices` are for the user and the model; `undoes` names the
-    checkpoints that this change takes back. `disk_tag` is the tag of what the disk had when the text was read,
-    wherever that came from. A `folder` is an empty one; it has no text, so it counts as `binary`.
+    as well. `old_encoding` is the old text's encoding where it differs from the new one's. The texts of a `binary` file
+    are its bytes as `decode` reads them: they are written back, but not shown. `mode` is what the file gets (None: its
+    present mode, or the default for a new file). `notices` are for the user and the model; `undoes` names the
+    checkpoints that this change undoes. `disk_tag` is the tag of what was on the disk when the text was read, wherever
+    the text came from. A `folder` is an empty one; it has no text, so it counts as `binary`.
     """
 
     path: Path
@@ -66,7 +66,7 @@ class FileChange:
 
     @property
     def target(self) -> Path:
-        """Where the file is afterwards: the path by which editors know the change."""
+        """The path of the file after the change, by which editors know the change."""
         return self.new_path or self.path
 
     @property

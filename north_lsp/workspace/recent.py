@@ -1,4 +1,4 @@
-"""Texts that tools have read lately, by their tags, so that it can be said what has changed since."""
+"""Texts that tools have read recently, by their tags, so that North can tell what has changed since."""
 
 from collections import OrderedDict
 
@@ -10,7 +10,7 @@ _MAX_RANGES = 20
 
 
 class RecentTexts:
-    """The latest texts, a few million characters at most."""
+    """The most recent texts, a few million characters at most."""
 
     def __init__(self) -> None:
         self._texts: OrderedDict[str, str] = OrderedDict()
@@ -28,8 +28,8 @@ class RecentTexts:
             self._size -= len(self._texts.popitem(last=False)[1])
 
     def changed_lines(self, tag: str, now: str) -> list[tuple[int, int]] | None:
-        """The first and last lines (1-based) in `now` of what differs from the text of a tag, twenty places at most; a
-        place without lines ends before it starts. None if that text is not known any more."""
+        """Return the first and last lines (1-based) in `now` of what differs from the text of a tag, at most twenty
+        places; a place without lines ends before it starts. None if that text is no longer kept."""
         before = self._texts.get(tag)
         if before is None:
             return None

@@ -1,4 +1,4 @@
-"""Which folder is the project, and the short name that North's own data uses for it."""
+"""Finds the folder that is the project, and the short name that North's own data uses for it."""
 
 import hashlib
 import os
@@ -9,7 +9,8 @@ _HASH_DIGITS = 16
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder from `start` upwards that holds `.git` (folder or file), `.hg` or `.north`, else `start`.
+    """Return the nearest folder from `start` upwards that holds `.git` (folder or file), `.hg` or `.north`, else
+    `start`.
 
     `start` may be a file. The home directory and `/` are roots only when the search starts there.
     """
@@ -18,7 +19,7 @@ def find_root(start: Path) -> Path:
         first = first.parent
     home = _home()
     for folder in (first, *first.parents):
-        # North's own data lives in ~/.north, so that the home directory would always look like a project.
+        # North's own data is in ~/.north, so the home directory would always look like a project.
         if folder != first and (folder == folder.parent or os.path.realpath(folder) == home):
             break
         if any(os.path.lexists(folder / marker) for marker in _MARKERS):
@@ -27,7 +28,7 @@ def find_root(start: Path) -> Path:
 
 
 def project_hash(root: Path) -> str:
-    """Sixteen hex digits that stand for the real path of a root."""
+    """Return sixteen hex digits that identify the real path of a root."""
     drive, rest = os.path.splitdrive(os.path.realpath(root))
     return hashlib.sha256(os.fsencode(drive.lower() + rest)).hexdigest()[:_HASH_DIGITS]
 

@@ -1,4 +1,4 @@
-"""What the model has been shown of files in a conversation, and what is noted of that beside its calls."""
+"""What the model has been shown of files in a conversation, and what of that is recorded besides the calls."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from north_lsp.workspace.recent import RecentTexts
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """The tag of a text, and the lines of it (1-based, inclusive) that the model was shown whole."""
+    """The tag of a text, and the lines of it (1-based, inclusive) that the model was shown in full."""
 
     tag: str
     ranges: tuple[tuple[int, int], ...] = ()
@@ -21,8 +21,8 @@ class Sighting:
 @dataclass
 class Seen:
     """Which files the model has been shown in this conversation, by resolved path, with the tag of the text and the
-    lines; and the conflicts in them. `earlier` is what the log says of before the conversation was opened again: it
-    counts for a file that still has the same text."""
+    lines; and the conflicts in them. `earlier` is what the log says of the time before the conversation was reopened:
+    it counts for a file that still has the same text."""
 
     tags: dict[Path, str] = field(default_factory=dict)
     ranges: dict[Path, tuple[tuple[int, int], ...]] = field(default_factory=dict)
@@ -32,8 +32,8 @@ class Seen:
     _fresh: "Noted" = field(default_factory=dict)
 
     def note(self, path: Path, tag: str, ranges: Sequence[tuple[int, int]]) -> None:
-        """The model was shown these lines (1-based, inclusive) of a text, or with none a part or an outline of it; what
-        it saw of another text is forgotten."""
+        """Record that the model was shown these lines (1-based, inclusive) of a text; without lines, a part or an
+        outline of it. What it saw of another text of the file is forgotten."""
         self.recall(path, tag)
         before = self.ranges.get(path, ()) if self.tags.get(path) == tag else ()
         self.tags[path] = tag
@@ -44,30 +44,31 @@ class Seen:
         noted[path] = Sighting(tag, (*told, *ranges))
 
     def wrote(self, path: Path, tag: str) -> None:
-        """The file has a text that comes from the model, or from a change that it was told of."""
+        """Record that the file now has a text that comes from the model, or from a change that the model was told
+        of."""
         self.tags[path] = tag
         self.ranges[path] = ()
         self._noted()[path] = Sighting(tag)
 
     def forget(self, path: Path) -> None:
-        """There is no such file any more."""
+        """Record that the file no longer exists."""
         self.tags.pop(path, None)
         self.ranges.pop(path, None)
         self.earlier.pop(path, None)
         self._noted()[path] = None
 
     def recall(self, path: Path, tag: str) -> str | None:
-        """The tag of the text that was shown last; `tag` is that of the present one. None if none was."""
+        """Return the tag of the text that was shown last, or None if none was; `tag` is that of the present text."""
         if path not in self.tags and (before := self.earlier.get(path)) is not None and before.tag == tag:
             self.tags[path], self.ranges[path] = before.tag, before.ranges
         return self.tags.get(path)
 
     def paths(self) -> list[Path]:
-        """All files of which something was shown."""
+        """Return all files of which something was shown."""
         return list(self.tags | self.earlier)
 
     def drain(self) -> "Noted":
-        """What was noted outside of calls since this was last asked for."""
+        """Return what was recorded outside of calls since the last time, and clear it."""
         fresh, self._fresh = self._fresh, {}
         return fresh
 
@@ -77,13 +78,14 @@ class Seen:
 
 
 Noted = dict[Path, Sighting | None]
-"""What was shown of files; None for files that are gone."""
+"""What was shown of files; None for files that no longer exist."""
 _noting: ContextVar[Noted | None] = ContextVar("noting", default=None)
 
 
 @contextmanager
 def noting(noted: Noted) -> Iterator[None]:
-    """What tools show meanwhile, in this task, is noted here: calls run beside each other, and one may be cancelled."""
+    """Record in `noted` what tools show in this task during the context: calls run in parallel, and one may be
+    cancelled."""
     before = _noting.set(noted)
     try:
         yield

@@ -1,4 +1,4 @@
-"""File contents as text: how bytes are decoded so that encoding them again changes nothing, and where lines end."""
+"""File contents as text: decodes bytes so that encoding them again changes nothing, and knows where lines end."""
 
 import codecs
 import hashlib
@@ -20,8 +20,8 @@ NewlineStyle = Literal["lf", "crlf", "mixed", "none"]
 Newline = Literal["\n", "\r\n"]
 
 NEARLY_UTF8 = "utf-8-bytes"
-"""The form of a text that is UTF-8 but for some bytes. Each of those is a character of its own in a private area, so
-that it is neither lost nor taken for a letter of another encoding."""
+"""The encoding of a text that is UTF-8 except for some bytes. Each of those becomes a character of its own in a private
+use area, so that it is neither lost nor mistaken for a letter of another encoding."""
 _BYTES = 0xF700
 _BYTE = re.compile(f"[{chr(_BYTES + 0x80)}-{chr(_BYTES + 0xFF)}]")
 _SURROGATE_BYTES = 0xDC00
@@ -52,7 +52,7 @@ _LOCK_FILES = frozenset(
 @dataclass(frozen=True, slots=True)
 class Text:
     """A file's text without its BOM. `size` is in bytes; `tag` is the first eight hex digits of the bytes' SHA-256.
-    `disk_tag` is that of the file below a text that does not come from the disk."""
+    `disk_tag` is the tag of the file on disk if the text does not come from there."""
 
     text: str
     form: TextEncoding
@@ -63,7 +63,7 @@ class Text:
 
     @property
     def on_disk(self) -> str:
-        """The tag of what the disk has."""
+        """The tag of what is on the disk."""
         return self.disk_tag if self.disk_tag is not None else self.tag
 
 
@@ -82,7 +82,7 @@ def read_text(path: Path) -> Text:
         size = max(status.st_size, MAX_WHOLE_FILE + 1)
         raise ToolError(
             "TOO_LARGE",
-            f"{path} has {size} bytes, more than the {MAX_WHOLE_FILE} that are read at once",
+            f"{path} has {size} bytes; at most {MAX_WHOLE_FILE} are read at once",
             "search it instead",
             {"size": size},
         )
@@ -93,20 +93,21 @@ def read_text(path: Path) -> Text:
         )
     text, form = decode(data)
     if form.encoding == "latin-1" and data[:2] in _UTF16:
-        told = f"{path} begins as UTF-16 and is not ({len(data)} bytes)"
+        told = f"{path} begins like UTF-16 but is not ({len(data)} bytes)"
         raise ToolError("BINARY_FILE", told, details={"size": len(data)})
     return Text(text, form, newline_style(text), len(data), hashlib.sha256(data).hexdigest()[:TAG_DIGITS])
 
 
 def as_text(text: str, form: TextEncoding | None = None) -> Text:
-    """A text that does not come from the disk, as if it did; what cannot be UTF-8 counts as question marks."""
+    """Make a Text of a string that does not come from the disk; what cannot be encoded as UTF-8 counts as question
+    marks."""
     data = text.encode("utf-8", "replace")
     tag = hashlib.sha256(data).hexdigest()[:TAG_DIGITS]
     return Text(text, form or TextEncoding(), newline_style(text), len(data), tag)
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether the beginning of a file holds a NUL, other than as half of a UTF-16 character."""
+    """Return whether the beginning of a file contains a NUL, other than as half of a UTF-16 character."""
     probe = data[:BINARY_PROBE]
     if b"\0" not in probe:
         return False
@@ -121,7 +122,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> tuple[str, TextEncoding]:
-    """The text of any bytes and the form that `encode` needs to give exactly these bytes back."""
+    """Decode any bytes to their text and the encoding that `encode` needs to restore exactly these bytes."""
     if data.startswith(codecs.BOM_UTF8):
         form = TextEncoding("utf-8", codecs.BOM_UTF8)
     elif data[:2] in _UTF16:
@@ -138,7 +139,7 @@ def decode(data: bytes) -> tuple[str, TextEncoding]:
 
 
 def decode_part(data: bytes, *, sure: bool = False) -> tuple[str, str]:
-    """The text and the encoding of a part of a file, which is not UTF-16; `sure` if it is known to be UTF-8."""
+    """Decode a part of a file that is not UTF-16 to its text and encoding; `sure` if it is known to be UTF-8."""
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
@@ -147,23 +148,24 @@ def decode_part(data: bytes, *, sure: bool = False) -> tuple[str, str]:
 
 
 def _nearly_utf8(data: bytes, *, sure: bool) -> str | None:
-    """The text if more of the data is characters in UTF-8 than bytes that are none, or if that is `sure` otherwise."""
+    """Return the text if at least as much of the data is UTF-8 characters as bytes that are not UTF-8, or if `sure`;
+    else None."""
     text = data.decode("utf-8", "surrogateescape")
     others = sum(1 for character in text if "\udc80" <= character <= "\udcff")
     characters = sum(1 for character in text if character > "\x7f") - others
     if characters < others and not sure:
         return None
-    # What stands for a byte here must not stand there as itself.
+    # A real character in the range that stands for bytes must not be mistaken for a byte.
     return _BYTE.sub(lambda found: found[0].encode().decode("ascii", "surrogateescape"), text).translate(_AS_BYTES)
 
 
 def other_bytes(text: str, form: TextEncoding) -> int:
-    """How many bytes of a text in UTF-8 are none."""
+    """Return how many bytes of a text are not UTF-8."""
     return len(_BYTE.findall(text)) if form.encoding == NEARLY_UTF8 else 0
 
 
 def is_mixed(text: str, form: TextEncoding) -> bool:
-    """Whether it is not known in which encoding a text is: it was read as Latin-1, but a part of it may be UTF-8."""
+    """Return whether a text's encoding is uncertain: it was read as Latin-1, but a part of it may be UTF-8."""
     if form.encoding != "latin-1" or text.isascii():
         return False
     found = text.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
@@ -171,7 +173,8 @@ def is_mixed(text: str, form: TextEncoding) -> bool:
 
 
 def encode(text: str, form: TextEncoding) -> bytes:
-    """The bytes of a text. Raises ToolError INVALID_INPUT naming a character that the encoding lacks, and its line."""
+    """Return the bytes of a text. Raises ToolError INVALID_INPUT naming a character that the encoding lacks, and its
+    line."""
     try:
         if form.encoding == NEARLY_UTF8:
             text.encode("utf-8")
@@ -189,7 +192,8 @@ def encode(text: str, form: TextEncoding) -> bytes:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends; only a line feed ends one, so that `\\r\\n` stays whole and a form feed splits nothing."""
+    """Split a text into lines with their ends; only a line feed ends a line, so that `\\r\\n` stays whole and a form
+    feed splits nothing."""
     lines = text.split("\n")
     last = lines.pop()
     kept = [line + "\n" for line in lines]
@@ -197,8 +201,8 @@ def split_lines(text: str) -> list[str]:
 
 
 def newline_style(text: str) -> NewlineStyle:
-    """Which line ends a text has."""
-    if "\r" not in text:  # looking for one is far faster than counting, and most texts have none
+    """Return which line ends a text has."""
+    if "\r" not in text:  # searching for one is far faster than counting, and most texts have none
         return "lf" if "\n" in text else "none"
     crlf, every = text.count("\r\n"), text.count("\n")
     if not every:
@@ -209,7 +213,7 @@ def newline_style(text: str) -> NewlineStyle:
 
 
 def dominant_newline(text: str) -> Newline:
-    """The line end that most lines have; a line feed when undecided."""
+    """Return the line end that most lines have; a line feed in a tie."""
     if "\r" not in text:
         return "\n"
     crlf = text.count("\r\n")
@@ -217,13 +221,14 @@ def dominant_newline(text: str) -> Newline:
 
 
 def to_newlines(text: str, newline: Newline) -> str:
-    """The text with every line end spelled as `newline`; a carriage return on its own is no line end."""
+    """Return the text with every line end written as `newline`; a lone carriage return is not a line end."""
     plain = text.replace("\r\n", "\n") if "\r" in text else text
     return plain if newline == "\n" else plain.replace("\n", newline)
 
 
 def is_generated(head: str, name: str) -> str | None:
-    """The marker that shows a file to be made by a program: the name of a lock file, or words near the beginning."""
+    """Return the marker that shows that a file was made by a program: the name of a lock file, or words near its
+    beginning; None if there is none."""
     if name.casefold() in _LOCK_FILES:
         return name
     beginning = "\n".join(head[:_GENERATED_CHARACTERS].split("\n")[:_GENERATED_LINES])

@@ -1,4 +1,4 @@
-"""What tools may know of a session: its roots, what is closed, and the texts as the user sees them."""
+"""What tools can know of a session: its roots, which files are closed, and the texts as the user sees them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from north_lsp.workspace.seen import Seen
 
 @dataclass(frozen=True, slots=True)
 class FoundTool:
-    """A tool that was looked up; `schema` is the JSON Schema of its arguments."""
+    """A tool that a search found; `schema` is the JSON Schema of its arguments."""
 
     name: str
     description: str
@@ -25,7 +25,7 @@ class FoundTool:
 
 
 class Finder(Protocol):
-    """Looks tools up, which are then offered."""
+    """Searches for tools, which are then offered to the model."""
 
     def find(self, query: str, limit: int) -> list[FoundTool]: ...
 
@@ -36,19 +36,18 @@ class Outputs(Protocol):
     def numbers(self) -> list[int]: ...
 
     def read(self, number: int) -> str:
-        """Raises ToolError NOT_FOUND."""
+        """Return the full text of a result. Raises ToolError NOT_FOUND."""
         ...
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """What tools may know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
+    """What tools can know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
 
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
-    `private` are folders of North's own that no tool touches. `revert` prepares taking back the last applied changes,
-    all or those of one file; `conversations` gives another conversation of
-    the project as Markdown, or their list. Both raise ToolError. `command_seconds` is how long a command may take that
-    names no time.
+    `private` are folders of North's own that no tool touches. `revert` prepares undoing the last applied changes, all
+    or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
+    Both raise ToolError. `command_seconds` is the default timeout of a command.
     """
 
     roots: Roots

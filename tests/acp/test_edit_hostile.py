@@ -171,7 +171,7 @@ async def test_read_only_files_and_linked_names_ask_every_time(world: World, ser
         reasons = [json.dumps(question["toolCall"]["content"]) for question in asked.questions]
     assert len(reasons) == 2
     assert "read-only" in reasons[0]
-    assert "json/tasks.json is known as .vscode/tasks.json, too, which is a protected file" in reasons[1]
+    assert "json/tasks.json is also known as .vscode/tasks.json, which is a protected file" in reasons[1]
     assert (world.project / "a.txt").read_text() == "one\n"
     assert not (world.project / "json/tasks.json").exists()
 

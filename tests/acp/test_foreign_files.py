@@ -98,8 +98,8 @@ SPOILS: dict[str, tuple[Remakes, str]] = {
     "empty": (lambda text: "", "is empty"),
     "blank": (lambda text: "\n \n", "is empty"),
     "cut off": (lambda text: text[:400], "is cut off after 400 of"),
-    "unrelated": (lambda text: "something else\n" * 30, "another text"),
-    "the old text, formatted": (lambda text: OLD.replace("text", "text ") + "\n", "has nothing of the change"),
+    "unrelated": (lambda text: "something else\n" * 30, "a different text"),
+    "the old text, formatted": (lambda text: OLD.replace("text", "text ") + "\n", "does not contain the change"),
 }
 
 

@@ -1,1 +1,1 @@
-"""Writing accepted changes to the disk: all or none, also when the process is killed."""
+"""Writing accepted changes to the disk: all or none, even if the process is killed."""

@@ -37,7 +37,8 @@ _replacing = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One file of a change: what must stand there now and what shall (None: nothing); `mode` is for a new file."""
+    """One file of a change: what must be there now and what is to be there afterwards (None: nothing); `mode` is for a
+    new file."""
 
     change: FileChange
     root: Path
@@ -78,13 +79,13 @@ class _Target:
 
 
 def apply(changes: Sequence[FileChange], roots: Roots, journals: Path | None = None) -> None:
-    """Write all changes. Missing folders of new files are made.
+    """Write all changes, creating the missing folders of new files.
 
-    Raises ToolError, after which the disk is as it was: STALE if a target is not what the change was made from (other
-    contents, a link, no folder), OUTSIDE_WORKSPACE or DENIED for a path that no tool may write, INVALID_INPUT for a
-    text that its encoding cannot hold, IO_ERROR with the path and the system's words. If putting back fails, too, the
-    message names the files that stayed changed. With a folder for journals the same holds for a killed process, once
-    `journal.recover` has run.
+    Raises ToolError, after which the disk is as it was: STALE if a target is no longer what the change was made from
+    (other contents, a link, not a folder), OUTSIDE_WORKSPACE or DENIED for a path that no tool may write, INVALID_INPUT
+    for a text that its encoding cannot represent, IO_ERROR with the path and the system's message. If restoring fails,
+    too, the message names the files that stayed changed. With a folder for journals the same holds if the process is
+    killed, once `journal.recover` has run.
     """
     write(changes, roots, journals).keep()
 
@@ -92,9 +93,9 @@ def apply(changes: Sequence[FileChange], roots: Roots, journals: Path | None = N
 def write(
     changes: Sequence[FileChange], roots: Roots, journals: Path | None = None, editor: Sequence[FileChange] = ()
 ) -> "Written":
-    """Write as `apply` does, but leave it to the caller whether it stays: `keep` or `take_back` has to follow.
+    """Write as `apply` does, but let the caller decide whether it stays: `keep` or `take_back` must follow.
 
-    `editor` are the changes that the editor will make meanwhile; the journal knows of them.
+    `editor` are the changes that the editor is going to make itself; they are recorded in the journal.
     """
     made, gone = _folder_steps(changes, roots)
     steps = _steps([change for change in changes if not change.folder], roots)
@@ -115,7 +116,7 @@ def write(
             gone_too = tuple((str(step.root), step.names) for step in gone)
             plan = journal.Plan(tuple(step.to_journal() for step in steps), missing, notes, gone_too)
             note = _begin(journals, plan)
-            failed.pop_all()  # the journal ends last of all, when everything is put back
+            failed.pop_all()  # the journal ends last, after everything is restored
             failed.callback(_close, note, undo)
             failed.callback(always.close)
             failed.push(undo.__exit__)
@@ -143,14 +144,14 @@ def write(
             with _explained(folder.change):
                 check_removable(folder, leaving, always)
         for descriptor in {target.folder.descriptor for target in targets}:
-            with suppress(OSError):  # not every file system can
+            with suppress(OSError):  # not every file system supports it
                 os.fsync(descriptor)
         failed.pop_all()
     return Written(always, undo, note, gone, journals)
 
 
 class Written:
-    """An application that is on the disk and can still be taken back."""
+    """Changes that are on the disk and can still be taken back."""
 
     def __init__(
         self,
@@ -167,8 +168,8 @@ class Written:
         self._journals = journals
 
     def keep(self) -> tuple[str, ...]:
-        """It stays. Returns the folders that were to go, but into which something was put at the last moment.
-        Raises ToolError IO_ERROR if that cannot be noted; then it is taken back."""
+        """Make the changes final. Returns the folders that were to be removed, but into which something was put at the
+        last moment. Raises ToolError IO_ERROR if this cannot be recorded; then the changes are taken back."""
         if self._note is not None:
             try:
                 self._note.keep()
@@ -182,7 +183,7 @@ class Written:
         return stay
 
     def take_back(self) -> None:
-        """The disk is as it was. Raises ToolError IO_ERROR naming the files that could not be put back."""
+        """Restore the disk to what it was. Raises ToolError IO_ERROR naming the files that could not be restored."""
         try:
             with _exclusive(self._journals):
                 self._undo.close()
@@ -196,7 +197,7 @@ class Written:
 
 
 def _close(note: journal.Journal, undo: "_Undo") -> None:
-    """Nothing is left to be done, or it is left to the next who looks at the journal."""
+    """End the journal, or leave it to the next process if files could not be restored."""
     if undo.stuck:
         note.leave()
     else:
@@ -205,11 +206,12 @@ def _close(note: journal.Journal, undo: "_Undo") -> None:
 
 @contextmanager
 def _exclusive(journals: Path | None) -> Iterator[None]:
-    """Only one application at a time puts its files into place, or takes them back: new contents that turn out to be
-    stale stand there for a moment, and nobody may build on them. In this process, and in all with these journals."""
+    """Let only one application at a time put its files into place or take them back: new contents that turn out to be
+    stale are there for a moment, and nothing must build on them. Holds in this process and in all that share these
+    journals."""
     with _replacing, ExitStack() as held:
         if journals is not None:
-            with suppress(OSError):  # not every file system can
+            with suppress(OSError):  # not every file system supports it
                 descriptor = os.open(journals, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 held.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -226,13 +228,13 @@ def _begin(folder: Path, plan: journal.Plan) -> journal.Journal:
 def _delete_backups(error: OSError) -> ToolError:
     return ToolError(
         "IO_ERROR",
-        f"North cannot note what it is about to write ({error.strerror}), so nothing was written",
-        "tell the user: North's data folder cannot be written",
+        f"North cannot write its journal ({error.strerror}), so nothing was written",
+        "tell the user that North's data folder is not writable",
     )
 
 
 def _steps(changes: Sequence[FileChange], roots: Roots) -> list[_Step]:
-    """What is done to which file: new contents first, removals last. Raises ToolError."""
+    """Return what is to be done to each file: new contents first, removals last. Raises ToolError."""
     puts: list[_Step] = []
     removals: list[_Step] = []
     for change in changes:
@@ -248,12 +250,12 @@ def _steps(changes: Sequence[FileChange], roots: Roots) -> list[_Step]:
             puts.append(_step(change, change.path, roots, old, new, change.mode))
     steps = [*puts, *removals]
     if len({step.path for step in steps}) != len(steps):
-        raise ToolError("INVALID_INPUT", "a file is changed twice in one proposal", "put its changes together")
+        raise ToolError("INVALID_INPUT", "a file is changed twice in one proposal", "combine its changes")
     return steps
 
 
 def _folder_steps(changes: Sequence[FileChange], roots: Roots) -> tuple[list[FolderStep], list[FolderStep]]:
-    """The folders that are made, the outer ones first, and those that go. Raises ToolError."""
+    """Return the folders to be created, the outer ones first, and those to be removed. Raises ToolError."""
     made: list[FolderStep] = []
     gone: list[FolderStep] = []
     for change in changes:
@@ -279,7 +281,7 @@ def _step(
 
 
 def _root_of(change: FileChange, path: Path, roots: Roots) -> Path:
-    """The root of a path that may be written. Raises ToolError."""
+    """Return the root of a path that tools may write. Raises ToolError."""
     root = roots.root_of(path)
     if root is None or path == root or ".." in path.parts:
         raise ToolError("OUTSIDE_WORKSPACE", f"{path} is not in the workspace; nothing was written")
@@ -298,8 +300,8 @@ def _missing_folders(steps: Sequence[_Step], made: Sequence[FolderStep]) -> tupl
 
 
 class _Undo:
-    """What takes a half-done application back, unless it is kept. `stuck` are the files that could not be put back:
-    their old contents stay beside them, for another try."""
+    """Restores the files of an application that was not finished, unless it is kept. `stuck` are the files that could
+    not be restored: their old contents stay beside them, for another attempt."""
 
     def __init__(self) -> None:
         self.stack = ExitStack()
@@ -311,7 +313,7 @@ class _Undo:
             raise self._complaint(str(error)) from error
 
     def close(self) -> None:
-        """Raises ToolError IO_ERROR."""
+        """Restore everything. Raises ToolError IO_ERROR."""
         self.stack.close()
         if self.stuck:
             raise self._complaint("the edit was taken back")
@@ -319,7 +321,7 @@ class _Undo:
     def _complaint(self, before: str) -> ToolError:
         names = list(self.stuck.values())
         message = (
-            f"{before}; putting these files back failed as well, they are changed: {', '.join(names)}. Their old "
+            f"{before}; restoring these files failed as well, they are changed: {', '.join(names)}. Their old "
             "contents are kept, and North tries again when a conversation is opened"
         )
         return ToolError("IO_ERROR", message, "tell the user", {"changed": names})
@@ -337,7 +339,7 @@ class _Undo:
         self.stack.callback(attempt)
 
     def drop(self, target: _Target, name: str) -> None:
-        """Remove what was needed beside a file, unless it still is."""
+        """Remove the backup beside a file, unless it is still needed."""
         if target.step.path not in self.stuck:
             _unlink(name, target.folder.descriptor)
 
@@ -352,13 +354,13 @@ def _explained(change: FileChange) -> Iterator[None]:
         raise ToolError(
             "IO_ERROR",
             f"{change.relative} could not be written: {reason}; nothing was changed",
-            "find out what keeps the file from being written before you try again",
+            "find out why the file cannot be written before you try again",
             {"path": str(change.path), "error": reason, "errno": name},
         ) from error
 
 
 def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
-    """Write the new contents, if there are any, beside the target under another name."""
+    """Write the new contents, if any, beside the target under a temporary name."""
     folder = enter(step.root, step.folders, always, undo if step.before is None else None)
     target = _Target(step, folder)
     if step.after is None:
@@ -369,7 +371,7 @@ def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
         old = _status(target)
         descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
     always.callback(_unlink, step.temporary, folder.descriptor)
-    undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were made for it
+    undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were created for it are removed
     with open(descriptor, "wb") as file:
         file.write(step.after)
         file.flush()
@@ -385,7 +387,7 @@ def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
 
 
 def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
-    """Owner and mode of the old file, as far as the user may give them."""
+    """Copy owner and mode of the old file, as far as the user is allowed to set them."""
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
@@ -394,7 +396,7 @@ def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
 
 
 def _status(target: _Target) -> os.stat_result:
-    """The target's own status, which must be that of a file. Raises ToolError STALE, and OSError."""
+    """Return the target's own status, which must be that of a file. Raises ToolError STALE, and OSError."""
     try:
         status = os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
     except FileNotFoundError as error:
@@ -405,7 +407,7 @@ def _status(target: _Target) -> os.stat_result:
 
 
 def _verify(target: _Target) -> None:
-    """Pass a target that is what its change was made from. Raises ToolError STALE, and OSError."""
+    """Check that a target is what its change was made from. Raises ToolError STALE, and OSError."""
     if target.before is not None:
         _status(target)
         _check_contents(target, target.name, target.before)
@@ -418,7 +420,8 @@ def _verify(target: _Target) -> None:
 
 
 def _check_contents(target: _Target, name: str, before: bytes) -> None:
-    """Pass a name of the target's folder that has the contents that the change was made from."""
+    """Check that the file of this name in the target's folder has the contents that the change was made from. Raises
+    ToolError STALE, and OSError."""
     try:
         descriptor = os.open(name, OPEN_FLAGS, dir_fd=target.folder.descriptor)
     except OSError as error:
@@ -431,7 +434,7 @@ def _check_contents(target: _Target, name: str, before: bytes) -> None:
 
 
 def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
-    """Put the new contents into place, and note the way back."""
+    """Put the new contents into place, and register how to undo it."""
     at, step = target.folder.descriptor, target.step
     if target.before is None:
         _verify(target)
@@ -448,8 +451,9 @@ def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
 
 
 def _swap_in(target: _Target, before: bytes, always: ExitStack) -> None:
-    """Take the old file's name away from it and look only then whether it was the one that is meant: so nothing that is
-    written at this very moment is lost. Raises ToolError STALE after which it has its name again, and OSError."""
+    """Move the old file to another name first, and only then check that it is the one the change was made from: so
+    nothing that is written at this very moment is lost. Raises ToolError STALE after giving the file its name back, and
+    OSError."""
     at, step = target.folder.descriptor, target.step
     if step.after is None:
         always.callback(_unlink, step.temporary, at)
@@ -472,7 +476,7 @@ def _restore_name(temporary: str, name: str, folder: int) -> None:
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        pass  # somebody has made the file again: that one is the latest
+        pass  # the file was created again in the meantime: that one is the latest
     except OSError:
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -483,7 +487,7 @@ def _put_back(target: _Target) -> None:
 
 
 def _link_new(target: _Target) -> None:
-    """Give the new file its name. A link, unlike a rename, never replaces what appeared in the meantime."""
+    """Give the new file its name. Unlike a rename, a link never replaces what appeared in the meantime."""
     at = target.folder.descriptor
     try:
         os.link(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
@@ -502,7 +506,7 @@ def _take_out(target: _Target, made: os.stat_result) -> None:
 
 
 def _keep(target: _Target, before: bytes, always: ExitStack, undo: _Undo) -> None:
-    """A second name for the old file, so that putting it back needs no space on the disk."""
+    """Give the old file a second name, so that restoring it needs no disk space."""
     at, name = target.folder.descriptor, target.step.kept
     always.callback(undo.drop, target, name)
     try:
@@ -518,14 +522,14 @@ def _keep(target: _Target, before: bytes, always: ExitStack, undo: _Undo) -> Non
 
 
 def _beside(name: str, kind: str) -> str:
-    """A name for a neighbour, short enough for any file system."""
+    """Return a name for a file beside this one, short enough for any file system."""
     tail = f".{os.getpid()}.{secrets.token_hex(6)}.{kind}"
     head = os.fsencode(name)[: _MAX_NAME_BYTES - len(tail) - 1]
     return f".{head.decode('utf-8', 'ignore')}{tail}"
 
 
 def _unlink(name: str, folder: int) -> None:
-    with suppress(OSError):  # usually it has become the target
+    with suppress(OSError):  # usually it has been renamed to the target
         os.unlink(name, dir_fd=folder)
 
 

@@ -1,4 +1,4 @@
-"""Two names in one folder exchanged in a single step, so that what is displaced can be looked at and be put back."""
+"""Exchanges two names in one folder in a single step, so that what is displaced can be checked and restored."""
 
 import ctypes
 import errno
@@ -13,7 +13,8 @@ _Rename = Callable[[int, bytes, int, bytes, int], int]
 
 
 def exchange_names(one: str, other: str, folder: int) -> bool:
-    """Exchange two names in an open folder; False where the system or the file system cannot. Raises OSError."""
+    """Exchange two names in an open folder; False if the system or the file system does not support it. Raises
+    OSError."""
     rename = _rename()
     if rename is None:
         return False

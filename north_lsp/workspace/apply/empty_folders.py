@@ -1,4 +1,5 @@
-"""Making and removing folders as a part of an application: made before anything else, removed after everything else."""
+"""Creating and removing folders as part of an application: created before anything else, removed after everything
+else."""
 
 import errno
 import os
@@ -18,7 +19,7 @@ _MOST_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class FolderStep:
-    """A folder that is to be made, or to be removed; `mode` is for one that is made."""
+    """A folder to be created or removed; `mode` is for one that is created."""
 
     change: FileChange
     root: Path
@@ -35,7 +36,7 @@ class FolderStep:
 
 
 def make_folder(step: FolderStep, always: ExitStack, undo: ExitStack) -> None:
-    """Make a folder, and those above it; `undo` removes them again. Raises ToolError STALE and OSError."""
+    """Create a folder, and those above it; `undo` removes them again. Raises ToolError STALE and OSError."""
     above = enter(step.root, step.names[:-1], always, undo)
     try:
         os.mkdir(step.names[-1], dir_fd=above.descriptor)
@@ -45,13 +46,13 @@ def make_folder(step: FolderStep, always: ExitStack, undo: ExitStack) -> None:
 
 
 def copy_folder_metadata(step: FolderStep, always: ExitStack) -> None:
-    """Give a folder its mode, after everything was put into it."""
+    """Give a folder its mode, after everything has been put into it."""
     if step.mode is not None:
         os.fchmod(enter(step.root, step.names, always, None).descriptor, step.mode & _SAFE_BITS)
 
 
 def check_removable(step: FolderStep, leaving: Collection[Path], always: ExitStack) -> None:
-    """Pass a folder with nothing in it but the paths that are `leaving`. Raises ToolError STALE and OSError."""
+    """Check that a folder contains nothing but the paths that are `leaving`. Raises ToolError STALE and OSError."""
     try:
         folder = enter(step.root, step.names, always, None)
     except ToolError as error:
@@ -65,7 +66,7 @@ def check_removable(step: FolderStep, leaving: Collection[Path], always: ExitSta
 
 
 def remove_folders(steps: Sequence[FolderStep]) -> tuple[str, ...]:
-    """Remove them, the inner ones first; returns those into which something was put at the very last moment."""
+    """Remove folders, the inner ones first; returns those into which something was put at the very last moment."""
     stay: list[str] = []
     for step in sorted(steps, key=lambda step: -len(step.names)):
         if not remove_empty(step.root, step.names) and _is_folder(step.path):
@@ -74,7 +75,7 @@ def remove_folders(steps: Sequence[FolderStep]) -> tuple[str, ...]:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first of the names, and how many there are."""
+    """Return the first of the names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
 

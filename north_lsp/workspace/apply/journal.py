@@ -1,7 +1,8 @@
-"""What keeps an application of several files whole when the process is killed: a note of what is about to be done,
-written before anything is, by which the next process takes a half-done application back.
+"""Keeps an application of several files all or nothing even if the process is killed: a record of what is about to be
+done, written before anything else, from which the next process takes a half-done application back.
 
-A journal is `<id>.json` while it can be taken back and `<id>.done` once it is kept; whoever works on it holds its lock.
+A journal is `<id>.json` while it can be taken back and `<id>.done` once it is kept; the process that works on it holds
+its lock.
 """
 
 import errno
@@ -26,7 +27,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file: where it is, the digests of what stood and will stand there (None: nothing), and the names beside it of
+    """One file: where it is, the digests of what was and what will be there (None: nothing), and the names beside it of
     the new contents and of the old file."""
 
     root: str
@@ -44,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class EditorStep:
-    """One text that the editor is to change."""
+    """One text that the editor is going to change."""
 
     path: str
     before: str | None
@@ -53,8 +54,8 @@ class EditorStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of an application; `made` are the folders, each with its root, that did not exist before, `gone` those that
-    are removed once it is kept."""
+    """Everything that an application does; `made` are the folders, each with its root, that did not exist before,
+    `gone` those that are removed once the application is kept."""
 
     steps: tuple[Step, ...]
     made: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -64,8 +65,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What became of an interrupted application. `reverse` are texts that the editor has not as they were before,
-    whatever it made of them, `changed` files that somebody has changed since and that were left as they are."""
+    """What became of an interrupted application. `reverse` are the editor's texts that are not as they were before,
+    whatever the editor made of them; `changed` are files that were changed since and left as they are."""
 
     files: tuple[str, ...]
     taken_back: bool
@@ -86,13 +87,13 @@ class Journal:
 
     @classmethod
     def begin(cls, folder: Path, plan: Plan) -> "Journal":
-        """Write the plan down, durably. Raises OSError."""
+        """Write the plan to the disk, durably. Raises OSError."""
         private_directory(folder)
         path = folder / f"{os.getpid()}-{secrets.token_hex(6)}{_OPEN}"
         hidden = path.with_suffix(".tmp")
         descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            # Locked before it has its name: nobody may find it and think that its writer is dead.
+            # Locked before it gets its name: no other process may find it and think that its writer is dead.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             data = json.dumps({"version": _VERSION, **asdict(plan)}).encode()
             view = memoryview(data)
@@ -109,25 +110,25 @@ class Journal:
         return cls(path, descriptor)
 
     def keep(self) -> None:
-        """From here on what was written stays, also after a crash. Raises OSError."""
+        """Mark the changes as final: from here on they stay, even after a crash. Raises OSError."""
         done = self._path.with_suffix(_DONE)
         os.rename(self._path, done)
         self._path = done
         sync_directory(done.parent)
 
     def end(self) -> None:
-        """Nothing is left to be done."""
+        """Remove the journal: nothing is left to be done."""
         with suppress(OSError):
             os.unlink(self._path)
         self.leave()
 
     def leave(self) -> None:
-        """Something is left to be done, by whoever looks next."""
+        """Release the journal, leaving what remains to be done to the next process."""
         os.close(self._descriptor)
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """The journals in a folder, the newest first, since later ones were written on top of earlier ones."""
+    """Return the journals in a folder, the newest first, since later ones were written on top of earlier ones."""
     try:
         found = [path for path in folder.iterdir() if path.suffix in (_OPEN, _DONE, ".tmp")]
     except OSError:
@@ -142,9 +143,10 @@ def _age(path: Path) -> float:
 
 
 def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
-    """Finish what a dead process left. `texts` has the present texts of the plan's editor steps.
+    """Finish what a dead process left behind. `texts` has the present texts of the plan's editor steps.
 
-    None if its process is alive, or it is finished already. Raises OSError; it can be tried again then.
+    Returns None if its process is still alive, or if it is already finished. Raises OSError, after which it can be
+    tried again.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -155,7 +157,7 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
         if not os.path.samestat(os.stat(path), os.fstat(descriptor)):
             return None
         plan = _read(descriptor)
-        if path.suffix == ".tmp" or plan is None:  # it died before it wrote anything else
+        if path.suffix == ".tmp" or plan is None:  # the process died before it wrote anything else
             os.unlink(path)
             return None
         done = path.suffix == _DONE or (bool(plan.editor) and _all_written(plan, texts))
@@ -175,7 +177,7 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
 
 
 def editor_steps(path: Path) -> tuple[EditorStep, ...]:
-    """The texts that a journal says the editor was to change."""
+    """Return the texts that the editor was going to change according to a journal."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -215,7 +217,7 @@ def _is_written(step: Step) -> bool:
 
 
 def _folder(step: Step, always: ExitStack) -> int | None:
-    """The descriptor of the step's folder; None if it is gone or not to be trusted any more."""
+    """Return the descriptor of the step's folder; None if it is gone or can no longer be trusted."""
     try:
         return enter(Path(step.root), step.folders, always, None).descriptor
     except (ToolError, OSError):
@@ -223,7 +225,7 @@ def _folder(step: Step, always: ExitStack) -> int | None:
 
 
 def _take_back(step: Step) -> bool:
-    """Put the old file back if the new one stands there; False if something else does."""
+    """Restore the old file if the new one is in its place; return False if something else is."""
     with ExitStack() as always:
         folder = _folder(step, always)
         if folder is None:
@@ -246,7 +248,7 @@ def _take_back(step: Step) -> bool:
         displaced = _digest_at(step.temporary, folder)
         if stands == step.after and displaced not in (None, "", step.before, step.after):
             os.replace(step.temporary, step.name, src_dir_fd=folder, dst_dir_fd=folder)
-            return False  # somebody wrote at the moment when it was displaced: that stands again
+            return False  # another program wrote when the file was displaced: what it wrote is back in place
         if kept is None or stands != step.after or _digest_at(step.kept, folder) != step.before:
             return False
         os.replace(step.kept, step.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -263,7 +265,7 @@ def _clean(step: Step) -> None:
 
 
 def remove_folders(listed: Iterable[tuple[str, tuple[str, ...]]]) -> None:
-    """Remove those that are empty, the inner ones first."""
+    """Remove the folders that are empty, the inner ones first."""
     for root, folders in sorted(listed, key=lambda row: -len(row[1])):
         remove_empty(Path(root), folders)
 
@@ -276,7 +278,7 @@ def _status(name: str, folder: int) -> os.stat_result | None:
 
 
 def _digest_at(name: str, folder: int) -> str | None:
-    """What stands there: None for nothing, "" for what is no file."""
+    """Return the digest of the file with this name: None if there is nothing, "" if it is not a file."""
     try:
         descriptor = os.open(name, OPEN_FLAGS, dir_fd=folder)
     except FileNotFoundError:

@@ -1,4 +1,5 @@
-"""Folders held open by descriptor, entered one by one from a root without following a link, and made where missing."""
+"""Folders held open by descriptor, entered one by one from a root without following links, and created where
+missing."""
 
 import errno
 import os
@@ -16,7 +17,7 @@ _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """An open folder below `root`. Whatever happens to its name, the descriptor stays this folder."""
+    """An open folder below `root`. Whatever happens to its name, the descriptor still refers to this folder."""
 
     root: Path
     names: tuple[str, ...]
@@ -30,8 +31,8 @@ class Folder:
 def enter(root: Path, names: tuple[str, ...], always: ExitStack, undo: ExitStack | None) -> Folder:
     """Open the folder `names` below `root`.
 
-    Missing folders are made if `undo` is given, which removes them again; `always` closes what was opened.
-    Raises ToolError STALE where a link or a file stands in the way or a folder is missing, and OSError.
+    Missing folders are created if `undo` is given, which removes them again; `always` closes what was opened. Raises
+    ToolError STALE if a link or a file is in the way or a folder is missing, and OSError.
     """
     descriptor = _open(str(root), None, root, always)
     for depth, name in enumerate(names):
@@ -45,7 +46,8 @@ def enter(root: Path, names: tuple[str, ...], always: ExitStack, undo: ExitStack
 
 
 def check_in_place(folder: Folder) -> None:
-    """Pass a folder that still is where it was entered. Raises ToolError STALE if it was moved or replaced; OSError."""
+    """Check that a folder still is where it was entered. Raises ToolError STALE if it was moved or replaced, and
+    OSError."""
     with ExitStack() as always:
         again = enter(folder.root, folder.names, always, None)
         if not os.path.samestat(os.fstat(again.descriptor), os.fstat(folder.descriptor)):
@@ -53,19 +55,19 @@ def check_in_place(folder: Folder) -> None:
 
 
 def ensure_own(path: Path) -> None:
-    """Pass a place at which somebody else may write a file without writing any other: no link is on the way, and a file
-    that stands there has no other names. Raises ToolError STALE."""
+    """Check that another program can write a file at this path without writing any other file: no link is on the way,
+    and a file that is already there has no other names. Raises ToolError STALE."""
     try:
         with open_folder(path.parent) as folder:
             status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise _stale(path, "lies in a folder that was replaced") from error
+        raise _stale(path, "is in a folder that was replaced") from error
     if not stat.S_ISREG(status.st_mode):
         raise _stale(path, f"has become {kind_of(status.st_mode)}")
     if status.st_nlink > 1:
-        raise _stale(path, "has got another name (a hard link)")
+        raise _stale(path, "now has another name (a hard link)")
 
 
 def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:
@@ -74,9 +76,9 @@ def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:
     except OSError as error:
         match error.errno:
             case errno.ELOOP | errno.ENOTDIR:
-                raise _stale(shown, "is no folder but a link or a file") from error
+                raise _stale(shown, "is not a folder but a link or a file") from error
             case errno.ENOENT:
-                raise _stale(shown, "does not exist any more") from error
+                raise _stale(shown, "no longer exists") from error
             case _:
                 raise
     always.callback(os.close, descriptor)
@@ -84,7 +86,7 @@ def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:
 
 
 def _remove(name: str, parent: int) -> None:
-    with suppress(OSError):  # someone else has put something into it
+    with suppress(OSError):  # something else was put into it
         os.rmdir(name, dir_fd=parent)
 
 
@@ -93,7 +95,7 @@ def _stale(path: Path, happened: str) -> ToolError:
 
 
 def remove_empty(root: Path, folders: tuple[str, ...]) -> bool:
-    """Remove a folder below `root` that is empty, without following any link; whether it was."""
+    """Remove an empty folder below `root`, without following any link. Returns whether it was removed."""
     try:
         with ExitStack() as always:
             parent = enter(root, folders[:-1], always, None)

@@ -1,7 +1,8 @@
-"""What a command changed: the files that git knows and those seen before, compared from before to after it.
+"""Detects what a command changed: compares the files that git knows and those seen before the command with their state
+after it.
 
 Covered are tracked files, untracked ones that git does not ignore, and files that the conversation has seen. Not
-covered are ignored files, folders without git (but for seen files), and contents that were too large to be kept.
+covered are ignored files, folders without git (except for seen files), and contents that were too large to keep.
 """
 
 import os
@@ -40,7 +41,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is known of a root before a command. `has_git` says whether new files can be told."""
+    """What is known of a root before a command. `has_git` says whether new files can be detected."""
 
     root: Path
     has_git: bool
@@ -56,7 +57,7 @@ class Observed:
 
 
 def take(root: Path, seen: Iterable[Path]) -> Snapshot | None:
-    """A root as it is; None if it has more files than are looked at."""
+    """Record the state of a root; None if it has more files than the limit."""
     staged = run_git(["ls-files", "-s", "-z"], root, _SECONDS)
     modified = run_git(["ls-files", "-m", "-z"], root, _SECONDS) if staged is not None else None
     blobs: dict[Path, str | None] = {}
@@ -84,7 +85,7 @@ def take(root: Path, seen: Iterable[Path]) -> Snapshot | None:
 
 
 def compare(before: Snapshot) -> Observed:
-    """What has become of the files of a snapshot."""
+    """Compare a snapshot with the present state of its files."""
     images: list[FileImage] = []
     uncovered: list[Path] = []
     for path, known in before.files.items():
@@ -111,7 +112,7 @@ def compare(before: Snapshot) -> Observed:
 
 
 def _others(root: Path) -> list[Path]:
-    """Untracked files that git does not ignore."""
+    """List the untracked files that git does not ignore."""
     found = run_git(["ls-files", "-o", "--exclude-standard", "-z"], root, _SECONDS) or ""
     return [root / name for name in found.split("\0") if name]
 
@@ -120,12 +121,12 @@ def _old_content(root: Path, known: _Known) -> bytes | None:
     if known.content is not None or known.blob is None or known.signature is None:
         return known.content
     data = read_blob(known.blob, root, _SECONDS)
-    # Line end conversion and filters make a file differ from its blob: then the blob is not what stood there.
+    # Line end conversion and filters make a file differ from its blob; then the blob is not what the file contained.
     return data if data is not None and len(data) == known.signature[2] else None
 
 
 def _signature(path: Path) -> Signature | None:
-    """None for what is no regular file."""
+    """Return what identifies a version of a file; None if it is not a regular file."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Finding lines by an anchor, by one rule for every tool that takes one, and putting whole lines into a text. Knows no
+"""Finds lines by an anchor, with one rule for every tool that takes one, and replaces whole lines of a text. Knows no
 files."""
 
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from north_lsp.workspace.text import Newline, dominant_newline, split_lines, to_
 
 _MAX_CANDIDATES = 20
 _PREVIEW_CHARACTERS = 200
-LOOSE = "the anchor was found with white space disregarded"
-_HINT = "repeat the call with a piece of a line as the file has it (`read_file` with `aroundMatch` shows more)"
+LOOSE = "the anchor was found ignoring white space"
+_HINT = "repeat the call with part of a line exactly as it is in the file (`read_file` with `aroundMatch` shows more)"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where an anchor stands: lines `start` to `end`, 0-based, the end excluded; `loose` if the white space differs."""
+    """Where an anchor is: lines `start` to `end`, 0-based, the end excluded; `loose` if the white space differs."""
 
     start: int
     end: int
@@ -23,13 +23,13 @@ class Found:
 
 
 def find_anchors(lines: list[str], anchor: str, since: int = 0) -> list[Found]:
-    """Every place of an anchor from line `since` on: a line that contains it, or consecutive lines for an anchor of
-    several; if there is none, the places that match but for white space. Raises ToolError INVALID_INPUT."""
+    """Find every place of an anchor from line `since` on: a line that contains it, or consecutive lines for an anchor
+    of several lines; if there is none, the places that match except for white space. Raises ToolError INVALID_INPUT."""
     wanted = to_newlines(anchor, "\n").removesuffix("\n").split("\n")
     if not anchor.strip():
-        raise ToolError("INVALID_INPUT", "the anchor is empty", "give a piece of the line that is meant")
+        raise ToolError("INVALID_INPUT", "the anchor is empty", "give part of the line that you mean")
     size = len(wanted)
-    if size == 1 and "\r" not in wanted[0]:  # what is most often asked for; line ends cannot be part of it
+    if size == 1 and "\r" not in wanted[0]:  # the most common case; line ends cannot be part of it
         exact = [Found(at, at + 1) for at in range(since, len(lines)) if wanted[0] in lines[at]]
         if exact:
             return exact
@@ -46,7 +46,7 @@ def find_anchors(lines: list[str], anchor: str, since: int = 0) -> list[Found]:
 
 
 def _stands(lines: list[str], at: int, wanted: list[str]) -> bool:
-    """An anchor of several lines may begin and end within a line."""
+    """Return whether an anchor is at line `at`; one of several lines may begin and end within a line."""
     if len(wanted) == 1:
         return wanted[0] in lines[at]
     if not lines[at].endswith(wanted[0]) or not lines[at + len(wanted) - 1].startswith(wanted[-1]):
@@ -57,15 +57,17 @@ def _stands(lines: list[str], at: int, wanted: list[str]) -> bool:
 def choose(
     found: list[Found], occurrence: int | None, lines: list[str], anchor: str, name: str = "anchor", hint: str = _HINT
 ) -> Found:
-    """The one place that is meant. Raises ToolError: NO_MATCH with the places that come closest, AMBIGUOUS with
-    `candidates` of `occurrence`, `line` and `preview`, INVALID_INPUT for an occurrence that there is not. `hint` says
+    """Return the one place that is meant. Raises ToolError: NO_MATCH with the closest places, AMBIGUOUS with
+    `candidates` of `occurrence`, `line` and `preview`, INVALID_INPUT for an occurrence that does not exist. `hint` says
     what to do when there is none."""
     if not found:
         message, details = diagnose("".join(lines), anchor)
         raise ToolError("NO_MATCH", f"{name}: {message}", hint, details | {"anchor": name})
     if occurrence is not None:
         if not 1 <= occurrence <= len(found):
-            raise ToolError("INVALID_INPUT", f"occurrence {occurrence} of {name} was asked for, there are {len(found)}")
+            raise ToolError(
+                "INVALID_INPUT", f"{name} occurs {len(found)} times, so there is no occurrence {occurrence}"
+            )
         return found[occurrence - 1]
     if len(found) > 1:
         candidates = [
@@ -76,7 +78,7 @@ def choose(
         more = f" and {len(found) - len(candidates)} more" if len(found) > len(candidates) else ""
         raise ToolError(
             "AMBIGUOUS",
-            f"{name} stands at {len(found)} places ({places}{more})",
+            f"{name} occurs at {len(found)} places ({places}{more})",
             "give `occurrence`, or a longer anchor",
             {"count": len(found), "candidates": candidates, "anchor": name},
         )
@@ -84,9 +86,10 @@ def choose(
 
 
 def replace_lines(text: str, start: int, end: int, content: str) -> str:
-    """The text with lines `start` to `end` (0-based, end excluded) replaced by whole lines.
+    """Return the text with lines `start` to `end` (0-based, end excluded) replaced by whole lines.
 
-    New lines get the line end that most lines of the text have; whether the text ends in a line end stays as it is.
+    New lines get the line end that most lines of the text have; whether the text ends with a line end does not
+    change.
     """
     lines = split_lines(text)
     newline = dominant_newline(text) if "\n" in text else _escaped(content)

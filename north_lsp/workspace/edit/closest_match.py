@@ -1,4 +1,4 @@
-"""Why a text was not found: white space that differs, and the places that come closest, in bounded time."""
+"""Explains why a text was not found: white space that differs, and the closest places, in bounded time."""
 
 import difflib
 import time
@@ -27,7 +27,8 @@ _PROBES = 3
 
 @dataclass(frozen=True, slots=True)
 class ClosestMatch:
-    """A place that resembles the text: its lines (1-based, inclusive), how similar (0 to 1), and where they part."""
+    """A place that resembles the text: its lines (1-based, inclusive), how similar they are (0 to 1), and where they
+    begin to differ."""
 
     startLine: int
     endLine: int
@@ -47,17 +48,17 @@ class _Search:
 
 
 def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
-    """A message that shows the real lines, and the same as data.
+    """Return a message that shows the real lines, and the same as data.
 
-    Details: `mistakes` (what is wrong but for white space), `whitespace` (list of what differs), `near` (at most three
-    of ClosestMatch's fields), `partial` (lines of the needle that do stand in the file: `from`, `to`, `startLine`,
-    `endLine`; or None).
+    Details: `mistakes` (what is wrong apart from white space), `whitespace` (list of what differs), `near` (at most
+    three, each with ClosestMatch's fields), `partial` (lines of the needle that are in the file: `from`, `to`,
+    `startLine`, `endLine`; or None).
     """
     lines = [line.removesuffix("\n") for line in split_lines(to_newlines(text, "\n"))]
     wanted = [line.removesuffix("\n") for line in split_lines(to_newlines(needle, "\n"))]
     if len(lines) > MAX_LINES:
         message = (
-            f"the text was not found; the file has more than {MAX_LINES} lines, so no similar places were looked for"
+            f"the text was not found; the file has more than {MAX_LINES} lines, so similar places were not searched for"
         )
         return message, {"mistakes": [], "whitespace": [], "near": [], "partial": None}
     deadline = time.monotonic() + MAX_SECONDS
@@ -71,7 +72,7 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
         parts.append(mistake.what)
     if mistake is not None and mistake.lines is not None:
         first, last = mistake.lines
-        parts.append(f"what seems to be meant is {_range(first, last)}:\n{_shown(lines, first, last)}")
+        parts.append(f"you probably mean {_range(first, last)}:\n{_shown(lines, first, last)}")
     parts += [
         f"similar ({one.similarity:.0%}) at {_range(one.startLine, one.endLine)}, {one.difference}:\n{one.text}"
         for one in near
@@ -80,7 +81,7 @@ def diagnose(text: str, needle: str) -> tuple[str, dict[str, object]]:
         first = max(partial["startLine"] - partial["from"] + 1, 1)
         last = min(first + len(wanted) - 1, len(lines))
         parts.append(
-            f"only its {_range(partial['from'], partial['to'])} stand in the file, as "
+            f"only its {_range(partial['from'], partial['to'])} are in the file, as "
             f"{_range(partial['startLine'], partial['endLine'])}; {_range(first, last)} there:\n"
             f"{_shown(lines, first, last)}"
         )
@@ -98,14 +99,14 @@ def _range(first: int, last: int) -> str:
 
 
 def _shown(lines: list[str], first: int, last: int) -> str:
-    """Lines of the file, as they are but for their length."""
+    """Return lines of the file, unchanged except for their length."""
     shown = [line[:_MAX_SHOWN_CHARACTERS] for line in lines[first - 1 : last][:_MAX_SHOWN_LINES]]
     more = last - first + 1 - len(shown)
     return "\n".join([*shown, f"… ({more} more lines)"] if more > 0 else shown)
 
 
 def _whitespace(search: _Search) -> list[str]:
-    """What differs in the first place that is the text but for white space; empty without such a place."""
+    """List what differs in the first place that matches except for white space; empty without such a place."""
     squeezed = [" ".join(line.split()) for line in search.wanted]
     first = next((at for at, line in enumerate(squeezed) if line), None)
     if first is None:
@@ -138,23 +139,23 @@ def _white_differences(window: Sequence[str], wanted: Sequence[str]) -> list[str
         if here == there:
             continue
         ours, theirs = (line[: len(line) - len(line.lstrip())] for line in (here, there))
-        # The text may begin and end within a line, so what stands around it there is no difference.
+        # The text may begin and end within a line, so what surrounds it there is not a difference.
         if ours != theirs and (at or theirs):
             if "\t" in ours and "\t" not in theirs:
-                found["the file is indented by tabs, the text is not"] = None
+                found["the file is indented with tabs, the text is not"] = None
             elif "\t" in theirs and "\t" not in ours:
-                found["the text is indented by tabs, the file is not"] = None
+                found["the text is indented with tabs, the file is not"] = None
             else:
                 found["the indentation differs"] = None
         ours, theirs = (line[len(line.rstrip()) :] for line in (here, there))
         if ours != theirs and (at < last or theirs):
-            found["trailing blanks differ"] = None
+            found["trailing spaces differ"] = None
         if any("\xa0" in line or "\u202f" in line for line in (here, there)):
-            found["there are non-breaking blanks"] = None
+            found["there are non-breaking spaces"] = None
         elif "\r" in here or "\r" in there:
-            found["there are carriage returns that end no line"] = None
+            found["there are carriage returns that are not part of a line end"] = None
         elif here.strip() != there.strip() and here.split() == there.split():
-            found["blanks within a line differ"] = None
+            found["spaces within a line differ"] = None
     return list(found)
 
 
@@ -172,7 +173,7 @@ def _near(search: _Search) -> list[ClosestMatch]:
 
 
 def _similarity(search: _Search, start: int) -> float:
-    """How similar a window is, line by line, long lines weighing more; 0 when time is up."""
+    """Return how similar a window is, line by line, weighted by length; 0 when time is up."""
     alike = total = 0.0
     matcher = difflib.SequenceMatcher(None, autojunk=False)
     window = search.window(start)
@@ -192,7 +193,8 @@ def _similarity(search: _Search, start: int) -> float:
 
 
 def _aligned(here: str, line: str, search: _Search, offset: int) -> str:
-    """The part of a file's line that a needle's line stands for: a text may begin and end within a line."""
+    """Return the part of a file's line that corresponds to a line of the needle: a text may begin and end within a
+    line."""
     if offset == 0:
         run = difflib.SequenceMatcher(
             None, here[:_MAX_SHOWN_CHARACTERS], line[:_MAX_SHOWN_CHARACTERS], autojunk=False
@@ -204,7 +206,8 @@ def _aligned(here: str, line: str, search: _Search, offset: int) -> str:
 
 
 def _candidates(search: _Search) -> list[int]:
-    """Where a comparison is worth its time: places that share whole lines, or letters with the longest lines."""
+    """Return the places worth comparing: those that share whole lines with the text, or letters with its longest
+    lines."""
     votes: Counter[int] = Counter()
     last = max(len(search.lines) - len(search.wanted), 0)
     places: dict[str, list[int]] = {}
@@ -231,7 +234,7 @@ def _candidates(search: _Search) -> list[int]:
 
 
 def _pairs(line: str) -> frozenset[str]:
-    """The pairs of neighbouring letters in a line."""
+    """Return the pairs of adjacent letters in a line."""
     line = line.strip()[:_MAX_SHOWN_CHARACTERS]
     return frozenset(map("".join, pairwise(line)))
 
@@ -258,7 +261,7 @@ def _first_difference(search: _Search, start: int) -> str:
 
 
 def _partial(search: _Search) -> dict[str, int] | None:
-    """The longest run of the text's lines that stands in the file."""
+    """Find the longest run of the text's lines that is in the file."""
     if len(search.wanted) < 2:
         return None
     matcher = difflib.SequenceMatcher(None, search.lines, search.wanted, autojunk=False)

@@ -1,4 +1,4 @@
-"""Merge conflicts that reads have met, by number, so that they can be named later."""
+"""Merge conflicts that reads have found, by number, so that they can be referred to later."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,13 +19,13 @@ class Conflict:
     text: str
 
     def side(self, side: Side) -> str | None:
-        """The lines of a side; None for a base that the markers do not show."""
+        """Return the lines of a side; None for a base that the markers do not show."""
         lines = {"ours": self.ours, "theirs": self.theirs, "base": self.base}[side]
         return None if lines is None else "".join(f"{line}\n" for line in lines)
 
 
 def find_conflicts(lines: list[str]) -> list[Conflict]:
-    """The whole conflicts among lines without ends; nested or broken markers are no conflict."""
+    """Find the complete conflicts among lines without line ends; nested or broken markers are not a conflict."""
     found: list[Conflict] = []
     start, part = 0, ""
     sides: dict[str, list[str]] = {}
@@ -49,13 +49,13 @@ def find_conflicts(lines: list[str]) -> list[Conflict]:
 
 @dataclass
 class Conflicts:
-    """The registry of a session. Numbers stay as long as a file's conflicts are the same."""
+    """The registry of a session's conflicts. Numbers stay the same as long as a file's conflicts do."""
 
     known: dict[int, tuple[Path, Conflict]] = field(default_factory=dict)
     _next: int = 1
 
     def register(self, path: Path, found: list[Conflict]) -> dict[int, Conflict]:
-        """The numbers of the conflicts that a file has now; those that it no longer has are forgotten."""
+        """Return the numbers of the conflicts that a file has now; those that it no longer has are forgotten."""
         texts = [conflict.text for conflict in found]
         before = {conflict.text: number for number, (place, conflict) in self.known.items() if place == path}
         for text, number in before.items():

@@ -15,13 +15,13 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def make_change(path: Path, relative: str, old: str | None, new: str, form: TextEncoding) -> FileChange:
-    """A file's change with its hunks, named h1, h2 …; `old` is None for a new file. Equal texts give no hunks."""
+    """Make a file's change with its hunks, named h1, h2 …; `old` is None for a new file. Equal texts give no hunks."""
     hunks, added, removed = hunks_between(old or "", new)
     return FileChange(path, relative, "create" if old is None else "update", old, new, form, hunks, added, removed)
 
 
 def make_deletion(path: Path, relative: str, old: str, form: TextEncoding, *, binary: bool = False) -> FileChange:
-    """A file's deletion; all of its text is one hunk."""
+    """Make a file's deletion; all of its text is one hunk."""
     hunks, added, removed = ((), 0, 0) if binary else hunks_between(old, "")
     return FileChange(path, relative, "delete", old, "", form, hunks, added, removed, binary=binary)
 
@@ -37,26 +37,26 @@ def make_rename(
     *,
     binary: bool = False,
 ) -> FileChange:
-    """A file's new name, perhaps with changes of its text."""
+    """Make a file's rename, possibly with changes of its text."""
     hunks, added, removed = ((), 0, 0) if binary else hunks_between(old, new)
     change = FileChange(path, relative, "rename", old, new, form, hunks, added, removed, binary=binary)
     return replace(change, new_path=to, new_relative=to_relative)
 
 
 def make_folder_change(path: Path, relative: str, action: Action, mode: int | None = None) -> FileChange:
-    """An empty folder that is made, deleted or moved; `mode` is what a new one gets."""
+    """Make the change of an empty folder that is created, deleted or moved; `mode` is what a new one gets."""
     old = None if action == "create" else ""
     return FileChange(path, relative, action, old, "", TextEncoding(), (), 0, 0, binary=True, mode=mode, folder=True)
 
 
 def with_texts(change: FileChange, old: str | None, new: str) -> FileChange:
-    """The same kind of change between other texts."""
+    """Return the same kind of change between other texts."""
     hunks, added, removed = ((), 0, 0) if change.binary else hunks_between(old or "", new)
     return replace(change, old_text=old, new_text=new, hunks=hunks, lines_added=added, lines_removed=removed)
 
 
 def hunks_between(old: str, new: str) -> tuple[tuple[Hunk, ...], int, int]:
-    """The hunks that lead from one text to another, and how many lines they add and remove."""
+    """Return the hunks that lead from one text to another, and how many lines they add and remove."""
     hunks = _hunks(old, new)
     added = removed = 0
     for hunk in hunks:
@@ -67,7 +67,7 @@ def hunks_between(old: str, new: str) -> tuple[tuple[Hunk, ...], int, int]:
 
 
 def unified(change: FileChange) -> str:
-    """The change as a unified diff; empty if there is no difference."""
+    """Return the change as a unified diff; empty if there is no difference."""
     head = ""
     if change.action == "rename":
         head = f"rename from {change.relative}\nrename to {change.shown}\n"
@@ -79,7 +79,7 @@ def unified(change: FileChange) -> str:
     if change.hunks:
         before = "/dev/null" if change.old_text is None else f"a/{change.relative}"
         after = "/dev/null" if change.action == "delete" else f"b/{change.shown}"
-        # As git does it: without the tab, a name with blanks is cut by readers of diffs.
+        # As git does it: without the tab, programs that read diffs cut off a name with spaces.
         before, after = (f"{name}\t" if " " in name else name for name in (before, after))
         head += f"--- {before}\n+++ {after}\n"
     elif change.action in ("create", "delete"):
@@ -89,20 +89,20 @@ def unified(change: FileChange) -> str:
 
 
 def folder_words(change: FileChange) -> str:
-    """What a change of a folder is."""
+    """Describe the change of a folder in words."""
     match change.action:
         case "delete":
             return f"Deletes the empty folder {change.relative}"
         case "rename":
             return f"Moves the empty folder {change.relative} to {change.shown}"
         case _:
-            return f"Makes the folder {change.relative}"
+            return f"Creates the folder {change.relative}"
 
 
 def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
-    """The text with exactly these hunks applied, in whatever order they come.
+    """Return the text with exactly these hunks applied, in whatever order they are given.
 
-    Raises ToolError STALE if one does not stand where it says, or if two overlap.
+    Raises ToolError STALE if a hunk does not match the place that it names, or if two overlap.
     """
     lines = split_lines(old)
     out: list[str] = []
@@ -120,7 +120,7 @@ def apply_hunks(old: str, hunks: Sequence[Hunk]) -> str:
 
 
 def sides(body: str) -> tuple[list[str], list[str]]:
-    """The lines that a hunk expects and those that it leaves."""
+    """Return the lines that a hunk expects and those that it leaves."""
     before: list[str] = []
     after: list[str] = []
     last: list[list[str]] = []
@@ -145,7 +145,7 @@ def _hunks(old: str, new: str) -> tuple[Hunk, ...]:
     cut = old.find("\n", len(old) - tail)
     tail = len(old) - cut - 1 if tail and cut >= 0 else 0
     first, last = _lines_back(old, head), _lines_on(old, len(old) - tail)
-    # Only what differs is taken apart, with the lines around it that may be shown.
+    # Only what differs is compared, with the lines around it that may be shown.
     before = split_lines(old[first:last])
     after = split_lines(new[first : len(new) - len(old) + last])
     skipped = old.count("\n", 0, first)
@@ -156,7 +156,7 @@ def _hunks(old: str, new: str) -> tuple[Hunk, ...]:
 
 
 def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Blocks whose contexts touch belong to one hunk."""
+    """Group the blocks into hunks: those whose contexts touch belong to one hunk."""
     groups: list[list[Block]] = []
     for block in blocks:
         if groups and block.old_start - groups[-1][-1].old_end <= 2 * _CONTEXT:
@@ -180,7 +180,7 @@ def _hunk(name: str, blocks: Sequence[Block], before: Sequence[str], after: Sequ
         at = block.old_end
     parts += [_shown(" ", line) for line in before[at:end]]
     old_lines, new_lines = end - start, new_end - new_start
-    # A side without lines is numbered by the line before it, as in every unified diff.
+    # A side without lines has the number of the line before it, as in every unified diff.
     old_at, new_at = skipped + start + bool(old_lines), skipped + new_start + bool(new_lines)
     header = f"@@ -{old_at},{old_lines} +{new_at},{new_lines} @@"
     return Hunk(name, header, old_at, old_lines, new_at, new_lines, "".join(parts))
@@ -191,7 +191,7 @@ def _shown(sign: str, line: str) -> str:
 
 
 def _common_start(one: str, two: str) -> int:
-    """How many characters two texts share at the beginning, found by comparing whole chunks."""
+    """Return how many characters two texts share at the beginning, found by comparing whole chunks."""
     at, limit, step = 0, min(len(one), len(two)), _CHUNK
     while at < limit and step:
         size = min(step, limit - at)
@@ -203,7 +203,7 @@ def _common_start(one: str, two: str) -> int:
 
 
 def _common_end(one: str, two: str, limit: int) -> int:
-    """How many characters two texts share at the end, at most `limit`."""
+    """Return how many characters two texts share at the end, at most `limit`."""
     at, step = 0, _CHUNK
     while at < limit and step:
         size = min(step, limit - at)
@@ -215,14 +215,14 @@ def _common_end(one: str, two: str, limit: int) -> int:
 
 
 def _lines_back(text: str, at: int) -> int:
-    """The beginning of the line that stands `_CONTEXT` lines before a line's beginning."""
+    """Return the beginning of the line that is `_CONTEXT` lines before a line's beginning."""
     for _ in range(_CONTEXT):
         at = text.rfind("\n", 0, max(at - 1, 0)) + 1
     return at
 
 
 def _lines_on(text: str, at: int) -> int:
-    """The end of the line that stands `_CONTEXT` lines behind a line's end."""
+    """Return the end of the line that is `_CONTEXT` lines after a line's end."""
     for _ in range(_CONTEXT):
         found = text.find("\n", at)
         if found < 0:

@@ -1,4 +1,5 @@
-"""What became of a text that an editor was to write: editors format what they save, and some write something else."""
+"""What became of a text that an editor was asked to write: editors format what they save, and some write something
+else."""
 
 import re
 from collections import Counter
@@ -12,18 +13,18 @@ _ADDED = 200
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but how their line ends are spelled."""
+    """Return whether two texts are the same apart from their line ends."""
     return one == other or to_newlines(one, "\n") == to_newlines(other, "\n")
 
 
 def in_ends_of(accepted: str, shown: str) -> str:
-    """What an editor shows, with the line ends of the accepted text where the editor does not tell any others."""
+    """Return what an editor shows, with the line ends of the accepted text unless the editor reports CRLF itself."""
     return shown if "\r\n" in shown else to_newlines(shown, dominant_newline(accepted))
 
 
 def has_nothing_of(old: str, accepted: str, now: str) -> bool:
-    """Whether `now` is another text than `old`, with nothing of what `accepted` changes of that: the change was left
-    out, and somebody else has changed the text."""
+    """Return whether `now` differs from `old` but contains nothing of what `accepted` changes: the change was left out,
+    and something else has changed the text."""
     if is_same(now, old) or is_same(now, accepted):
         return False
     lines, wanted, found = (split_lines(to_newlines(text, "\n")) for text in (old, accepted, now))
@@ -39,15 +40,16 @@ def has_nothing_of(old: str, accepted: str, now: str) -> bool:
 
 
 def _lacks_words(old: str, accepted: str, now: str) -> bool:
-    """Whether words were to come or to go, and none of them did."""
+    """Return whether words were to be added or removed, and none of them was."""
     before, wanted, found = (Counter(_WORD.findall(text)) for text in (old, accepted, now))
     new, gone = wanted - before, before - wanted
     return bool(new or gone) and not new & (found - before) and not gone & (before - found)
 
 
 def why_altered(old: str, accepted: str, now: str) -> str | None:
-    """Why `now` cannot be what an editor made of `accepted`, which was to replace `old`, in words that go on with "it";
-    None if it can be. Formatters move and change a lot, but they keep most of the words, and the change itself."""
+    """Say why `now` cannot be what an editor made of `accepted`, which was to replace `old`, in words that continue
+    after "it"; None if it can be. Formatters move and change a lot, but they keep most of the words, and the change
+    itself."""
     if is_same(now, accepted):
         return None
     if is_same(now, old):
@@ -58,9 +60,9 @@ def why_altered(old: str, accepted: str, now: str) -> str | None:
     if bare.startswith(bare_now) and _WORD.search(bare, len(bare_now)):
         return f"is cut off after {len(now)} of {len(accepted)} characters"
     if _lacks_words(old, accepted, now):
-        return "has nothing of the change"
+        return "does not contain the change"
     wanted, found = (Counter(_WORD.findall(text)) for text in (accepted, now))
     kept = (wanted & found).total()
     if kept < _KEPT * wanted.total() or found.total() - kept > max(_ADDED, wanted.total()):
-        return "has another text"
+        return "has a different text"
     return None

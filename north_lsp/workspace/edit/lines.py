@@ -1,4 +1,4 @@
-"""Which runs of lines differ between two texts, in bounded time for any input."""
+"""Finds which runs of lines differ between two texts, in bounded time for any input."""
 
 import difflib
 from bisect import bisect_left
@@ -20,10 +20,10 @@ class Block:
 
 
 def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """The differing runs in order, none empty on both sides and none touching the next.
+    """Return the differing runs in order, none empty on both sides and none touching the next.
 
-    Small inputs get a close comparison; in large ones, lines that occur once on each side hold the texts together, and
-    a stretch between them that is still too large is one block.
+    Small inputs get a close comparison; in large ones, lines that occur once on each side align the texts, and a
+    stretch between them that is still too large is one block.
     """
     merged: list[Block] = []
     for block in _compare(old, new, 0, 0, anchored=True):
@@ -62,7 +62,7 @@ def _compare(old: Sequence[str], new: Sequence[str], old_at: int, new_at: int, *
 
 
 def _comparisons(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many pairs of equal lines there are, which is what a close comparison walks over, and one per line."""
+    """Count the steps of a close comparison: the pairs of equal lines, and one per line."""
     if len(old) + len(new) > _MAX_COMPARISONS:
         return len(old) + len(new)
     counts = Counter(new)
@@ -70,7 +70,7 @@ def _comparisons(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of lines that occur once on each side, as many as stand in the same order on both."""
+    """Return pairs of lines that occur once on each side, as many as are in the same order on both."""
     in_old, in_new = _unique(old), _unique(new)
     pairs = [(at, in_new[line]) for line, at in in_old.items() if line in in_new]
     ends: list[int] = []  # the smallest new position that ends a rising run of each length

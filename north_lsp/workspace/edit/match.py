@@ -1,4 +1,4 @@
-"""Finding an exact text in a file and replacing it, with nothing else touched."""
+"""Finds an exact text in a file and replaces it, leaving everything else untouched."""
 
 import re
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from north_lsp.workspace.text import Newline, dominant_newline, split_lines, to_
 
 _MAX_CANDIDATES = 20
 _PREVIEW_CHARACTERS = 200
-_MIN_DONE = 8  # characters of a new text that are not found by accident
+_MIN_DONE = 8  # characters that a new text needs so that it is not found by accident
 
 Span = tuple[int, int]
 
 
 def find_occurrences(text: str, needle: str) -> list[int]:
-    """Where a text occurs, overlapping occurrences included; a line end in it meets `\\n` and `\\r\\n`.
+    """Return where a text occurs, overlapping occurrences included; a line end in it matches `\\n` and `\\r\\n`.
 
     Raises ToolError INVALID_INPUT for an empty needle.
     """
@@ -24,12 +24,12 @@ def find_occurrences(text: str, needle: str) -> list[int]:
 
 
 def replace_exact(text: str, old: str, new: str, expected: int) -> str:
-    """The text with all `expected` occurrences of `old` replaced by `new`.
+    """Return the text with all `expected` occurrences of `old` replaced by `new`.
 
-    Lines that `old` and `new` share keep their own line ends; other lines of `new` get those of the place.
+    Lines that `old` and `new` share keep their own line ends; other lines of `new` get the file's usual line ends.
 
-    Raises ToolError: INVALID_INPUT for an empty `old`; NO_MATCH without an occurrence, with the details that
-    `near.diagnose` makes; AMBIGUOUS for another number of occurrences, or if they overlap, with `details` of `count`
+    Raises ToolError: INVALID_INPUT for an empty `old`; NO_MATCH without an occurrence, with the details from
+    `closest_match.diagnose`; AMBIGUOUS for another number of occurrences, or if they overlap, with `details` of `count`
     and `candidates`: at most 20 of `occurrence`, `line` and `preview`.
     """
     spans = _spans(text, old)
@@ -37,10 +37,10 @@ def replace_exact(text: str, old: str, new: str, expected: int) -> str:
         message, details = diagnose(text, old)
         if len(new.strip()) >= _MIN_DONE and (done := _spans(text, new)):
             details["alreadyAt"] = line = text.count("\n", 0, done[0][0]) + 1
-            message += f"\nwhat should take its place stands at line {line} already: the edit may have been made before"
+            message += f"\nthe new text is already at line {line}: the edit may have been made before"
         hint = (
-            "repeat the call with the text as the file has it (`read_file` with `aroundMatch` shows more), or edit by "
-            "an anchor"
+            "repeat the call with the text exactly as it is in the file (`read_file` with `aroundMatch` shows more), "
+            "or edit by an anchor"
         )
         raise ToolError("NO_MATCH", message, hint, details)
     overlap = any(end > start for (_, end), (start, _) in pairwise(spans))
@@ -58,7 +58,7 @@ def replace_exact(text: str, old: str, new: str, expected: int) -> str:
 
 def _spans(text: str, needle: str) -> list[Span]:
     if not needle:
-        raise ToolError("INVALID_INPUT", "the text to look for is empty", "give the exact text that stands in the file")
+        raise ToolError("INVALID_INPUT", "the text to look for is empty", "give the exact text as it is in the file")
     plain = to_newlines(needle, "\n")
     if "\n" not in plain or "\r\n" not in text:
         spans: list[Span] = []
@@ -67,7 +67,7 @@ def _spans(text: str, needle: str) -> list[Span]:
             spans.append((at, at + len(plain)))
             at = text.find(plain, at + 1)
         return spans
-    # A line feed behind a carriage return belongs to it: `\r\n` is found whole or not at all.
+    # A line feed after a carriage return belongs to it: `\r\n` is found whole or not at all.
     pattern = re.compile(r"(?:\r\n|(?<!\r)\n)".join(re.escape(part) for part in plain.split("\n")))
     spans = []
     found = pattern.search(text)
@@ -78,7 +78,7 @@ def _spans(text: str, needle: str) -> list[Span]:
 
 
 def _fitted(region: str, new: str, fallback: Newline | None) -> str:
-    """What to put in the place of `region`. `fallback` is the file's line end, None if it has none."""
+    """Return what to put in the place of `region`. `fallback` is the file's line end, None if it has none."""
     before, plain = split_lines(region), [to_newlines(line, "\n") for line in split_lines(region)]
     after = split_lines(to_newlines(new, "\n"))
     shortest = min(len(plain), len(after))
@@ -109,6 +109,6 @@ def _ambiguous(text: str, spans: Sequence[Span], expected: int, overlap: bool) -
     return ToolError(
         "AMBIGUOUS",
         f"the text occurs {len(spans)} times{how}, {expected} expected ({places}{more})",
-        "take in lines around it until it is unique, or set expectedOccurrences",
+        "include more surrounding lines until it is unique, or set expectedOccurrences",
         {"count": len(spans), "expected": expected, "candidates": candidates},
     )

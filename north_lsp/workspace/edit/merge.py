@@ -1,4 +1,4 @@
-"""Merging two changes of one text by lines: what at most one side changed is clear, the rest is a conflict."""
+"""Merges two changes of one text by lines: what at most one side changed is clear, the rest is a conflict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Merged:
 
 
 def merge(base: str, ours: str, theirs: str, labels: tuple[str, str] = ("yours", "theirs")) -> Merged:
-    """Both changes of `base` in one text. Changes that touch each other conflict, unless they are the same."""
+    """Merge both changes of `base` into one text. Changes that touch each other conflict, unless they are the same."""
     if theirs in (ours, base):
         return Merged(ours, ours, ())
     if base == ours:
@@ -69,7 +69,7 @@ def _growth(blocks: Sequence[Block]) -> int:
 
 
 def _regions(ours: list[Block], theirs: list[Block]) -> list[tuple[int, int, list[Block], list[Block]]]:
-    """Stretches of the base that blocks of either side cover; blocks that touch share one."""
+    """Return the stretches of the base that blocks of either side cover; blocks that touch share one."""
     tagged = sorted([(block.old_start, block.old_end, 0, block) for block in ours], key=lambda row: row[:2])
     tagged += [(block.old_start, block.old_end, 1, block) for block in theirs]
     regions: list[tuple[int, int, list[Block], list[Block]]] = []
@@ -94,6 +94,6 @@ def _ended(lines: Sequence[str], newline: str) -> list[str]:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    """A line that ended its text without a line end may have got others behind it."""
+    """Join lines. A line that ended its text without a line end may now have others after it, so it gets one."""
     newline = "\r\n" if sum(line.endswith("\r\n") for line in lines) * 2 > len(lines) else "\n"
     return "".join([*_ended(lines[:-1], newline), *lines[-1:]])

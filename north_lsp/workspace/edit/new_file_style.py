@@ -1,7 +1,7 @@
-"""How a new file is to be spelled: by `.editorconfig`, else as its neighbours are.
+"""Decides how a new file is written: by `.editorconfig`, else like its neighbors.
 
-Not with the `editorconfig` library (0.17 was tried): it opens the files itself, by path, through links, from the root
-of the file system down, and whole; and what it makes of a section is an expression that backtracks: eight `*a` and a
+This does not use the `editorconfig` library (0.17 was tried): it opens the files itself, by path, through links, from
+the root of the file system down, and whole; and it turns a section into an expression that backtracks: eight `*a` and a
 `b` against a name of 60 characters take it 47 seconds. A project's file must not be able to do that.
 """
 
@@ -26,10 +26,11 @@ _ENDS: dict[str, Newline] = {"lf": "\n", "crlf": "\r\n"}
 
 
 def new_file_text(path: Path, root: Path, content: str) -> str:
-    """The content with its line ends and its last line end in place; line ends that the content spells out stay."""
+    """Return the content with its line ends and its final line end in place; CRLF line ends in the content are kept."""
     config = _config_for(path, root)
     newline = _ENDS.get(config.get("end_of_line", ""))
-    if newline is None and "\r\n" not in content and not content.startswith("#!"):  # which no system finds with `\r`
+    # No system finds the interpreter of a `#!` line that ends with `\r`.
+    if newline is None and "\r\n" not in content and not content.startswith("#!"):
         newline = _neighbor_newline(path)
     if newline is not None and "\r\n" not in content:
         content = to_newlines(content, newline)
@@ -39,7 +40,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
 
 
 def _neighbor_newline(path: Path) -> Newline | None:
-    """The line end that the files beside it have; those with the same ending speak first."""
+    """Return the line end of the files beside it, as most of those with the same file ending have it."""
     with suppress(OSError), open_folder(path.parent) as folder, os.scandir(folder) as entries:
         names = [entry.name for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]
         alike = sorted(name for name in names if name != path.name and os.path.splitext(name)[1] == path.suffix)
@@ -63,7 +64,7 @@ def _head(path: Path, size: int) -> bytes | None:
 
 
 def _config_for(path: Path, root: Path) -> dict[str, str]:
-    """The settings of the `.editorconfig` files from the root down; nearer ones and later sections win."""
+    """Return the settings of the `.editorconfig` files from the root down; nearer files and later sections win."""
     found: dict[str, str] = {}
     folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(root)]
     for folder in folders:
@@ -101,7 +102,7 @@ def _covers(pattern: str, relative: str) -> bool:
     for one in _alternatives(pattern):
         anchored = one.removeprefix("/")
         whole = anchored if "/" in one else f"**/{one}"
-        # What git means by `**/*`, `.editorconfig` may spell `**`.
+        # What is `**/*` to git may be written `**` in `.editorconfig`.
         expression = translate(os.fsencode(_ANY_DEPTH.sub("**/*", whole)))
         if expression is not None and re.fullmatch(expression, os.fsencode(relative), re.DOTALL):
             return True
@@ -109,7 +110,7 @@ def _covers(pattern: str, relative: str) -> bool:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The pattern with its `{a,b}` written out."""
+    """Return the pattern with its `{a,b}` alternatives expanded."""
     done: list[str] = []
     waiting = [pattern]
     while waiting and len(done) + len(waiting) < _MAX_CHOICES:

@@ -1,4 +1,4 @@
-"""Reading patches and finding where their hunks belong. Knows no files."""
+"""Reads patches and finds where their hunks belong. Knows no files."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 
 _MAX_SHIFT = 200
 _SHOWN_LINES = 12
-_REDO = "re-read the file and redo the patch; nothing was applied"
+_REDO = "read the file again and redo the patch; nothing was applied"
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
@@ -19,7 +19,7 @@ _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 @dataclass(frozen=True, slots=True)
 class PatchHunk:
     """Lines (with their ends) that are expected and those that replace them. `line` is where they should begin, from 1,
-    `context` are lines that stand somewhere before; either may be missing. `at_end`: nothing may follow."""
+    `context` are lines that come somewhere before; either may be missing. `at_end`: nothing may follow."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -39,7 +39,7 @@ class FilePatch:
 
 @dataclass
 class _Lines:
-    """The lines of a patch, read one after the other."""
+    """The lines of a patch, read one after another."""
 
     lines: list[str]
     at: int = 0
@@ -55,7 +55,7 @@ class _Lines:
 
 @dataclass
 class _Body:
-    """A hunk's two sides while they are read."""
+    """The two sides of a hunk while it is read."""
 
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ class _Body:
 
 
 def parse_patch(patch: str) -> list[FilePatch]:
-    """The files of a patch in either form. Raises ToolError INVALID_INPUT naming the line."""
+    """Return the files of a patch in either form. Raises ToolError INVALID_INPUT naming the line."""
     lines = to_newlines(patch, "\n").split("\n")
     if lines and lines[-1] == "":
         lines.pop()
@@ -90,7 +90,8 @@ def parse_patch(patch: str) -> list[FilePatch]:
 
 
 def patched(shown: str, text: str, hunks: tuple[PatchHunk, ...], *, tolerant: bool = False) -> tuple[str, list[str]]:
-    """The text with all hunks applied, and notices. Raises ToolError NO_MATCH with what was expected and found."""
+    """Return the text with all hunks applied, and notices. Raises ToolError NO_MATCH with what was expected and
+    found."""
     lines = split_lines(text)
     newline = dominant_newline(text)
     plain = [to_newlines(line, "\n") for line in lines]
@@ -105,9 +106,11 @@ def patched(shown: str, text: str, hunks: tuple[PatchHunk, ...], *, tolerant: bo
         if hunk.line is not None:
             shift = start - _first(hunk)
             if shift:
-                notices.append(f"hunk {number} of {shown} was found {abs(shift)} lines {'on' if shift > 0 else 'back'}")
+                notices.append(
+                    f"hunk {number} of {shown} was found {abs(shift)} lines {'later' if shift > 0 else 'earlier'}"
+                )
         if loose:
-            notices.append(f"hunk {number} of {shown} matched but for white space")
+            notices.append(f"hunk {number} of {shown} matched except for white space")
         end = start + len(hunk.before)
         out += lines[at:start]
         out += _replaced(lines[start:end], hunk, newline)
@@ -119,7 +122,7 @@ def patched(shown: str, text: str, hunks: tuple[PatchHunk, ...], *, tolerant: bo
 
 
 def _replaced(here: list[str], hunk: PatchHunk, newline: str) -> list[str]:
-    """The new lines; those that were there before keep their own line ends and blanks."""
+    """Return the new lines; those that were there before keep their own line ends and white space."""
     before, after = list(hunk.before), list(hunk.after)
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
@@ -158,7 +161,7 @@ def _locate(lines: list[str], hunk: PatchHunk, since: int, shift: int, *, tolera
         raise ToolError(
             "AMBIGUOUS",
             f"a hunk fits at {len(exact)} places, lines {', '.join(str(start + 1) for start in exact[:20])}",
-            "give more context, or an @@ line with a line that stands before it",
+            "give more context, or an @@ line with a line that comes before it",
         )
     if exact:
         return exact[0], False
@@ -170,7 +173,7 @@ def _locate(lines: list[str], hunk: PatchHunk, since: int, shift: int, *, tolera
 
 
 def _fits(here: list[str], wanted: tuple[str, ...]) -> bool:
-    """A patch may not know whether a last line has an end."""
+    """Return whether the lines match; a patch may not know whether a file's last line has a line end."""
     return tuple(here) == wanted or (
         len(here) == len(wanted)
         and here[:-1] == list(wanted[:-1])
@@ -189,7 +192,7 @@ def _does_not_fit(shown: str, number: int, hunk: PatchHunk, lines: list[str], si
     for context in hunk.context:
         if not any(context.strip() in line for line in lines[since:]):
             message, details = diagnose(text, context.strip())
-            message = f"hunk {number} of {shown}: its line `@@ {context}` stands nowhere: {message}"
+            message = f"hunk {number} of {shown}: its line `@@ {context}` was not found: {message}"
             return ToolError("NO_MATCH", message, _REDO, details | {"hunk": number, "expected": [context]})
     start = max(_first(hunk) + shift if hunk.line is not None else since, 0)
     said, details = diagnose(text, "".join(hunk.before))
@@ -246,7 +249,7 @@ def _unified_hunk(source: _Lines) -> PatchHunk:
     if found is None:
         raise ToolError(
             "INVALID_INPUT",
-            f"line {number} of the patch is no hunk header: {header[:200]!r}",
+            f"line {number} of the patch is not a hunk header: {header[:200]!r}",
             f"write `@@ -1,3 +1,4 @@` with line numbers, or the form that begins with `{_BEGIN}`, which needs none",
         )
     line, olds, news = int(found[1]), int(found[2] or 1), int(found[4] or 1)

@@ -1,4 +1,4 @@
-"""What of a change that is still being written is shown: the changed place, in a bounded size. Pure."""
+"""What is shown of a change that is still being written: the changed place, in a bounded size. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ _MAX_CHARACTERS = 16_000
 @dataclass(frozen=True, slots=True)
 class Preview:
     """A place of a file: its lines from `line` on (1-based) as they are (None: there is no file) and as they are going
-    to be, so far as they are known. It may be cut: of a long text, the last lines are shown."""
+    to be, as far as is known. It may be cut: of a long text, the last lines are shown."""
 
     path: Path
     line: int
@@ -22,8 +22,8 @@ class Preview:
 
 
 def preview(path: Path, old: str | None, new: str, *, is_growing: bool = False) -> Preview:
-    """The place where two texts differ. `is_growing`: `new` is the whole text and not at its end, so what it has not
-    come to yet is not shown as removed."""
+    """Return the place where two texts differ. `is_growing`: `new` is the whole text but not complete yet, so what it
+    has not reached is not shown as removed."""
     before, after = split_lines(old or ""), split_lines(new)
     if is_growing:
         before = before[: len(after)]
@@ -43,13 +43,13 @@ def preview(path: Path, old: str | None, new: str, *, is_growing: bool = False) 
 
 
 def _alike(before: list[str], after: list[str]) -> int:
-    """How many lines two lists have in common at their beginning."""
+    """Count how many lines two lists have in common at their beginning."""
     least = min(len(before), len(after))
     return next((at for at in range(least) if before[at] != after[at]), least)
 
 
 def _last(lines: list[str]) -> list[str]:
-    """The last lines that are not too many."""
+    """Return the last lines that fit the limits."""
     size = 0
     for count, line in enumerate(reversed(lines[-_MAX_LINES:])):
         size += len(line)

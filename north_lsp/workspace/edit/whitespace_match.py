@@ -1,4 +1,4 @@
-"""Finding lines that differ from a wanted text only in trailing blanks and in how far all of them are indented."""
+"""Finds lines that differ from a wanted text only in trailing white space and in how far all of them are indented."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,8 @@ from north_lsp.workspace.text import split_lines, to_newlines
 
 @dataclass(frozen=True, slots=True)
 class WhitespaceMatch:
-    """Lines `start` to `end` (0-based, end excluded) stand for the wanted ones; `content` is fitted to their indent."""
+    """Lines `start` to `end` (0-based, end excluded) that match the wanted ones; `content` is fitted to their
+    indentation."""
 
     start: int
     end: int
@@ -15,8 +16,8 @@ class WhitespaceMatch:
 
 
 def find_ignoring_whitespace(text: str, old: str, new: str) -> WhitespaceMatch | None:
-    """The one place where `old` stands but for white space, with `new` shifted as that place is; None for none or for
-    several."""
+    """Find the one place where `old` matches except for white space, with `new` indented as that place is; None if
+    there is no place or several."""
     lines = [line.rstrip() for line in split_lines(to_newlines(text, "\n"))]
     wanted = [line.rstrip() for line in split_lines(to_newlines(old, "\n"))]
     if not any(wanted):
@@ -35,7 +36,8 @@ def find_ignoring_whitespace(text: str, old: str, new: str) -> WhitespaceMatch |
 
 
 def _shift(window: list[str], wanted: list[str]) -> tuple[str, str] | None:
-    """What every line's indentation has in place of what the text has; None if they do not differ alike."""
+    """Return what every line's indentation has in place of the text's; None if the lines do not all differ in the same
+    way."""
     shift: tuple[str, str] | None = None
     for here, there in zip(window, wanted, strict=True):
         if here.lstrip() != there.lstrip():

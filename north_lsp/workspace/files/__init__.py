@@ -1,1 +1,1 @@
-"""The files of a workspace: listed, ignored, closed, ranked."""
+"""The files of a workspace: listing, ignoring, closing and ranking them."""

@@ -1,7 +1,7 @@
-"""Which folders have changed, as the kernel tells it (inotify): to ask costs nothing while nothing happens.
+"""Tells which folders have changed, as the kernel reports it (inotify): asking costs nothing while nothing changes.
 
-A notice is there before the call that made the change returns, so who asks later misses none. Where that would not hold
-(network and foreign file systems, no such system, too many folders), a folder is not watched, and has to be looked at.
+A notice is available before the call that made the change returns, so asking later misses none. Where that would not
+hold (network and foreign file systems, no inotify, too many folders), a folder is not watched, and must be checked.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ _OVERFLOW, _ONLY_FOLDERS = 0x4000, 0x01000000
 _MASK = _MOVED | _CREATED | _DELETED | _MOVED_SELF | _ONLY_FOLDERS
 _HEAD = struct.Struct("iIII")
 _MOST_BYTES = 256 * 1024
-_SHARE = 4  # editors watch folders, too, and the limit is the user's
+_SHARE = 4  # editors watch folders, too, and the limit is per user
 _MOST_WATCHED = 50_000
 _LIMIT = "/proc/sys/fs/inotify/max_user_watches"
 _MOUNTS = "/proc/self/mountinfo"
@@ -32,11 +32,12 @@ _LOCAL = frozenset(
         *(0x01021994, 0x858458F6, 0xF2F52010, 0x2FC12FC1, 0x794C7630),  # tmpfs, ramfs, f2fs, zfs, overlay
     ]
 )
-"""The file systems that nobody changes but through this kernel."""
+"""The file systems that change only through this kernel."""
 
 
 class Watch:
-    """What one tree is told; its owner calls from one thread at a time. Ends with the owner that it was made for."""
+    """The changes reported for one tree; its owner calls it from one thread at a time. It ends when the owner that it
+    was made for is gone."""
 
     def __init__(self, owner: object) -> None:
         self._source: _Source | None = None
@@ -48,7 +49,7 @@ class Watch:
         return name in self._watches
 
     def add(self, name: str, descriptor: int) -> None:
-        """Watch an open folder, under a name, if that can be done: before its entries are read."""
+        """Watch an open folder under a name, if possible; must be called before its entries are read."""
         source = _source()
         if source is not self._source:
             self.forget_all()
@@ -81,8 +82,8 @@ class Watch:
             self._source.forget(self)
 
     def changed(self) -> set[str] | None:
-        """The names of the watched folders in which something was made, moved or deleted since the last call; None if
-        that is not known, so that everything has to be looked at again."""
+        """Return the names of the watched folders in which something was created, moved or deleted since the last call;
+        None if that is unknown, so that everything must be checked again."""
         if self._source is None:
             return set()
         if self._source is not _source():  # in a forked process
@@ -92,11 +93,12 @@ class Watch:
 
 
 _ENDED = deque[Watch]()
-"""Those whose owners are gone, which may happen wherever memory is asked for, and is seen to at the next call."""
+"""Watches whose owners are gone. That may happen whenever memory is allocated, so they are released at the next
+call."""
 
 
 class _Source:
-    """The one connection to the kernel; trees share it, because a user has few of them."""
+    """The only connection to the kernel; trees share it, because a user can have only few of them."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(None, use_errno=True)
@@ -141,10 +143,10 @@ class _Source:
             self._told.pop(listener, None)
 
     def told_to(self, listener: Watch) -> set[int] | None:
-        """What has happened up to now, and since the listener asked last; None if that is not known."""
+        """Return the watches of the listener with changes since it last asked; None if that is unknown."""
         _release_ended()
         with self._lock:
-            if self._poll.poll(0):  # something was mounted: notices tell nothing of that
+            if self._poll.poll(0):  # something was mounted, which notices do not report
                 self._devices.clear()
                 self._lose()
             for watch, mask in self._notices():
@@ -190,7 +192,7 @@ def _release_ended() -> None:
 
 
 def _file_system(library: ctypes.CDLL, descriptor: int) -> int:
-    """The kind of file system of something open, as the kernel numbers it; -1 if it does not say."""
+    """Return the kind of file system of an open file, as the kernel numbers it; -1 if it cannot be determined."""
     answer = (ctypes.c_long * 64)()
     return int(answer[0]) & 0xFFFFFFFF if library.fstatfs(descriptor, answer) == 0 else -1
 
@@ -201,7 +203,7 @@ def _source() -> _Source | None:
 
 @cache
 def _source_of(_process: int) -> _Source | None:
-    """Of this process: a forked one would take away its parent's notices."""
+    """Return the source of this process: a forked process would take away its parent's notices."""
     with suppress(OSError, AttributeError, ValueError):
         return _Source()
     return None

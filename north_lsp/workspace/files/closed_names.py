@@ -1,6 +1,6 @@
-"""By which names a file is known: its own, and those that links to it, or to a folder around it, give it.
+"""Finds the names by which a file is known: its own, and those it has through links to it or to a folder around it.
 
-What the user's list says of any of them holds for the file.
+What the user's list says of any of these names applies to the file.
 """
 
 import os
@@ -14,20 +14,20 @@ from north_lsp.workspace.opening import open_folder
 _MAX_NAMES = 2000
 _MAX_LINKS = 8
 _MAX_UNSEEN = 500_000
-TOO_MANY = "more links lead here than can be followed, so that nobody can tell what .northignore closes"
+TOO_MANY = "more links lead here than can be followed, so it is unknown whether .northignore closes it"
 
 
 class TooManyNames(Exception):
-    """Links lead to each other in so many ways that not every name can be looked at."""
+    """Links lead to each other in so many ways that not every name can be checked."""
 
 
 class Links:
-    """The links of a workspace, as they lead now."""
+    """The links of a workspace and where they lead now."""
 
     def __init__(self, links: Iterable[str]) -> None:
         self._to: dict[str, list[str]] = {}
         for link in dict.fromkeys(links):
-            target = os.path.realpath(link)  # also where nothing stands yet: what is put there has this name
+            target = os.path.realpath(link)  # even if nothing is there yet: what is put there has this name
             self._to.setdefault(target, []).append(link)
         self.state = frozenset((target, *links) for target, links in self._to.items())
 
@@ -36,7 +36,7 @@ class Links:
         return self._to
 
     def names_of(self, path: str) -> Iterator[str]:
-        """The other names of a real path, all absolute. Raises TooManyNames."""
+        """Yield the other names of a real path, all absolute. Raises TooManyNames."""
         if not self._to:
             return
         for count, name in enumerate(self._names(path, frozenset())):
@@ -45,7 +45,7 @@ class Links:
             yield name
 
     def around_themselves(self) -> frozenset[str]:
-        """The links to folders that they lie in. Who closes one does not mean that folder."""
+        """Return the links to folders that contain them. Closing such a link does not close the folder."""
         return frozenset(link for target, links in self._to.items() for link in links if _is_around(target, link))
 
     def _names(self, path: str, used: frozenset[str]) -> Iterator[str]:
@@ -66,7 +66,7 @@ class Links:
 
 
 class Closed:
-    """What the lists of all roots say of names, the links in them taken as they are."""
+    """What the lists of all roots say of names, with links in the names not resolved."""
 
     def __init__(self, rules: Mapping[Path, IgnoreRules], links: Links) -> None:
         self._rules = rules
@@ -75,7 +75,7 @@ class Closed:
         self._chains: dict[tuple[Path, str], IgnoreChains | bool] = {}
 
     def why(self, path: Path) -> str | None:
-        """What closes a real path by one of its other names; None if nothing does."""
+        """Return why one of its other names closes a real path; None if none does."""
         try:
             for name in self._links.names_of(str(path)):
                 if (reason := self._of_name(name)) is not None:
@@ -94,7 +94,7 @@ class Closed:
         return None
 
     def _is_closed_around(self, root: Path, name: str) -> bool:
-        """Whether a name is closed only where a link in it leads to a folder around itself."""
+        """Return whether a name is closed only where a link in it leads to a folder that contains the link."""
         if not self._around:
             return False
         place = str(root)
@@ -107,8 +107,9 @@ class Closed:
     def among(
         self, own: Path | None, folder: str, chains: IgnoreChains, names: Sequence[str], folders: Sequence[str]
     ) -> set[str] | None:
-        """Which entries of a real folder are closed by other names of theirs, or by other roots than its `own`; None if
-        the folder itself is, or if that cannot be known. `chains` are what its own root says of it."""
+        """Return the entries of a real folder that are closed by other names of theirs, or by roots other than `own`;
+        None if the folder itself is closed, or if this is unknown. `chains` are the lists of its own root that apply to
+        the folder."""
         found = set[str]()
         try:
             for other in (folder, *self._links.names_of(folder)):
@@ -126,8 +127,8 @@ class Closed:
         return found
 
     def _speaking(self, root: Path, folder: str) -> IgnoreChains | bool:
-        """What speaks for the entries of a folder by one of its names; True if that name is closed, False if it is so
-        only by a link to a folder around itself."""
+        """Return the lists that apply to the entries of a folder under one of its names; True if that name is closed,
+        False if it is closed only by a link to a folder that contains the link."""
         if folder == str(root):
             return self._rules[root].at_root()
         known = self._chains.get((root, folder))
@@ -144,7 +145,7 @@ class Closed:
 
 
 def hard_links(files: Iterable[str]) -> dict[tuple[int, int], str]:
-    """Of these files, those that have other names elsewhere, by what is the same for all of their names."""
+    """Return those of the files that have other names elsewhere, by device and inode, which all their names share."""
     found: dict[tuple[int, int], str] = {}
     for path in files:
         try:
@@ -157,8 +158,8 @@ def hard_links(files: Iterable[str]) -> dict[tuple[int, int], str]:
 
 
 def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> frozenset[tuple[int, int]]:
-    """Which of these files have a name in folders that the tree does not look through, at any depth; all, if that
-    cannot be known."""
+    """Return which of these files have a name in folders that the tree does not look through, at any depth; all of them
+    if that is unknown."""
     looked_for = frozenset(wanted)
     if not looked_for:
         return looked_for
@@ -180,12 +181,12 @@ def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> f
             return looked_for
         if seen > _MAX_UNSEEN:
             return looked_for
-    # Numbers alone: a folder may be on another device, and then one too many is closed.
+    # By inode alone: a folder may be on another device, and then one file too many is closed.
     return frozenset(one for one in looked_for if one[1] in found)
 
 
 def _own_place(name: str) -> str:
-    """Where a link lies, without links on the way to it."""
+    """Return the path of a link without links on the way to it."""
     folder, last = os.path.split(name)
     return join(os.path.realpath(folder), last)
 
@@ -195,6 +196,6 @@ def _is_around(folder: str, path: str) -> bool:
 
 
 def _is_same(one: IgnoreChains, other: IgnoreChains) -> bool:
-    """Whether two folders have the same lists, which say the same of names wherever they are."""
+    """Return whether two folders have the same lists, and these apply to names wherever they are."""
     files = one.exact.files
     return files == other.exact.files and all(file.names_only for _, file in files)

@@ -1,4 +1,4 @@
-"""Finding files by a few letters of their names."""
+"""Finds files by a few letters of their names."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ _SEPARATORS = str.maketrans("", "", "_-. /")
 
 @dataclass(frozen=True)
 class FuzzyIndex:
-    """Paths prepared for many queries: spelled without regard to case, and names alone. `limited` says that there are
-    more files than these."""
+    """Paths prepared for many queries: case-folded, and by name alone. `limited` says that there are more files than
+    these."""
 
     paths: tuple[str, ...]
     folders: frozenset[str]
@@ -30,7 +30,8 @@ class FuzzyIndex:
         return cls(paths, frozenset(folders), folded, names, plain, tuple(map(_mask, folded)), limited)
 
     def find(self, query: str, limit: int = 10) -> list[str]:
-        """The best paths: an exact name before a prefix, before a part, before letters in order; shorter ones first."""
+        """Return the best paths: an exact name before a prefix, before a part, before letters in order; shorter ones
+        first."""
         wanted = query.strip().casefold()
         wants_folder = wanted.endswith("/")
         wanted = wanted.rstrip("/")
@@ -40,7 +41,7 @@ class FuzzyIndex:
         close = [at for at, path in enumerate(self._folded) if wanted in path]
         if squeezed and len(close) < limit:
             close += [at for at, name in enumerate(self._plain) if squeezed in name]
-        if len(close) < limit:  # else nothing that has the letters only in their order could come in
+        if len(close) < limit:  # else matches of scattered letters could not make it into the result
             need = _mask(wanted)
             close += [at for at, mask in enumerate(self._masks) if not need & ~mask]
         best: list[tuple[int, int, str]] = []
@@ -78,7 +79,8 @@ def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:
 
 
 def _subsequence(wanted: str, path: str) -> int:
-    """Letters in their order: more for those that begin a part or follow each other; 0 if they do not all occur."""
+    """Score letters that occur in order: more for those that begin a part or follow each other; 0 if they do not all
+    occur."""
     at, score, previous = -1, 100, -2
     for letter in wanted:
         at = path.find(letter, at + 1)
@@ -93,7 +95,7 @@ def _subsequence(wanted: str, path: str) -> int:
 
 
 def _mask(text: str) -> int:
-    """Which characters occur, a bit each."""
+    """Return which characters occur, as one bit each (several characters share a bit)."""
     mask = 0
     for character in set(text):
         mask |= 1 << (ord(character) & 63)

@@ -1,9 +1,10 @@
-"""Ignore files in git's syntax: reading one, and which of its patterns a path meets last. Knows nothing of trees.
+"""Reads ignore files in git's syntax and tells which of their patterns matches a path last. Knows nothing of trees.
 
-Not with `pathspec` (1.1 was tried). Its expressions backtrack: eight `*a` and a `b` against a name of 60 letters take
-it 42 seconds, and ignore files come with projects; RE2, which would bound them, has no wheels for musl. It compares
-characters where git compares bytes, raises for lines that git passes over (one in eleven of the random lines that the
-tests hold against `git check-ignore`), takes whole paths where git goes from folder to folder, and folds no case.
+This does not use `pathspec` (1.1 was tried). Its expressions backtrack: eight `*a` and a `b` against a name of 60
+letters take it 42 seconds, and ignore files come with projects; RE2, which would bound them, has no wheels for musl. It
+compares characters where git compares bytes, raises for lines that git ignores (one in eleven of the random lines that
+the tests compare with `git check-ignore`), matches whole paths where git goes from folder to folder, and does not fold
+case.
 """
 
 import os
@@ -25,10 +26,10 @@ _MAX_PATTERN_BYTES = 8 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """One line. `by_name` patterns are held against the last component, others against the path. `depth` is the number
-    of slashes in the paths that it meets, None if that is not so plain; `name` is the only name that it meets,
-    `path` the only path. What meets `ending` at a name's end is met, for a pattern that begins with its only star;
-    one that `reaches` may take in any number of folders."""
+    """One line. `by_name` patterns are matched against the last component, others against the path. `depth` is the
+    number of slashes in the paths that it matches, None if that is not fixed; `name` is the only name that it matches,
+    `path` the only path. A pattern that begins with its only star matches names whose end matches `ending`; one that
+    `reaches` may span any number of folders."""
 
     expression: re.Pattern[bytes]
     source: bytes
@@ -44,18 +45,18 @@ class _Pattern:
 
 @dataclass(frozen=True)
 class PatternFile:
-    """The patterns of one ignore file. `folded` compares without regard to case and composition of characters;
-    `problem` says why these are not all that the file means."""
+    """The patterns of one ignore file. `folded` compares regardless of case and Unicode composition; `problem` says why
+    these are not all that the file means."""
 
     patterns: tuple[_Pattern, ...]
     folded: bool
     problem: str | None = None
 
     def verdict(self, name: bytes, path: bytes, is_dir: bool, exact: tuple[bytes, bytes] | None = None) -> bool | None:
-        """Whether the last pattern that meets a path ignores it; None if none meets it.
+        """Return whether the last pattern that matches a path ignores it; None if none matches it.
 
-        `path` is relative to the folder of the ignore file, `name` its last component. Where both are folded, `exact`
-        is how they are spelled: what a line takes back is taken back in its own spelling only.
+        `path` is relative to the folder of the ignore file, `name` its last component. If both are folded, `exact` is
+        how they are actually written: a negated line applies only to its exact spelling.
         """
         if not self._any_name.fullmatch(name) and (self._names_only or not self._any_path.fullmatch(path)):
             return None
@@ -67,22 +68,24 @@ class PatternFile:
         return None
 
     def may_meet_names(self, names: Sequence[str], joined: bytes) -> bool:
-        """Whether a pattern may meet any of a folder's names, wherever the folder is: most folders have nothing that is
-        ignored, and this tells in a few steps. `joined` is the names with a slash before, between and behind them."""
+        """Return whether a pattern may match any of a folder's names, wherever the folder is: in most folders nothing
+        is ignored, and this finds out in a few steps. `joined` is the names with a slash before, between and after
+        them."""
         return not self._plain_names.isdisjoint(names) or self._among_names.search(joined) is not None
 
     def may_meet_paths(self, joined: bytes, prefix: bytes) -> bool:
-        """The same for patterns that paths are held against. `prefix` leads to the folder, with a slash at its end."""
+        """Return the same for patterns that are matched against paths. `prefix` leads to the folder, with a slash at
+        its end."""
         among = self._among_paths
         return among is None or bool(among.search(b"\0" + prefix + joined[1:-1].replace(b"/", b"/\0" + prefix)))
 
     def meets_paths_at(self, depth: int) -> bool:
-        """Whether any pattern is held against paths with so many slashes."""
+        """Return whether any pattern is matched against paths with this many slashes."""
         return not self._names_only and (self._depths is None or depth in self._depths)
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """The paths that are named as they are, relative to the folder of the file; not those that are taken back."""
+        """The paths that patterns name without wildcards, relative to the file's folder; negated ones excluded."""
         plain = (pattern.path for pattern in self.patterns if pattern.path is not None and not pattern.negated)
         return tuple(path.decode("utf-8", "surrogateescape") for path in plain)
 
@@ -96,7 +99,7 @@ class PatternFile:
 
     @cached_property
     def _among_names(self) -> re.Pattern[bytes]:
-        # What may begin with anything is not held against every beginning: where it ends tells enough.
+        # What may begin with anything is not matched at every beginning: where it ends is enough.
         others = [pattern for pattern in self.patterns if pattern.by_name and (self.folded or pattern.name is None)]
         any_start = [pattern.ending for pattern in others if pattern.ending is not None]
         same_start = [b"/(?:" + pattern.source + b")" for pattern in others if pattern.ending is None]
@@ -105,20 +108,21 @@ class PatternFile:
 
     @cached_property
     def _among_paths(self) -> re.Pattern[bytes] | None:
-        """None if a pattern reaches over slashes: it would take in path after path."""
+        """An expression for all path patterns; None if a pattern spans slashes, since it would take in one path after
+        another."""
         if any(pattern.reaches for pattern in self.patterns):
             return None
         return re.compile(rb"\0(?:" + self._any_path.pattern + rb")(?=/\0|\Z)", _flags(self.folded))
 
     @cached_property
     def _depths(self) -> frozenset[int | None] | None:
-        """How deep the paths lie that patterns for paths meet; None if they may lie anywhere."""
+        """How many slashes the paths have that path patterns match; None if any number."""
         depths = frozenset(pattern.depth for pattern in self.patterns if not pattern.by_name)
         return None if None in depths else depths
 
     @property
     def names_only(self) -> bool:
-        """Whether every pattern is held against names alone, wherever they are."""
+        """Whether every pattern is matched against names alone, wherever they are."""
         return self._names_only
 
     @cached_property
@@ -134,7 +138,7 @@ class PatternFile:
         return self._union(by_name=False)
 
     def _union(self, *, by_name: bool) -> re.Pattern[bytes]:
-        """One expression for all patterns: most paths meet none of them, and this finds out in one step."""
+        """Return one expression for all patterns: most paths match none of them, and this finds out in one step."""
         sources = [b"(?:" + pattern.source + b")" for pattern in self.patterns if pattern.by_name == by_name]
         return re.compile(b"|".join(sources) or b"(?!)", _flags(self.folded))
 
@@ -144,12 +148,12 @@ EVERYTHING = PatternFile((_Pattern(re.compile(b".*", re.DOTALL), b".*", False, F
 
 
 def everything(problem: str) -> PatternFile:
-    """What stands for a list of which nobody can know what it names."""
+    """Return a list that ignores everything, in place of one whose meaning is unknown; `problem` says why."""
     return replace(EVERYTHING, problem=problem)
 
 
 def parse(data: bytes, *, folded: bool = False) -> PatternFile:
-    """The patterns of an ignore file's contents; lines that can match nothing are dropped, as git does."""
+    """Parse an ignore file's contents into patterns; lines that can match nothing are dropped, as git does."""
     lines = data[:_MAX_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
     found = (_pattern(line, folded) for line in lines if len(line) <= _MAX_PATTERN_BYTES)
     patterns = tuple(islice((one for one in found if one is not None), _MAX_PATTERNS + 1))
@@ -161,14 +165,14 @@ def parse(data: bytes, *, folded: bool = False) -> PatternFile:
     elif max(map(len, lines)) > _MAX_PATTERN_BYTES:
         problem = f"has a line of more than {_MAX_PATTERN_BYTES} bytes"
     elif b"\0" in data:
-        problem = "is not UTF-8 text (it holds NUL bytes)"
+        problem = "is not UTF-8 text (it contains NUL bytes)"
     elif any(b"\r" in line.removesuffix(b"\r") for line in lines):
         problem = "has carriage returns within its lines"
     return PatternFile(patterns[:_MAX_PATTERNS], folded, problem)
 
 
 def match_form(name: str, *, folded: bool) -> bytes:
-    """A file name or relative path as the patterns are held against it."""
+    """Return a file name or relative path in the form that patterns are matched against."""
     if folded:
         plain = name.isascii()
         name = name.lower() if plain else unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
@@ -176,7 +180,8 @@ def match_form(name: str, *, folded: bool) -> bytes:
 
 
 def load(path: Path, *, folded: bool = False, follow: bool = False) -> PatternFile:
-    """Read an ignore file. A missing one has no patterns. Raises OSError for one that cannot be read."""
+    """Read an ignore file. Anything but a regular file has no patterns. Raises OSError if it cannot be opened or
+    read."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags)
     with open(descriptor, "rb") as file:
@@ -196,7 +201,7 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
         line = line[:-1]
     by_name = b"/" not in line
     body = line.removeprefix(b"/")
-    if body.startswith(b"**/") and b"/" not in body[3:]:  # the same in other words
+    if body.startswith(b"**/") and b"/" not in body[3:]:  # means the same
         by_name, body = True, body[3:]
     own = translate(body) if folded and negated and body else None
     if folded:
@@ -216,7 +221,7 @@ def _pattern(line: bytes, folded: bool) -> _Pattern | None:
 
 
 def _without_trailing_blanks(line: bytes) -> bytes:
-    """A blank behind a backslash stays."""
+    """Strip trailing spaces from a line; a space after a backslash stays."""
     end = at = 0
     while at < len(line):
         if line[at : at + 1] == b"\\":

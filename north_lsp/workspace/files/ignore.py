@@ -1,4 +1,5 @@
-"""Which files of a root are left out (git's ignore files and a fixed list) or closed to tools (`.northignore`)."""
+"""Decides which files of a root are left out (git's ignore files and a fixed list) or closed to tools
+(`.northignore`)."""
 
 import os
 import stat
@@ -40,7 +41,8 @@ IGNORE_FILES = frozenset([_GITIGNORE, OWN_IGNORE_FILE])
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that a walk met. `relative` is posix and relative to the rules' root; a link is no folder."""
+    """An entry that a walk found. `relative` is posix and relative to the rules' root; a link does not count as a
+    folder."""
 
     relative: str
     path: Path
@@ -49,20 +51,20 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The ignore files that speak for the entries of folders, the strongest first, each with the number of characters
-    of a folder's path that lead into the folder of the file. All folders to which the same files speak share one."""
+    """The ignore files that apply to the entries of folders, the strongest first, each with the number of characters of
+    a folder's path that lead into the folder of the file. All folders with the same ignore files share one chain."""
 
     files: tuple[tuple[int, PatternFile], ...]
     folded: bool
 
     def with_file(self, folder: str, file: PatternFile) -> "_Chain":
-        """With a file that lies in `folder`, an absolute path."""
+        """Return the chain with one more file, which is in `folder`, an absolute path."""
         if not file.patterns:
             return self
         return _Chain(((len(folder.rstrip("/")) + 1, file), *self.files), self.folded)
 
     def ignored_of(self, folder: str, names: Sequence[str], folders: Container[str]) -> Collection[str]:
-        """Which names in a folder are ignored; `folders` are those of them that are folders."""
+        """Return which names in a folder are ignored; `folders` are those of them that are folders."""
         if not self.files or not names:
             return ()
         if self.folded:
@@ -105,15 +107,15 @@ def _may_meet(file: PatternFile, names: Sequence[str], joined: bytes, folder: st
 
 
 def _prefix(folder: str, start: int, *, folded: bool) -> bytes:
-    """What leads from an ignore file to a folder's entries, with a slash at its end if it is anything."""
+    """Return the path from an ignore file's folder to another folder, with a slash at its end unless it is empty."""
     below = folder[start:]
     return match_form(below, folded=folded) + b"/" if below else b""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreChains:
-    """What speaks for the entries of folders, each an absolute path. The user's own list is asked twice, exactly and
-    folded, because a file system may not tell spellings apart; either may close."""
+    """The ignore files that apply to the entries of folders, each an absolute path. The user's own list is asked twice,
+    exactly and case-folded, because a file system may not distinguish spellings; either may close."""
 
     git: _Chain
     exact: _Chain
@@ -123,7 +125,7 @@ class IgnoreChains:
         return self.exact.ignores(folder, name, is_dir) or self.folded.ignores(folder, name, is_dir)
 
     def named_paths(self, folder: str) -> tuple[str, ...]:
-        """The paths that the user's list in a folder names without wildcards, relative to it."""
+        """Return the paths that the user's list in a folder names without wildcards, relative to it."""
         own = (file for start, file in self.exact.files if start == len(folder.rstrip("/")) + 1)
         return tuple(path for file in own for path in file.paths)
 
@@ -131,7 +133,7 @@ class IgnoreChains:
         return name == _GIT or (is_dir and name in ALWAYS_SKIPPED) or self.git.ignores(folder, name, is_dir)
 
     def closed_of(self, folder: str, names: Sequence[str], folders: Container[str]) -> Collection[str]:
-        """Which names in a folder the user's list closes; `folders` are those of them that are folders."""
+        """Return which names in a folder the user's list closes; `folders` are those of them that are folders."""
         if not self.exact.files:
             return ()
         return {*self.exact.ignored_of(folder, names, folders), *self.folded.ignored_of(folder, names, folders)}
@@ -139,8 +141,8 @@ class IgnoreChains:
     def shown(
         self, folder: str, names: Sequence[str], folders: Collection[str], closed: Collection[str] = ()
     ) -> list[str]:
-        """What a walk meets of the names in a folder, in order; `folders` are those of them that are folders, `closed`
-        those that the user closed."""
+        """Return the names in a folder that a walk shows, in order; `folders` are those of them that are folders,
+        `closed` those that the user closed."""
         hidden: Collection[str] = self.git.ignored_of(folder, names, folders)
         if closed:
             hidden = {*hidden, *closed}
@@ -157,7 +159,7 @@ NO_CHAINS = IgnoreChains(_Chain((), folded=False), _Chain((), folded=False), _Ch
 
 
 class IgnoreRules:
-    """The rules of one root. Ignore files are read when needed and again when they change. Threads may share one."""
+    """The rules of one root. Ignore files are read when needed and again when they change. Threads can share one."""
 
     def __init__(self, root: Path, top: Path, shared: tuple[Path, ...]) -> None:
         self.root = root
@@ -167,12 +169,12 @@ class IgnoreRules:
 
     @classmethod
     def of(cls, root: Path) -> "IgnoreRules":
-        """The rules of a real, absolute root, with those that git has above it and for the user."""
+        """Make the rules of a real, absolute root, including git's rules above it and those of the user."""
         top = top_level(root) or root
         return cls(root, top, (exclude_file(top), _global_file()))
 
     def ignored(self, relative: str, is_dir: bool) -> bool:
-        """Whether walks leave a path out: by the fixed list, by git or by the user's own list."""
+        """Return whether walks leave a path out: because of the fixed list, git or the user's own list."""
         parts = _parts(relative)
         if parts is None:
             return True
@@ -186,15 +188,16 @@ class IgnoreRules:
         return False
 
     def closed(self, relative: str) -> bool:
-        """Whether the user's `.northignore` files close a path to tools. What is no path is closed."""
+        """Return whether the user's `.northignore` files close a path to tools. A string that is not a relative path is
+        closed."""
         return self.closing(relative) is not None
 
     def closing(self, relative: str) -> str | None:
-        """What closes a path: the part of it that a list names, or, where a list cannot be known, which one and why.
-        None for an open one."""
+        """Say what closes a path: the part of it that a list names or, if a list's meaning is unknown, which list and
+        why. None for a path that is open."""
         parts = _parts(relative)
         if parts is None:
-            return f"{relative} is no path"
+            return f"{relative} is not a relative path"
         folder, chains = str(self.root), self.at_root()
         for at, name in enumerate(parts):
             path = join(folder, name)
@@ -206,11 +209,11 @@ class IgnoreRules:
         return None
 
     def walk_from(self, start: Path) -> Iterator[Entry]:
-        """See `walk`."""
+        """Walk a root or a folder in it; see `walk`."""
         relative = "" if start == self.root else start.relative_to(self.root).as_posix()
         if relative and self.closed(relative):
             return
-        # Someone who names an ignored folder means what is in it.
+        # To start a walk in an ignored folder is to ask for what is in it.
         everything = bool(relative) and self.ignored(relative, True)
         folder, chains = str(self.root), self.at_root()
         for name in relative.split("/") if relative else ():
@@ -246,7 +249,7 @@ class IgnoreRules:
         ]
 
     def at_root(self) -> IgnoreChains:
-        """What speaks for the entries of the root, for a walk of one's own."""
+        """Return what applies to the entries of the root, for a caller that walks by itself."""
         git = _Chain((), folded=False)
         for path in reversed(self._shared):
             git = git.with_file(str(self._top), self._git_file(path, follow=True))
@@ -258,8 +261,8 @@ class IgnoreRules:
         return self.enter(chains, str(self.root))
 
     def enter(self, chains: IgnoreChains, folder: str, names: Container[str] = IGNORE_FILES) -> IgnoreChains:
-        """What speaks for the entries of a folder, given what does so in the one around it. Who knows the `names` in it
-        saves looking for ignore files that are not there."""
+        """Return what applies to the entries of a folder, given what applies in the folder around it. With the `names`
+        in the folder, ignore files that are not there need not be looked for."""
         if _GITIGNORE not in names and OWN_IGNORE_FILE not in names:
             return chains
         git, exact, folded = chains.git, chains.exact, chains.folded
@@ -272,7 +275,7 @@ class IgnoreRules:
         return IgnoreChains(git, exact, folded)
 
     def watched(self) -> list[Path]:
-        """Ignore files that speak for the root but do not lie in it."""
+        """Return the ignore files that apply to the root but are not in it."""
         above = [Path(*self._top.parts, *parts) for parts in self._above()]
         return [*self._shared, *(folder / name for folder in above for name in sorted(IGNORE_FILES))]
 
@@ -287,7 +290,7 @@ class IgnoreRules:
             return EMPTY
 
     def _own_file(self, path: Path, *, folded: bool) -> PatternFile:
-        """The user's list. Where it cannot be known what it closes, it closes everything in its folder."""
+        """Read the user's list. If it is unknown what it closes, it closes everything in its folder."""
         try:
             mode = os.stat(path).st_mode
             problem = None if stat.S_ISREG(mode) else f"is {kind_of(mode)}, not a file"
@@ -296,13 +299,13 @@ class IgnoreRules:
         except (FileNotFoundError, NotADirectoryError):
             if not os.path.islink(path):
                 return EMPTY
-            problem = "is a link that leads nowhere"
+            problem = "is a broken link"
         except OSError as error:
             problem = f"cannot be read ({error.strerror})"
         if problem is None:
             return file
         shown = path.relative_to(self.root) if path.is_relative_to(self.root) else path
-        return everything(f"{shown} {problem}, so that all of its folder is closed")
+        return everything(f"{shown} {problem}, so everything in its folder is closed")
 
     def _file(self, path: Path, *, folded: bool, follow: bool) -> PatternFile:
         try:
@@ -321,10 +324,10 @@ class IgnoreRules:
 
 
 def walk(root: Path, rules: IgnoreRules, hidden: bool = True) -> Iterator[Entry]:
-    """What is in the rules' root, or in a folder of it, in path order, a folder before its contents.
+    """Walk the rules' root, or a folder in it, in path order, a folder before its contents.
 
-    Links are met but not followed. What is ignored is left out, unless it is the folder that the walk starts in; `.git`
-    and what the user closed always are. Folders that cannot be read look empty.
+    Links are listed but not followed. What is ignored is left out, unless the walk starts in an ignored folder; `.git`
+    and what the user closed are always left out. Folders that cannot be read look empty.
     """
     shown = rules.walk_from(root)
     if hidden:
@@ -334,12 +337,12 @@ def walk(root: Path, rules: IgnoreRules, hidden: bool = True) -> Iterator[Entry]
 
 
 def join(folder: str, name: str) -> str:
-    """The path of an entry of a folder, an absolute path."""
+    """Return the path of an entry of a folder, which is an absolute path."""
     return f"{folder}/{name}" if folder != "/" else f"/{name}"
 
 
 def _parts(relative: str) -> list[str] | None:
-    """The components of a relative path; None for what is none."""
+    """Split a relative path into its components; None if it is not a relative path or goes up."""
     if relative.startswith("/") or "\0" in relative:
         return None
     parts = [part for part in relative.split("/") if part not in ("", ".")]

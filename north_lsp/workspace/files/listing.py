@@ -1,4 +1,4 @@
-"""The entries of a root, as a first look at a project."""
+"""Lists the entries of a root, as a first look at a project."""
 
 import os
 import stat
@@ -24,8 +24,8 @@ class ListedEntry(TypedDict):
 def list_root(
     root: Path, rules: IgnoreRules, most: int = MAX_ENTRIES, closed: Container[str] = ()
 ) -> tuple[list[ListedEntry], bool]:
-    """What is not ignored in a root, folders first, then by name, and whether the list was cut at `most` entries.
-    `closed` are absolute paths that are left out as well.
+    """List what is not ignored in a root, folders first, then by name, and say whether the list was cut at `most`
+    entries. `closed` are absolute paths that are left out as well.
 
     Raises ToolError IO_ERROR if the folder cannot be read.
     """
@@ -58,5 +58,5 @@ def _status(item: os.DirEntry[str]) -> os.stat_result | None:
 
 
 def readable(name: str) -> str:
-    """A file name as valid Unicode; bytes that are none are replaced."""
+    """Return a file name as valid Unicode; invalid bytes are replaced."""
     return os.fsencode(name).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What a project is made of, and which of its files matter: languages, and the files that change most."""
+"""What a project consists of, and which of its files matter: languages, and the files that change most."""
 
 import os
 import time
@@ -36,7 +36,7 @@ class LanguageCount:
 
 @dataclass(frozen=True, slots=True)
 class LanguageCounts:
-    """By bytes, the most first. `truncated`: only the first `MAX_FILES` files were counted."""
+    """The languages by bytes, the most first. `truncated`: only the first `MAX_FILES` files were counted."""
 
     languages: tuple[LanguageCount, ...]
     truncated: bool
@@ -44,7 +44,7 @@ class LanguageCounts:
 
 @dataclass(frozen=True, slots=True)
 class HotFile:
-    """`score` is between 0 and 1; `last_changed` is an ISO time."""
+    """A file that changes often. `score` is between 0 and 1; `last_changed` is an ISO time."""
 
     path: str
     changes: int
@@ -59,7 +59,7 @@ class HotFiles:
 
 
 def count_languages(trees: Trees) -> LanguageCounts:
-    """Over the files that are not ignored, without vendored and generated ones."""
+    """Count languages in the files that are not ignored, excluding vendored and generated ones."""
     files: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     seen = 0
@@ -96,8 +96,8 @@ def _is_foreign(relative: str) -> bool:
 
 
 def hot_files(trees: Trees, root: Path, below: str, limit: int) -> HotFiles:
-    """The files of a root, or of a folder in it, that changed in most of the last commits; without git, those that a
-    reader of the project would look at first."""
+    """Return the files of a root, or of a folder in it, that the last commits changed most often; without git, those
+    that a reader of the project would probably look at first."""
     listing = trees.tree(root).listing().files
     prefix = f"{below}/" if below not in ("", ".") else ""
     present = {path for path in listing if path.startswith(prefix)}

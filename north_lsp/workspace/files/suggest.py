@@ -1,7 +1,8 @@
-"""What may have been meant by a path that does not exist.
+"""Suggests what a path that does not exist was meant to be.
 
-`rapidfuzz` compares the names: 50,000 in 10 ms, 20 times faster than `difflib`, which would hold up everything else as
-long. Where a name is compared with a hundred others for a message (settings, models, commands), `difflib` does as well.
+`rapidfuzz` compares the names: 50,000 in 10 ms, 20 times faster than `difflib`, which would block everything else for
+that time. Where a name is compared with a hundred others for a message (settings, models, commands), `difflib` is
+enough.
 """
 
 import re
@@ -17,7 +18,7 @@ _LEAST_ALIKE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Similar paths that exist, the most similar first; `certain` is the one that can only have been meant."""
+    """Similar paths that exist, the most similar first; `certain` is the only one that can have been meant."""
 
     paths: tuple[str, ...]
     certain: str | None
@@ -25,7 +26,8 @@ class Suggestions:
 
 
 def suggest(missing: str, files: Sequence[str]) -> Suggestions:
-    """`files` are all paths there are, spelled as `missing` is."""
+    """Suggest paths for one that is missing. `files` are all existing paths, relative to the same folder as
+    `missing`."""
     folder, _, name = missing.rpartition("/")
     plain = _plain(missing)
     stem = f"{missing}."
@@ -37,7 +39,7 @@ def suggest(missing: str, files: Sequence[str]) -> Suggestions:
     elsewhere = [path for path in files if path.rpartition("/")[2].casefold() == name.casefold()]
     certain, why = None, ""
     for group, reason in (
-        (spelled, "spelled with other characters that look alike"),
+        (spelled, "written with other characters that look alike"),
         (without_ending, "with its ending"),
         (typo, "one character away"),
     ):
@@ -62,11 +64,12 @@ def _alike(name: str, files: Sequence[str]) -> list[str]:
 
 
 def _one_edit(left: str, right: str) -> bool:
-    """Whether one character inserted, left out, exchanged, or swapped with its neighbour makes one of the other."""
+    """Return whether one character inserted, omitted, replaced, or swapped with its neighbor turns one into the
+    other."""
     if abs(len(left) - len(right)) > 1 or min(len(left), len(right)) < 3:
         return False
     if _DIGITS.sub("", left) == _DIGITS.sub("", right):  # another number is another file
         return False
-    from rapidfuzz.distance import OSA  # takes 20 ms: not before it is needed
+    from rapidfuzz.distance import OSA  # its import takes 20 ms, so only when needed
 
     return bool(OSA.distance(left, right, score_cutoff=1) == 1)

@@ -22,8 +22,8 @@ from north_lsp.workspace.files.ignore import (
 )
 from north_lsp.workspace.opening import open_folder
 
-# A folder may change again within one tick of its clock, which a second look could not tell: such a young one counts as
-# changed. File systems that keep whole seconds only have a long tick.
+# A folder may change again within one tick of its clock, which could not be noticed later: such a recent one counts as
+# changed. File systems that only keep whole seconds have a long tick.
 _TICK_NS = 50_000_000
 _LONG_TICK_NS = 2_000_000_000
 _RECENT_SECONDS = 1.0
@@ -37,9 +37,9 @@ Signature = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What walks meet, by kind, relative to the root and in path order (a folder's contents at the folder's place).
-    `others` are links and whatever else is neither file nor folder. `whole` stands for all files in fewer names:
-    folders of which nothing is left out at any depth, and files elsewhere; None if that is not known."""
+    """What walks find, by kind, relative to the root and in path order (a folder's contents at the folder's place).
+    `others` are links and everything else that is neither file nor folder. `whole` stands for all files in fewer names:
+    folders of which nothing is left out at any depth, and files elsewhere; None if that is unknown."""
 
     files: tuple[str, ...]
     folders: tuple[str, ...]
@@ -76,8 +76,8 @@ class _Folder:
 
 
 class _Names(NamedTuple):
-    """What is in a folder: all names, which of them are folders, which neither folder nor file, and which links, and
-    what told the folder's state before it was read."""
+    """What is in a folder: all names, which of them are folders, which are neither folder nor file, which are links,
+    and the state of the folder before it was read."""
 
     names: list[str]
     folders: Collection[str]
@@ -88,7 +88,7 @@ class _Names(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FolderExtras:
-    """What is in a folder beside what lists show: all links, and the sub-folders that are left out; whether it is the
+    """What is in a folder besides what lists show: all links, the sub-folders that are left out, and whether it is the
     top of a repository."""
 
     path: str
@@ -99,10 +99,10 @@ class FolderExtras:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What has to do with the user's lists in one listing: whether there are any, the links (absolute paths) to ask
-    them about, and the closed files that are known. `spelled` are paths that lines name, which may be links in places
-    that are not looked through; `unseen` are closed folders that are not looked through; `problems` tell of lists of
-    which nobody can know what they mean."""
+    """What a listing knows about the user's lists: whether there are any, the links (absolute paths) to check against
+    them, and the closed files that are known. `named_paths` are paths that lines name, which may be links in places
+    that are not looked through; `unseen` are closed folders that are not looked through; `problems` name lists whose
+    meaning is unknown."""
 
     listed: bool
     links: tuple[str, ...]
@@ -113,8 +113,8 @@ class Closing:
 
 
 class FileTree:
-    """The list of one root. Threads may share it. At most `index_limit` files are found by a few letters; what
-    `left_out` says, a set of absolute paths, is not in the list."""
+    """The list of one root. Threads can share it. At most `index_limit` files can be found by a few letters; the
+    absolute paths that `left_out` returns are not in the list."""
 
     def __init__(
         self,
@@ -139,10 +139,10 @@ class FileTree:
         self._facts: dict[str, dict[str, Signature]] = {}
 
     def fuzzy(self, unsaved: Collection[Path] = ()) -> FuzzyIndex:
-        """The files and folders that there are now, to be found by a few letters. Where there are too many, those that
-        are open (`unsaved`) and those that were changed last."""
+        """Return an index of the present files and folders, to be found by a few letters. If there are too many, it has
+        those that are open (`unsaved`) and those that were changed last."""
         if self._fuzzy is not None and time.monotonic() - self._looked_at < _RECENT_SECONDS:
-            return self._fuzzy[1]  # someone is typing
+            return self._fuzzy[1]  # the user is typing
         listing = self.listing()
         if self._fuzzy is None or self._fuzzy[0] is not listing:
             self._fuzzy = (listing, self._indexed(listing, unsaved))
@@ -159,7 +159,8 @@ class FileTree:
         return FuzzyIndex.of(sorted(latest), sorted(folders), limited=True)
 
     def unknown(self, fact: str, files: Iterable[str], size_limit: int) -> list[str]:
-        """The files of which `learn` was not told a fact, or that have changed since, or are larger than this."""
+        """Return the files for which `learn` was not told a fact, or that have changed since, or are larger than
+        `size_limit`."""
         known, root, lstat = self._facts.setdefault(fact, {}), f"{self.rules.root}/", os.lstat
         result: list[str] = []
         for relative in files:
@@ -180,16 +181,16 @@ class FileTree:
         return result
 
     def signatures(self, files: Iterable[str]) -> dict[str, Signature | None]:
-        """What to take before a fact about files is found out."""
+        """Return the files' signatures, to be taken before a fact about the files is determined."""
         return {relative: _file_signature(f"{self.rules.root}/{relative}") for relative in files}
 
     def learn(self, fact: str, signatures: Mapping[str, Signature | None]) -> None:
-        """Remember that something is true of the contents of these files."""
+        """Remember that a fact is true of the contents of these files."""
         known = self._facts.setdefault(fact, {})
         known.update((relative, signature) for relative, signature in signatures.items() if signature is not None)
 
     def listing(self) -> Listing:
-        """What is there now. Folders that cannot be read look empty."""
+        """Return what is there now. Folders that cannot be read look empty."""
         found, _ = self.named()
         left_out = self._left_out(self)
         with self._lock:
@@ -204,30 +205,31 @@ class FileTree:
             return self._shown[2]
 
     def lately(self) -> tuple[Listing, Closing]:
-        """As `named`; where very many folders have to be looked at, as of the last second."""
+        """Return the same as `named`; if very many folders must be checked, as of at most one second ago."""
         many = self._listing is not None and len(self._unwatched) > _MANY_FOLDERS
         if many and time.monotonic() - self._refreshed_at < _RECENT_SECONDS and not self._rules_changed():
             return self.last()
         return self.named()
 
     def last(self) -> tuple[Listing, Closing]:
-        """What `named` said last."""
+        """Return what `named` returned last."""
         listing = self._listing
         return (listing, self._closing) if listing is not None else self.named()
 
     def named(self) -> tuple[Listing, Closing]:
-        """What is there by its names alone, wherever links lead, and what is to be known of the user's lists."""
+        """Return what is there by its own name, wherever links lead, and what is known about the user's lists."""
         with self._lock:
             return self._refreshed(), self._closing
 
     def folders(self) -> Iterator[tuple[str, IgnoreChains, list[str], Sequence[str]]]:
-        """The folders of the last look, each with what speaks for its entries, their names and those of folders."""
+        """Yield the folders as of the last refresh, each with the rules that apply to its entries, their names, and
+        those of folders."""
         for folder in list(self._folders.values()):
             if not folder.shut:
                 yield folder.path, folder.chains, [*folder.folders, *folder.files, *folder.others], folder.folders
 
     def kept(self) -> list[FolderExtras]:
-        """What there is now in folders that walks meet and lists do not show. Most have none of it."""
+        """Return what is in the folders now that lists do not show. Folders without any of it are left out."""
         with self._lock:
             self._refreshed()
             return [
@@ -260,7 +262,7 @@ class FileTree:
     def _refresh(self) -> None:
         told = self._watch.changed()
         if told is None or self._place is None or _place(self.rules.root) != self._place:
-            self._build()  # what is watched is not, or may not be, what lies there now
+            self._build()  # the folder that is there now may not be the watched one
             return
         changed = [relative for relative in told if relative in self._folders]
         for relative in self._unwatched:
@@ -273,7 +275,7 @@ class FileTree:
         same = True
         for relative in changed:
             old = self._folders.get(relative)
-            if old is None:  # gone with the folder around it
+            if old is None:  # it disappeared with the folder around it
                 continue
             found = self._read(relative, old.path)
             if found is None and relative:
@@ -313,7 +315,7 @@ class FileTree:
         return found
 
     def _scan(self, relative: str, path: str, chains: IgnoreChains, *, shut: bool = False) -> None:
-        """Read a folder and all below it. `chains` are those of the folder around it."""
+        """Read a folder and everything below it. `chains` are those of the folder around it."""
         waiting = [(relative, path, chains, shut)]
         while waiting:
             relative, path, chains, shut = waiting.pop()
@@ -350,7 +352,7 @@ class FileTree:
                 relative = prefix + name
                 folders.append(relative)
                 inner = known.get(relative)
-                if inner is not None and not inner.folders:  # most have files only
+                if inner is not None and not inner.folders:  # most have only files
                     within, inner = inner, None
                     files += [f"{relative}/{file}" for file in within.files]
                     others += [f"{relative}/{one}" for one in within.others]
@@ -384,7 +386,7 @@ class FileTree:
         )
 
     def _whole(self) -> tuple[str, ...]:
-        """See Listing."""
+        """Return `Listing.whole`."""
         known = self._folders
         broken = {relative: folder for relative, folder in known.items() if not folder.whole}
         for relative in list(broken):
@@ -419,7 +421,7 @@ def _folder(
     whole, has_git = len(shown) == len(found.names), _GIT in found.names
     shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
     shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
-    if not found.folders and not found.others:  # most have files only
+    if not found.folders and not found.others:  # most have only files
         return _Folder(
             path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files, has_git=has_git
         )
@@ -445,8 +447,8 @@ def _folder(
 
 
 def _is_looked_through(name: str) -> bool:
-    """Whether a closed folder is read for its links: what comes from elsewhere, as packages do, is large, and its links
-    lead into the project's own sources."""
+    """Return whether a closed folder is read for its links: third-party folders, such as packages, are large, and their
+    links lead into the project's own sources."""
     return name not in ALWAYS_SKIPPED
 
 
@@ -457,12 +459,12 @@ def _ignore_files(found: _Names | None) -> frozenset[str]:
 
 
 def in_path_order(relative: str) -> str:
-    """Sorts paths by their components: no character of a name sorts before NUL."""
+    """Return a key that sorts paths by their components: no character of a name sorts before NUL."""
     return relative.replace("/", "\0")
 
 
 def without(listing: Listing, left_out: Iterable[str]) -> Listing:
-    """A listing without some paths and all below them."""
+    """Return a listing without some paths and everything below them."""
     gone = set(left_out)
     if not gone:
         return listing
@@ -474,7 +476,7 @@ def without(listing: Listing, left_out: Iterable[str]) -> Listing:
 
 
 def is_among(path: str, chosen: Container[str]) -> bool:
-    """Whether a path, or a folder around it, is one of these."""
+    """Return whether a path, or a folder around it, is one of these."""
     return path in chosen or any(folder in chosen for folder in _folders_around(path))
 
 
@@ -491,7 +493,8 @@ def _folders_around(file: str) -> Iterator[str]:
 
 
 def _read(path: str, opened: Callable[[int], None]) -> _Names | None:
-    """None for a folder that cannot be read. Who is given the open folder sees to it that later changes are told."""
+    """Read a folder; None if that is impossible. `opened` gets the open folder before it is read, so that later changes
+    are noticed."""
     try:
         with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
             opened(descriptor)  # nothing of it has been read yet
@@ -510,7 +513,7 @@ def _read(path: str, opened: Callable[[int], None]) -> _Names | None:
 
 
 def _state(path: str) -> Signature | None:
-    """What tells whether a folder has changed; None if that cannot be told."""
+    """Return what shows whether a folder has changed; None if that cannot be determined."""
     try:
         return _state_in(os.lstat(path))
     except OSError:
@@ -524,12 +527,12 @@ def _state_in(status: os.stat_result) -> Signature | None:
 
 
 def is_older(stamp: int, moment: int) -> bool:
-    """Whether a time stamp of a file is surely of before a moment."""
+    """Return whether a file's time stamp is definitely from before a moment; both in nanoseconds."""
     return moment - stamp >= (_TICK_NS if stamp % 1_000_000_000 else _LONG_TICK_NS)
 
 
 def _file_signature(path: str) -> Signature | None:
-    """Tells whether a file has changed; None if it is too young to tell."""
+    """Return what shows whether a file has changed; None if it changed too recently to tell."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -540,7 +543,7 @@ def _file_signature(path: str) -> Signature | None:
 
 
 def _place(root: Path) -> tuple[int, int] | None:
-    """Tells a folder from another that has taken its place."""
+    """Return what distinguishes a folder from another that has taken its place; None if there is none."""
     try:
         status = os.lstat(root)
     except OSError:

@@ -1,4 +1,5 @@
-"""The trees of all roots, and the one gate for paths that tools are given: where they lead, whether they are open."""
+"""The trees of all roots, and the only gate for paths that tools are given: where they lead, and whether they are
+open."""
 
 import os
 import stat
@@ -17,7 +18,7 @@ _Seen = tuple[tuple[Listing, ...], frozenset[tuple[str, ...]]]
 
 @dataclass
 class Trees:
-    """The trees of all roots, made when first asked for. What is in `private` folders is left out."""
+    """The trees of all roots, created on first use. What is in `private` folders is left out."""
 
     roots: Roots
     rules: Mapping[Path, IgnoreRules]
@@ -39,19 +40,19 @@ class Trees:
     # -- the gate ----------------------------------------------------------------------------------------------------
 
     def resolve(self, raw_path: str) -> Resolved:
-        """`Roots.resolve` and `refuse` in one: a path that tools may look at and change. Raises ToolError."""
+        """Resolve a path that tools may read and change: `Roots.resolve` and `refuse` in one. Raises ToolError."""
         resolved = self.roots.resolve(raw_path)
         self.refuse(resolved)
         return resolved
 
     def resolve_readable(self, raw_path: str) -> Resolved:
-        """As `resolve`, also for the folders that the user's settings open for reading."""
+        """Resolve a path as `resolve` does, but accept the folders that the user's settings open for reading, too."""
         resolved = self.roots.resolve_readable(raw_path)
         self.refuse(resolved)
         return resolved
 
     def refuse(self, resolved: Resolved) -> None:
-        """Raise ToolError for what tools may not touch: IGNORED for what the user closed, by any of its names and of
+        """Raise ToolError for what tools must not touch: IGNORED for what the user closed, by any of its names or of
         those by which it was reached; OUTSIDE_WORKSPACE for North's own files. Takes a while the first time."""
         reasons = (self._by_name(Path(name)) for name in resolved.names)
         reason = next((reason for reason in reasons if reason is not None), None) or self.closed(resolved.path)
@@ -62,8 +63,8 @@ class Trees:
             raise belongs_to_north(resolved)
 
     def closed(self, path: Path) -> str | None:
-        """What closes a real path: the user's list names it, or a link to it or to a folder around it, or it is a file
-        that has another name, which is closed. None for an open one."""
+        """Say what closes a real path: the user's list names it, or a link to it or to a folder around it, or it is a
+        file that has another, closed name. None for a path that is open."""
         if (reason := self._by_name(path)) is not None:
             return reason
         closings = [tree.lately()[1] for tree in self._every()]
@@ -75,16 +76,16 @@ class Trees:
                 return "it is the same file as one that .northignore names"
             unseen = [folder for closing in closings for folder in closing.unseen]
             if unseen and inode in among_unseen(unseen, {inode}):
-                reason = f"it has another name that lies, or may lie, in {', '.join(unseen[:3])}, which is closed"
+                reason = f"it has another name that is, or may be, in {', '.join(unseen[:3])}, which is closed"
         return reason
 
     def has_lists(self) -> bool:
-        """Whether the user's list closes anything anywhere."""
+        """Return whether the user's list closes anything anywhere."""
         return any(tree.lately()[1].listed for tree in self._every())
 
     def first_closed(self, paths: Iterable[Path]) -> Path | None:
-        """The first that is closed by any of its names, of many paths that may have been deleted. Links on the way to
-        them are taken as they are; other hard links are not looked for."""
+        """Return the first of many paths, which may have been deleted, that is closed by any of its names. Links on the
+        way to them are not resolved; other hard links are not looked for."""
         closings = [tree.lately()[1] for tree in self._every()]
         if not any(closing.listed for closing in closings):
             return None
@@ -105,7 +106,7 @@ class Trees:
         return None
 
     def _by_name(self, path: Path) -> str | None:
-        """What the lists of all roots around it say of a path, links in it taken as they are."""
+        """Say why the lists of all roots around a path close it; links in the path are not resolved."""
         around = (root for root in self.rules if path.is_relative_to(root))
         reasons = (self.rules[root].closing(path.relative_to(root).as_posix()) for root in around)
         return next((reason for reason in reasons if reason is not None), None)
@@ -113,7 +114,7 @@ class Trees:
     # -- lists ---------------------------------------------------------------------------------------------------------
 
     def outermost(self) -> Iterator[tuple[Path, Listing]]:
-        """The roots and what is in them, main root first; what lies in an earlier root as well comes once."""
+        """Yield the roots and what is in them, main root first; what is also in an earlier root comes only once."""
         for at, root in enumerate(self.roots.roots):
             earlier = self.roots.roots[:at]
             if any(root.is_relative_to(other) for other in earlier):
@@ -122,7 +123,7 @@ class Trees:
             yield root, without(listing, [other.relative_to(root).as_posix() for other in _within(root, earlier)])
 
     def below(self, root: Path, relative: str) -> Listing:
-        """What is in a folder of a root. What is ignored is there if the folder itself is."""
+        """Return what is in a folder of a root. Ignored files are included if the folder itself is ignored."""
         if relative in ("", "."):
             return self.tree(root).listing()
         rules = self.rules[root]
@@ -141,22 +142,22 @@ class Trees:
         return Listing(*chosen)
 
     def left_out(self) -> frozenset[str]:
-        """The real paths, absolute, that no list shows, although no list of the user's names them as they are."""
+        """Return the real, absolute paths that no list shows, although none of the user's lists names them directly."""
         return self._left_out(None)
 
     def problems(self) -> list[str]:
-        """What is closed because nobody can know what the user's lists mean, in words."""
+        """Say what is closed because the meaning of the user's lists is unknown."""
         found = (problem for tree in self._every() for problem in tree.last()[1].problems)
         return list(dict.fromkeys(found))
 
     def _every(self) -> list[FileTree]:
-        """The trees whose links may close something. A folder that is only read may be very large: it is looked through
-        if it has a list at its top, or was searched."""
+        """Return the trees whose links may close something. A folder that is only read may be very large: it is looked
+        through if it has a list at its top, or was searched."""
         extra = (root for root in self.roots.extra if root in self._trees or os.path.lexists(root / OWN_IGNORE_FILE))
         return [self.tree(root) for root in dict.fromkeys((*self.roots.roots, *extra))]
 
     def _left_out(self, fresh: FileTree | None) -> frozenset[str]:
-        """See `left_out`; one tree has been looked at just now."""
+        """Return the same as `left_out`; the tree `fresh` has just been refreshed."""
         closed, linked = self._look(fresh)
         if linked:
             files = (f"{tree.rules.root}/{file}" for tree in self._every() for file in tree.last()[0].files)
@@ -169,7 +170,8 @@ class Trees:
         return closed.union(os.path.realpath(folder) for folder in self.private)
 
     def _look(self, fresh: FileTree | None) -> tuple[frozenset[str], Mapping[tuple[int, int], str]]:
-        """The real paths that are closed by other names than their own, and the closed files that may have such."""
+        """Return the real paths that are closed by names other than their own, and the closed files that may have such
+        names."""
         trees = self._every()
         seen = [tree.last() if tree is fresh else tree.named() for tree in trees]
         closings = [closing for _, closing in seen]
@@ -201,7 +203,7 @@ class Trees:
                     yield from (f"{folder}/{name}" for name in found)
 
     def _closed_in(self, root: Path, found: Listing) -> Iterator[str]:
-        """What is closed by other names in a folder that is not in the tree."""
+        """Yield what is closed by other names in a folder that is not in the tree."""
         if any(tree.last()[1].listed for tree in self._every()):
             for relative in (*found.files, *found.folders, *found.others):
                 if self.closed(root / relative) is not None:
@@ -214,7 +216,7 @@ def _links(closings: list[Closing]) -> Links:
 
 
 def _inode(path: str) -> tuple[int, int] | None:
-    """Of a file with several names."""
+    """Return device and inode of a file with several names; None for any other."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -1,4 +1,7 @@
-"""Git's wildcard patterns as regular expressions over bytes, which match in bounded time. Knows no files.
+"""A star is tried at the first place where what comes between it and the next one matches, and never again: if that
+place does not lead to a match, no later one does, since the next star takes in whatever comes between (atomic groups
+ensure this). What comes after the last star must match at the end. So matching takes at most the product of the
+lengths, whatever the pattern.
 
 A star is tried at the first place where what stands between it and the next one fits, and never again: if that place is
 of no use, no later one is, since the next star takes in whatever lies between (atomic groups say so). What stands
@@ -28,7 +31,8 @@ _CLASSES = {
 
 
 def any_matches(patterns: Iterable[str], relative: str) -> str | None:
-    """The first pattern that a path fits: its name for a pattern without a slash, else all of it."""
+    """Return the first pattern that a path matches: by its name for a pattern without a slash, else by all of it. None
+    if there is none."""
     for pattern in patterns:
         subject = relative if "/" in pattern else relative.rpartition("/")[2]
         compiled = _compiled(pattern.removeprefix("/"))
@@ -48,7 +52,7 @@ _ACROSS = {_FOLDERS: b"(?:[^/]*+/)*?", _ALL: b".*?"}
 
 
 def translate(pattern: bytes) -> bytes | None:
-    """The regular expression (DOTALL, to be matched in full) of a pattern in which `*` stops at `/`.
+    """Return the regular expression (DOTALL, to be matched in full) of a pattern in which `*` stops at `/`.
 
     None if the pattern is broken and matches nothing.
     """
@@ -73,7 +77,7 @@ def translate(pattern: bytes) -> bytes | None:
 
 
 def _piece(parts: list[bytes]) -> bytes:
-    """Names and slashes between two places that take in folders."""
+    """Join the names and slashes between two wildcards that span folders."""
     names: list[list[bytes]] = [[b""]]
     for part in parts:
         if part == _SLASH:
@@ -86,7 +90,7 @@ def _piece(parts: list[bytes]) -> bytes:
 
 
 def _name(texts: list[bytes]) -> bytes:
-    """What stands before, between and behind the stars of one name."""
+    """Join what comes before, between and after the stars of one name."""
     first, *rest = texts
     if not rest:
         return first
@@ -95,7 +99,7 @@ def _name(texts: list[bytes]) -> bytes:
 
 
 def _parts(pattern: bytes) -> list[tuple[bytes, bytes]] | None:
-    """What a pattern is made of: wildcards and slashes by kind, expressions for single characters."""
+    """Split a pattern into its parts: wildcards and slashes by kind, expressions for single characters."""
     out: list[tuple[bytes, bytes]] = []
     first_special = next((at for at, byte in enumerate(pattern) if byte in SPECIAL), len(pattern))
     at = 0
@@ -105,7 +109,7 @@ def _parts(pattern: bytes) -> list[tuple[bytes, bytes]] | None:
                 end = at + 1
                 while pattern[end : end + 1] == b"*":
                     end += 1
-                # Git compares the literal beginning by itself, so stars right behind it count as the beginning, too.
+                # Git compares the literal beginning separately, so stars right after it count as the beginning, too.
                 opens = at == first_special or pattern[at - 1 : at] == b"/"
                 if end - at == 1 or not opens or not _closes(pattern, end):
                     out.append((_STAR, b""))
@@ -145,7 +149,8 @@ def _closes(pattern: bytes, end: int) -> bool:
 
 
 def _bracket(pattern: bytes, at: int) -> tuple[bytes, int] | None:
-    """The set that begins at `at`, behind its `[`, and where the pattern goes on; None without an end."""
+    """Translate the set that begins at `at`, after its `[`. Returns the expression and where the pattern continues;
+    None for a set without an end."""
     negated = pattern[at : at + 1] in (b"!", b"^") and at < len(pattern)
     at += negated
     members: list[bytes] = []
@@ -189,7 +194,7 @@ def _bracket(pattern: bytes, at: int) -> tuple[bytes, int] | None:
     chosen = b"".join(members)
     if negated:
         return b"[^/" + chosen + b"]", at + 1
-    # A set never matches a slash, even if it names one.
+    # A set never matches a slash, even if it contains one.
     return (b"(?!/)[" + chosen + b"]" if chosen else b"(?!)"), at + 1
 
 

@@ -1,1 +1,1 @@
-"""Files that are no plain text: archives, documents, databases, pictures."""
+"""Files that are not plain text: archives, documents, databases, pictures."""

@@ -1,4 +1,5 @@
-"""What is inside files that are no text: archives, databases, notebooks, images, documents; read-only, never whole."""
+"""Shows what is inside files that are not text: archives, databases, notebooks, images, documents; read-only, never in
+full."""
 
 import json
 import lzma
@@ -30,8 +31,8 @@ _MAX_CELL = 500
 
 
 def split_archive_path(resolved: Resolved, raw_path: str) -> tuple[Path | None, str]:
-    """The file to look into, or None if it is to be read as it is, and what is asked for inside (where there may be
-    none)."""
+    """Return the file to look into, or None if it is to be read as it is, and the part that is asked for inside it
+    (which may not exist)."""
     name = resolved.path.name.lower()
     at = raw_path.find(f"{resolved.path.name}:")
     archive_path = raw_path[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
@@ -40,8 +41,9 @@ def split_archive_path(resolved: Resolved, raw_path: str) -> tuple[Path | None, 
 
 
 def parse(path: Path, name: str, archive_path: str) -> str | None:
-    """Give what is to be shown of a file of this name as text; None if it is read as plain text after all. For a
-    process that is held to limits (`parsing_child.py`): a file of some bytes can ask for any amount of memory and time.
+    """Return what is to be shown of a file of this name as text; None if it is to be read as plain text after all. To
+    be run in a process with resource limits (`parsing_child.py`): a file of a few bytes can demand any amount of memory
+    and time.
 
     Raises ToolError: NOT_FOUND for a missing part, UNAVAILABLE naming what would be needed, INVALID_INPUT, IO_ERROR.
     """
@@ -59,7 +61,7 @@ def parse(path: Path, name: str, archive_path: str) -> str | None:
     except (zlib.error, lzma.LZMAError, ValueError) as error:
         raise ToolError("IO_ERROR", f"{name} is damaged: {error}") from error
     except sqlite3.Error as error:
-        raise ToolError("IO_ERROR", f"{name} is no readable database: {error}") from error
+        raise ToolError("IO_ERROR", f"{name} is not a readable database: {error}") from error
 
 
 def _zip(path: Path, own: str, archive_path: str) -> str:
@@ -125,10 +127,10 @@ def _database(path: Path, own: str, archive_path: str) -> str | None:
         file.seek(0)
         data = bytearray(file.read(_MAX_DATABASE + 1))
     if len(data) > _MAX_DATABASE:
-        hint = "ask it with the program sqlite3, if it is installed"
+        hint = "query it with the program sqlite3, if it is installed"
         raise ToolError("TOO_LARGE", f"{own} is larger than {_MAX_DATABASE // 1024 // 1024} MB", hint)
     table, _, key = archive_path.partition(":")
-    data[18:20] = b"\x01\x01"  # without a journal beside it, as if it had been written with none
+    data[18:20] = b"\x01\x01"  # not in write-ahead mode: a copy in memory has no log beside it
     # A copy in memory: no lock or journal of the file is touched, and nothing else is opened.
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(bytes(data))
@@ -153,7 +155,7 @@ def _database(path: Path, own: str, archive_path: str) -> str | None:
             query = (
                 f"SELECT * FROM {_quoted(table)} WHERE {_quoted(column) if column != 'rowid' else column} = ? LIMIT 1"
             )
-            # A column without a type does not take text for the number that it spells.
+            # A column without a type does not compare text as the number that it represents.
             spellings = (key, *_numbers(key))
             matching = (database.execute(query, (spelled,)).fetchone() for spelled in spellings)
             row = next((row for row in matching if row is not None), None)
@@ -173,7 +175,7 @@ def _numbers(key: str) -> Iterator[int | float]:
 
 
 class _Deadline:
-    """Ends a statement that takes too long."""
+    """Aborts a statement that takes too long."""
 
     def __init__(self) -> None:
         self._left = 20_000

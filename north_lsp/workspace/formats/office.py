@@ -1,5 +1,5 @@
-"""The words of office documents and PDF files. What office programs write is XML in an archive, so nothing is needed
-for that; PDF needs a converter that is installed: the package pypdf, or the program pdftotext."""
+"""Extracts the text of office documents and PDF files. Office programs write XML in an archive, so nothing else is
+needed for that; PDF needs an installed converter: the package pypdf, or the program pdftotext."""
 
 import importlib
 import importlib.util
@@ -22,8 +22,8 @@ _CELL = re.compile(r"([A-Z]+)\d+")
 
 
 def read_document(path: Path, name: str | None = None) -> str:
-    """Give its text, paragraph by paragraph, table rows as lines with tabs. `name` is the file's own where `path` is
-    another way to it.
+    """Return a document's text, paragraph by paragraph, with table rows as lines with tabs. `name` is the file's own
+    name if `path` is another way to it.
 
     Raises ToolError: UNAVAILABLE naming what is missing, TOO_LARGE, IO_ERROR for a damaged file; OSError.
     """
@@ -54,7 +54,7 @@ def _pdf(path: Path, name: str) -> str:
         return "\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pages, 1)) + "\n"
     program = shutil.which("pdftotext")
     if program is None:
-        hint = "the package pypdf, or the program pdftotext (poppler-utils), turns it into text"
+        hint = "install the package pypdf or the program pdftotext (poppler-utils)"
         raise ToolError("UNAVAILABLE", f"{name} needs a converter", hint)
     try:
         with path.open("rb") as file:
@@ -70,11 +70,11 @@ def _pdf(path: Path, name: str) -> str:
 def _part(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
     info = archive.getinfo(name)
     if info.file_size > _MAX_PART:
-        raise ToolError("TOO_LARGE", f"{name} in it has {info.file_size} bytes")
+        raise ToolError("TOO_LARGE", f"its part {name} has {info.file_size} bytes")
     with archive.open(info) as file:
         data = file.read(_MAX_PART + 1)
-    if len(data) > _MAX_PART or b"<!ENTITY" in data:  # office programs define none
-        raise ValueError(f"{name} is not as office programs write it")
+    if len(data) > _MAX_PART or b"<!ENTITY" in data:  # office programs never define entities
+        raise ValueError(f"{name} is not in the form that office programs write")
     return ElementTree.fromstring(data)
 
 
@@ -83,7 +83,7 @@ def _name(element: ElementTree.Element) -> str:
 
 
 def _text(element: ElementTree.Element, wanted: set[str] | None, tabs: set[str]) -> str:
-    """The words below an element: those of `wanted` ones, or all."""
+    """Return the text below an element: that of the `wanted` elements, or all of it."""
     parts: list[str] = []
 
     def take(one: ElementTree.Element) -> None:

@@ -1,5 +1,5 @@
-"""Parsing files that others made, in a process of its own that is held to limits of memory, time and output: archives,
-databases, office documents and pictures of some kilobytes can ask for any amount of each."""
+"""Parses untrusted files in a separate process with limits on memory, time and output: archives, databases, office
+documents and pictures of a few kilobytes can demand any amount of each."""
 
 import base64
 import json
@@ -22,9 +22,9 @@ _COMMAND = (sys.executable, "-I", "-c", "from north_lsp.workspace.formats.parsin
 
 
 async def parse_in_child(path: Path, inner: str) -> str | None:
-    """Give what is to be shown of the file at a real path, see `inside.parse`; cancelling ends it at once.
+    """Return what is to be shown of the file at a real path, see `archives.parse`; cancelling ends the process at once.
 
-    Raises ToolError: that of the parser, TOO_LARGE or TIMEOUT beyond the limits.
+    Raises ToolError: the parser's, or TOO_LARGE or TIMEOUT if a limit is exceeded.
     """
     descriptor = await _opened(path)
     try:
@@ -35,7 +35,7 @@ async def parse_in_child(path: Path, inner: str) -> str | None:
 
 
 async def _opened(path: Path) -> int:
-    """Open a regular file on a thread; whoever waits can be cancelled at once. Raises ToolError."""
+    """Open a regular file on a thread; the caller can be cancelled at once. Raises ToolError."""
     is_wanted = True
 
     def work() -> int:
@@ -73,11 +73,11 @@ async def _asked(descriptor: int, asked: dict[str, object], name: str) -> object
         try:
             answer: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
-            answer = {"error": ["TOO_LARGE", f"{name} needs more memory or time to be read than it may have", None]}
+            answer = {"error": ["TOO_LARGE", f"reading {name} needs more memory or time than is allowed", None]}
         if "error" in answer:
             raise ToolError(*answer["error"])
         return answer["found"]
-    raise ToolError("TIMEOUT", f"{name} took longer than {SECONDS} seconds to be read")
+    raise ToolError("TIMEOUT", f"reading {name} took longer than {SECONDS} seconds")
 
 
 def main() -> None:
@@ -90,10 +90,10 @@ def main() -> None:
         answer = {"error": [error.code, error.message, error.hint]}
     except (MemoryError, RecursionError):
         name = request.get("name", "the picture")
-        answer = {"error": ["TOO_LARGE", f"{name} needs more memory to be read than it may have", None]}
+        answer = {"error": ["TOO_LARGE", f"reading {name} needs more memory than is allowed", None]}
     data = json.dumps(answer).encode()
     if len(data) > _MAX_OUTPUT_BYTES:
-        refused = ["TOO_LARGE", "what is inside is too much to be shown; name a part of it", None]
+        refused = ["TOO_LARGE", "the content is too large to show; ask for a part of it", None]
         data = json.dumps({"error": refused}).encode()
     sys.stdout.buffer.write(data)
 
@@ -113,7 +113,7 @@ def _found(request: dict[str, Any]) -> object:
 
 
 def _limit(seconds: int) -> None:
-    """From here on: so much memory and processor time, no core, nothing written to a file."""
+    """Limit this process from here on: memory, processor time, no core dump, no writing to files."""
     import resource
 
     limits = ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
@@ -123,4 +123,4 @@ def _limit(seconds: int) -> None:
         try:
             resource.setrlimit(kind, (wanted, wanted))
         except (ValueError, OSError):
-            continue  # macOS knows no limit of memory for a process
+            continue  # macOS cannot limit the memory of a process

@@ -1,4 +1,4 @@
-"""Pictures: what is known of one from its first bytes, and the whole of those that a model can be shown."""
+"""Pictures: what the first bytes tell about one, and loading those that a model can be shown."""
 
 import importlib
 import importlib.util
@@ -24,7 +24,7 @@ Sides = tuple[int, int]
 
 
 def describe_picture(path: Path) -> str:
-    """Kind, sides and size in words. Raises OSError."""
+    """Describe kind, dimensions and size of a picture in words. Raises OSError."""
     with open(open_real(path), "rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
@@ -44,7 +44,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """A picture that has to be scaled down first; `limit` says why, in words."""
+    """A picture that must be scaled down first; `limit` says why, in words."""
 
     data: bytes
     sides: Sides
@@ -53,10 +53,10 @@ class TooLarge:
 
 
 def load_picture(path: Path) -> Loaded | TooLarge | str:
-    """Read a picture for a model; or why there is none. Raises OSError."""
+    """Read a picture for a model, or say in words why that is impossible. Raises OSError."""
     with open(open_real(path), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return "it is no file"
+            return "it is not a file"
         data = file.read(_MAX_SCALED_BYTES + 1)
     kind, sides = recognise(data[:_HEAD])
     if kind not in _MIME or sides is None:
@@ -67,18 +67,18 @@ def load_picture(path: Path) -> Loaded | TooLarge | str:
     if len(data) > _MAX_SCALED_BYTES or sides[0] * sides[1] > _MAX_SCALED_PIXELS:
         return limit
     if importlib.util.find_spec("PIL") is None:
-        return f"{limit}; with the package pillow in North's environment it would be scaled down"
+        return f"{limit}; install the package pillow in North's environment to have it scaled down"
     return TooLarge(data, sides, kind, limit)
 
 
 def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
-    """Scale a picture (its first frame) to at most `MAX_SIDE` a side; None if it cannot be read. For a process that is
-    held to limits."""
+    """Scale a picture (its first frame) to at most `MAX_SIDE` a side; None if it cannot be read. To be run in a process
+    with resource limits."""
     keeps_colours = kind in ("PNG", "GIF")
     library, operations = importlib.import_module("PIL.Image"), importlib.import_module("PIL.ImageOps")
     try:
         with library.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
-            opened.draft("RGB", (MAX_SIDE, MAX_SIDE))  # JPEG is then read in a smaller size to begin with
+            opened.draft("RGB", (MAX_SIDE, MAX_SIDE))  # JPEG is then decoded at a smaller size from the start
             picture = operations.exif_transpose(opened)
             if picture.mode not in ("RGB", "RGBA"):
                 alpha = "transparency" in picture.info or picture.mode in ("LA", "PA")
@@ -91,12 +91,12 @@ def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
                 if saved.tell() <= MAX_BYTES:
                     return Loaded(_MIME[form], saved.getvalue(), note)
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, library.DecompressionBombError):
-        pass  # what is damaged is told in words
+        pass  # the caller reports damaged pictures
     return None
 
 
 def recognise(head: bytes) -> tuple[str | None, Sides | None]:
-    """Kind and sides in pixels, as far as the first bytes tell."""
+    """Return kind and dimensions in pixels, as far as the first bytes show them."""
     try:
         if head.startswith(b"\x89PNG"):
             return "PNG", struct.unpack(">II", head[16:24])

@@ -1,1 +1,1 @@
-"""What may not be written, run over or seen: closed files, protected names, repositories, links."""
+"""What must not be written, replaced or seen: closed files, protected names, repositories, links."""

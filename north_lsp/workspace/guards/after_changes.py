@@ -1,4 +1,4 @@
-"""The disk as it will be once a set of changes is applied: what a guard has to judge."""
+"""The disk as it will be once a set of changes is applied: what a guard must judge."""
 
 import os
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _MOST_BYTES = 1024 * 1024
 
 
 class After:
-    """Reads the disk as if the changes were applied already. Methods raise OSError for what cannot be known."""
+    """Reads the disk as if the changes were already applied. Methods raise OSError for what cannot be determined."""
 
     def __init__(self, changes: Sequence[FileChange]) -> None:
         self._stands: dict[Path, FileChange] = {}
@@ -29,14 +29,15 @@ class After:
         self._gone = gone - self._stands.keys()
 
     def names(self, folder: Path) -> set[str]:
-        """What will be in a folder; nothing for what is none."""
+        """Return the names that will be in a folder; none if it will not be a folder. Raises OSError."""
         found = set(self._made.get(folder, ()))
         with suppress(FileNotFoundError, NotADirectoryError):
             found.update(name for name in os.listdir(folder) if folder / name not in self._gone)
         return found
 
     def content(self, path: Path) -> bytes | None:
-        """What a file will hold, at most its first megabyte; None for what will be no file."""
+        """Return what a file will contain, at most its first megabyte; None for what will not be a file. Raises
+        OSError."""
         change = self._stands.get(path)
         if change is not None:
             if change.folder:
@@ -49,7 +50,7 @@ class After:
 
 
 def content_before(path: Path) -> bytes | None:
-    """What a file holds now, at most its first megabyte; None for what is no file. Raises OSError."""
+    """Return what a file contains now, at most its first megabyte; None for what is not a file. Raises OSError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""The other names of a path: as it was spelled, with links in it left as they are, and through links to it."""
+"""Finds the other names of a path: as it was written, with links in it left unresolved, and through links to it."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -12,14 +12,14 @@ _DEEPEST = 3
 
 
 def path_aliases(resolved: Resolved, roots: Roots) -> set[str]:
-    """How a path can be written relative to a root, by each of the names by which it was reached."""
+    """Return how a path can be written relative to a root, by each of the names by which it was reached."""
     names = [Path(name) for name in (*resolved.names, str(resolved.path))]
     return {name.relative_to(root).as_posix() for name in names for root in roots.roots if name.is_relative_to(root)}
 
 
 class Links:
-    """The links that lead into a workspace: those in it that walks meet, those in protected folders that walks leave
-    out, and those in the user's own folder, from which programs take their start-up files."""
+    """The links that lead into a workspace: those in it that walks find, those in protected folders that walks leave
+    out, and those in the user's home folder, from which programs read their startup files."""
 
     def __init__(self, trees: Trees, paths: Iterable[Path]) -> None:
         self._roots = trees.roots
@@ -40,7 +40,7 @@ class Links:
         self._targets = [(link, Path(os.path.realpath(link))) for link in links if link.is_symlink()]
 
     def names(self, path: Path) -> set[str]:
-        """The path relative to its root, and to that of every link that leads to it or to a folder around it."""
+        """Return the path relative to its root, and to that of every link that leads to it or to a folder around it."""
         return {self._relative(one) for one in self._aliases(path)}
 
     def _aliases(self, path: Path) -> set[Path]:
@@ -63,8 +63,8 @@ class Links:
 
 
 def _links_in(folder: Path, protected: str, depth: int) -> Iterator[Path]:
-    """The links in a folder, and in the protected folders in it down to a depth; `protected` is the name by which it is
-    one itself."""
+    """Yield the links in a folder, and in the protected folders in it down to a depth; `protected` is the folder's own
+    protected name, if any."""
     try:
         with os.scandir(folder) as entries:
             found = list(entries)

@@ -1,5 +1,6 @@
-"""Whether a set of changes may be written, judged as a whole on the disk as it will be: by the names of the files, by
-all other names that they have, and by what names them. Where that cannot be known, the user is asked."""
+"""Decides whether a set of changes may be written, judged as a whole on the disk as it will be: by the names of the
+files, by all other names that they have, and by what refers to them. If that cannot be determined, the user is
+asked."""
 
 import json
 import os
@@ -37,7 +38,7 @@ _MOST_NESTED = 64
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A path that a change touches, with the name under which people know it."""
+    """A path that a change touches, with the name by which people know it."""
 
     path: Path
     shown: str
@@ -45,8 +46,8 @@ class _Place:
 
 
 def refusal(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] = ()) -> str | None:
-    """Why the changes are never written by a tool; None if they may be, perhaps after a question. Raises ToolError
-    IO_ERROR where the disk does not say."""
+    """Say why the changes must never be written by a tool; None if they may be written, perhaps after a question.
+    Raises ToolError IO_ERROR if the disk cannot be read."""
     states = [(After(()), dict[Path, frozenset[Path]]()), (After(changes), dict[Path, frozenset[Path]]())]
     own = [_parts(Path(os.path.realpath(one))) for one in private]
     try:
@@ -54,29 +55,29 @@ def refusal(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path]
             if place is None:
                 return "a path of the edit is outside the workspace"
             if any(_parts(place.path)[: len(one)] == one for one in own):
-                return f"{place.shown} belongs to North itself, and is never written by tools"
+                return f"{place.shown} belongs to North itself and is never written by tools"
             relative = place.path.relative_to(place.root).as_posix()
             rule, reason = edit_rule([relative], tuple)
             if rule == "never":
                 return f"{place.shown} is protected ({reason}) and never written by tools"
             if any(_in_repository(place, disk, known) for disk, known in states):
-                return f"{place.shown} is, or would become, a part of git's own files, which are never written by tools"
+                return f"{place.shown} is, or would become, one of git's own files, which are never written by tools"
     except OSError as error:
         raise ToolError(
-            "IO_ERROR", f"it cannot be seen what the edit would change: {error.strerror or error}"
+            "IO_ERROR", f"cannot determine what the edit would change: {error.strerror or error}"
         ) from error
     return None
 
 
 def refuse(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] = ()) -> None:
-    """Raises ToolError OUTSIDE_WORKSPACE for what is never written."""
+    """Raise ToolError OUTSIDE_WORKSPACE for what is never written."""
     if (why := refusal(changes, roots, private)) is not None:
         raise ToolError("OUTSIDE_WORKSPACE", f"{why}; nothing was written")
 
 
 def questions(changes: Sequence[FileChange], trees: Trees, raw_path: Iterable[str] = ()) -> list[str]:
-    """Why the user is asked about the changes, whatever was allowed before; `spelled` are the paths as the model wrote
-    them. Raises ToolError: OUTSIDE_WORKSPACE for another name of what is never written, IO_ERROR."""
+    """Say why the user is asked about the changes, whatever was allowed before; `raw_path` are the paths as the model
+    wrote them. Raises ToolError: OUTSIDE_WORKSPACE for another name of what is never written, IO_ERROR."""
     after = After(changes)
     places = [place for place in _places(changes, trees.roots) if place is not None]
     found: list[str] = []
@@ -92,10 +93,10 @@ def questions(changes: Sequence[FileChange], trees: Trees, raw_path: Iterable[st
         for place in places:
             why = _question(place, after, names[place.path], nested, by_git)
             if why is not None:
-                found.append(f"{place.shown} {why}: it asks every time")
+                found.append(f"{place.shown} {why}, so North asks every time")
     except OSError as error:
         raise ToolError(
-            "IO_ERROR", f"it cannot be seen what the edit would change: {error.strerror or error}"
+            "IO_ERROR", f"cannot determine what the edit would change: {error.strerror or error}"
         ) from error
     return list(dict.fromkeys(found))
 
@@ -111,7 +112,7 @@ def _question(
     relative = path.relative_to(place.root).as_posix()
     for name in (relative, *sorted(names - {relative})):
         rule, reason = edit_rule([name], texts)
-        known = "is" if name == relative else f"is known as {name}, too, which is"
+        known = "is" if name == relative else f"is also known as {name}, which is"
         if rule == "never":
             raise ToolError("OUTSIDE_WORKSPACE", f"{place.shown} {known} protected ({reason}), never written by tools")
         if rule == "ask":
@@ -148,7 +149,7 @@ def _by_status(path: Path) -> str | None:
     if not status.st_mode & _WRITE_BITS:
         return "is marked as read-only"
     if status.st_nlink > 1:
-        return f"has {status.st_nlink} names (hard links), and it cannot be known what the others are"
+        return f"has {status.st_nlink} names (hard links), and the others are unknown"
     return None
 
 
@@ -161,14 +162,14 @@ def _places(changes: Sequence[FileChange], roots: Roots) -> Iterator[_Place | No
 
 
 def _between(place: _Place) -> Iterator[Path]:
-    """The folders from the root down to the one that the path lies in."""
+    """Yield the folders from the root down to the one that contains the path."""
     names = place.path.relative_to(place.root).parts
     for depth in range(len(names)):
         yield place.root.joinpath(*names[:depth])
 
 
 def _nested(trees: Trees) -> list[Path]:
-    """The work trees in the workspace that walks meet."""
+    """Return the nested work trees in the workspace that walks find."""
     found = (Path(one.path) for root in trees.roots.roots for one in trees.tree(root).kept() if one.has_git)
     return sorted(folder for folder in found if folder not in trees.roots.roots)[:_MOST_NESTED]
 
@@ -186,7 +187,7 @@ def _in_repository(place: _Place, after: After, known: dict[Path, frozenset[Path
 
 
 def _named_by_packages(place: _Place, after: After) -> str | None:
-    """What installing a package runs, and the hooks that are kept in `package.json`."""
+    """Say whether installing a package runs the file, or a hook in `package.json` does."""
     for folder in _between(place):
         data = after.content(folder / "package.json")
         if data is None:
@@ -211,7 +212,7 @@ def _named_by_packages(place: _Place, after: After) -> str | None:
 
 
 def _named_by_start_files(place: _Place, after: After) -> str | None:
-    """What the files name that editors, shells, hooks and agents start from."""
+    """Say whether the file is named by one of the files from which editors, shells, hooks and agents start programs."""
     for folder in _between(place):
         named = Named(folder)
         husky = [f".husky/{name}" for name in after.names(folder / ".husky")]
@@ -220,20 +221,20 @@ def _named_by_start_files(place: _Place, after: After) -> str | None:
                 named.lines(folder, data, f"is named by {name}, which decides what is run")
         name, mark = _ON_OPENING
         if (data := after.content(folder / name)) is not None and mark in data:
-            named.lines(folder, data, f"is named by {name}, of which a part is run on opening the folder")
+            named.lines(folder, data, f"is named by {name}, part of which is run when the folder is opened")
         if (reason := _as_module(named, place.path)) is not None:
             return reason
     return None
 
 
 def _as_module(named: Named, path: Path) -> str | None:
-    """As `Named.reason`: a module may be named without its ending, and by its folder."""
+    """Return `Named.reason`, also for a module that is named without its ending or by its folder."""
     spelled = [path, path.with_suffix("")] + ([path.parent] if path.stem in _MODULES else [])
     return next((reason for one in spelled if one != named.place and (reason := named.reason(one))), None)
 
 
 def _unknown(error: OSError) -> ToolError:
-    return ToolError("IO_ERROR", f"it cannot be seen what the edit would change: {error.strerror or error}")
+    return ToolError("IO_ERROR", f"cannot determine what the edit would change: {error.strerror or error}")
 
 
 def _parts(path: Path) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""Which names a tool may write: never, after asking every time, or freely. The names are data in `protected.toml`."""
+"""Decides which names a tool may write: never, after asking every time, or freely. The names are data in
+`protected.toml`."""
 
 import re
 import tomllib
@@ -19,8 +20,8 @@ _BELOW = "/**"
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A pattern of the list: its components, and whether what lies below it is meant, too. One that counts for
-    `edits_only` is no name for commands; one with `content` asks for texts in which that is found."""
+    """A pattern of the list: its components, and whether it includes what is below it. One with `edits_only` does not
+    apply to commands; one with `content` applies only to texts in which that is found."""
 
     rule: WriteRule
     reason: str
@@ -39,18 +40,18 @@ class _Name:
 
 
 def write_rule(resolved_relative: str, raw_path: str) -> WriteRule:
-    """The rule for a path, judged by what it resolved to and by how it was spelled; the stricter holds."""
+    """Return the rule for a path, judged by what it resolved to and by how it was written; the stricter one wins."""
     return _classify(resolved_relative, raw_path)[0]
 
 
 def write_reason(resolved_relative: str, raw_path: str) -> str | None:
-    """Why a path is protected, for the question or the refusal; None if it is free."""
+    """Say why a path is protected, for the question or the refusal; None if it is free."""
     return _classify(resolved_relative, raw_path)[1]
 
 
 def edit_rule(names: Iterable[str], texts: Callable[[], Sequence[str]]) -> tuple[WriteRule, str | None]:
-    """The rule for an edit of a file that has all these names, and why; `texts` gives what it holds before and after,
-    where the list leaves it to that. The strictest holds."""
+    """Return the rule for an edit of a file that has all these names, and the reason; `texts` returns what it contains
+    before and after, for names whose rule depends on that. The strictest rule wins."""
     return _strictest({_components(name) for name in names}, texts)
 
 
@@ -61,10 +62,11 @@ def _classify(resolved_relative: str, raw_path: str) -> tuple[WriteRule, str | N
 
 
 def _strictest(paths: set[tuple[str, ...]], texts: Callable[[], Sequence[str]] | None) -> tuple[WriteRule, str | None]:
-    """Without `texts` it is a command that may write there."""
+    """Return the strictest rule for the paths, and the reason. Without `texts`, it is a command that may write
+    there."""
     if not any(map(_first_of_any().fullmatch, chain.from_iterable(paths))):
         return "free", None
-    for name in _names():  # the strict ones come first
+    for name in _names():  # the strictest come first
         if name.edits_only and texts is None:
             continue
         if not any(name.covers(path) for path in paths):
@@ -96,7 +98,8 @@ def _names() -> tuple[_Name, ...]:
 
 @cache
 def _first_of_any() -> re.Pattern[str]:
-    """Whatever begins a name of the list: most paths have nothing of that kind, and are told apart at little cost."""
+    """Return an expression for the beginning of every name in the list: it quickly rules out most paths, which match
+    none."""
     return re.compile("|".join(dict.fromkeys(name.components[0].pattern for name in _names())))
 
 
@@ -105,13 +108,13 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
 
 
 def folded(name: str) -> str:
-    """A path's name as the least discerning file system would compare it: without case and composition."""
+    """Return a path's name as the least discerning file system would compare it: regardless of case and composition."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def _components(path: str) -> tuple[str, ...]:
-    """The names in a path as the least discerning file system would compare them: folded, without characters that do
-    not show, trailing dots and blanks, and stream names."""
+    """Split a path into names as the least discerning file system would compare them: folded, without invisible
+    characters, trailing dots and spaces, and stream names."""
     shown = "".join(character for character in folded(path) if unicodedata.category(character) != "Cf")
     names = (name.partition(":")[0].rstrip(". ") for name in shown.replace("\\", "/").split("/"))
     return tuple(name for name in names if name)

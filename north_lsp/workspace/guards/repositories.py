@@ -1,5 +1,5 @@
-"""What belongs to git in a workspace: repositories' own folders, and the files that git's configuration and its hooks
-name, which git then runs or reads."""
+"""What belongs to git in a workspace: repositories' own folders, and the files that git's configuration and hooks name,
+which git then runs or reads."""
 
 import os
 import re
@@ -24,14 +24,15 @@ _FOLDERS = ("core.hookspath", "init.templatedir")
 
 
 def looks_like_repository(names: Iterable[str]) -> bool:
-    """Whether git takes a folder with these names in it for a repository's own: a whole one, or one half of two."""
+    """Return whether git would take a folder with these names in it for a repository's own: a complete one, or one of
+    the two halves of a linked one."""
     folded = {name.casefold() for name in names}
     has_parts = {"objects", "refs"} <= folded
     return ("head" in folded and (has_parts or "commondir" in folded)) or (has_parts and "config" in folded)
 
 
 def own_folders(place: Path, after: After) -> Iterator[Path]:
-    """The folders that git keeps things in for a work tree at `place`, wherever `.git` says that they are."""
+    """Yield the folders in which git keeps the data of a work tree at `place`, wherever `.git` says that they are."""
     entry = place / ".git"
     if os.path.islink(entry) or os.path.isdir(entry):
         first = Path(os.path.realpath(entry))
@@ -52,7 +53,8 @@ def _first_line(data: bytes | None) -> str | None:
 
 @dataclass
 class Named:
-    """The files and folders that something else names, each with what names it; paths are compared without case."""
+    """The files and folders that something else names, each with what names it; paths are compared regardless of
+    case."""
 
     place: Path
     files: dict[Path, str] = field(default_factory=dict)
@@ -60,7 +62,7 @@ class Named:
     _words: dict[str, str] = field(default_factory=dict)
 
     def reason(self, path: Path) -> str | None:
-        """Why a path decides what is run; None if nothing names it."""
+        """Say why a path decides what is run; None if nothing names it."""
         here = folded(str(path))
         if (found := next((why for one, why in self.files.items() if folded(str(one)) == here), None)) is not None:
             return found
@@ -73,7 +75,7 @@ class Named:
         return next((why for word, why in self._words.items() if f"/{word}".endswith(ending)), None)
 
     def below(self, root: Path) -> Iterator[Path]:
-        """What there is of them below a folder, a real path."""
+        """Yield those of them that exist below a folder, a real path."""
         for path in (*self.files, *self.folders):
             if path != root and path.is_relative_to(root) and os.path.lexists(path):
                 yield path
@@ -82,11 +84,11 @@ class Named:
         self.files.setdefault(_real(place, raw_path), why)
 
     def folder(self, place: Path, raw_path: str, why: str) -> None:
-        """Everything in a folder."""
+        """Add everything in a folder."""
         self.folders.setdefault(_real(place, raw_path), why)
 
     def tokens(self, place: Path, text: str, why: str) -> None:
-        """Every word that may be a path."""
+        """Add every word of a text that may be a path."""
         for word in (text, *_TOKEN.findall(text)):
             key = folded(word)
             if key not in self._words and "\0" not in word and len(word) < _LONGEST and word.strip("./~"):
@@ -94,14 +96,14 @@ class Named:
                 self.file(place, word, why)
 
     def lines(self, place: Path, data: bytes, why: str) -> None:
-        """Every word of a script or of a configuration, comments left out."""
+        """Add every word of a script or a configuration file, without comments."""
         for line in data[:_MOST_BYTES].decode("utf-8", "replace").split("\n"):
             if not line.lstrip().startswith(("#", "//")):
                 self.tokens(place, line.strip(), why)
 
 
 def named_by_git(place: Path) -> Named | None:
-    """What git's configuration for a folder and the hooks there name; None if it cannot be known."""
+    """Return what git's configuration for a folder and the hooks there name; None if that cannot be determined."""
     top = next((one for one in (place, *place.parents) if os.path.lexists(one / ".git")), place)
     named = Named(top)
     rows = configuration(top)

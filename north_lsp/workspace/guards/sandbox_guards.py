@@ -1,7 +1,7 @@
-"""What of the workspace a command in the sandbox must not change, and what it must not see; kept up to date.
+"""Determines what of the workspace a command in the sandbox must not change or see, and keeps it up to date.
 
-The whole tree is walked once; later only folders that have changed are read again (a folder's change time cannot be
-set by a command). What cannot be looked into counts as protected.
+The whole tree is walked once; later only folders that have changed are read again (a folder's change time cannot be set
+by a command). What cannot be read counts as protected.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ Signature = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Real paths, each with the device and number of what is there, the top ones of nested ones. `protected` names stay
-    as they are, links included; `frozen` has these without links, further names of the same files, where such links
-    lead, bare repositories (of which only `HEAD` counts as a protected name), and folders with installed packages,
-    except for the caches in them (`open`); `hidden` is closed. `problem` says why all this cannot be relied on.
-    `folders` are those that could be looked into, `unreadable` the others."""
+    """Real paths, each with the device and inode of what is there; nested ones are reduced to the topmost. `protected`
+    names stay as they are, links included; `frozen` has these without links, further names of the same files, where
+    such links lead, bare repositories (of which only `HEAD` counts as a protected name), and folders with installed
+    packages, except for the caches in them (`open`); `hidden` is closed. `problem` says why all this cannot be relied
+    on. `folders` are those that could be read, `unreadable` the others."""
 
     protected: Mapping[str, Ident]
     frozen: Mapping[str, Ident]
@@ -47,9 +47,9 @@ class Held:
 
 @dataclass(slots=True)
 class _Folder:
-    """As it was read. `folders` are those to be walked as well, each with whether all in it is held already, so that
-    only closed names count; `files` has the numbers of the files that are not held, `linked` those with more than one
-    name."""
+    """A folder as it was read. `folders` are the sub-folders to walk as well, each with whether everything in it is
+    already held, so that only closed names count; `files` has the identities of the files that are not held, `linked`
+    those with more than one name."""
 
     chains: IgnoreChains
     changed: Signature | None
@@ -66,10 +66,9 @@ class _Folder:
 
 
 class Watched:
-    """The names that are held below some roots. `protected` says of a path relative to its root whether it is one of
-    them; `closed` gives real paths that are so by another name than their own, `named` those that something else names
-    as what is run; `private` folders are hidden.
-    Threads may share one."""
+    """The names that are held below some roots. `protected` says whether a path relative to its root is one of them;
+    `closed` returns real paths that are closed by names other than their own, `named` those that something else names
+    as what is run; `private` folders are hidden. Threads can share one."""
 
     def __init__(
         self,
@@ -94,9 +93,9 @@ class Watched:
         self._others: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     def look(self) -> Held:
-        """What is there now. Blocks."""
+        """Return what is held now. Blocks."""
         if any(root.is_relative_to(folder) for root in self._rules for folder in self._private):
-            return Held({}, {}, {}, problem="the workspace lies in North's own folders")
+            return Held({}, {}, {}, problem="the workspace is in North's own folders")
         with self._lock:
             try:
                 changed = self._refresh()
@@ -116,7 +115,7 @@ class Watched:
     # -- walking ---------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> bool:
-        """Whether anything has changed."""
+        """Read again what has changed; return whether anything has."""
         if not self._folders or any(_signature(path) != known for path, known in self._lists.items()):
             self._folders, self._lists = {}, {}
             for root, rules in self._rules.items():
@@ -128,7 +127,7 @@ class Watched:
             if folder.changed is None or _state(path) != folder.changed
         ]
         for path, old in changed:
-            if path not in self._folders:  # gone with the folder around it
+            if path not in self._folders:  # it disappeared with the folder around it
                 continue
             root = self._root_of(path)
             new = self._read(root, path, old.chains, inside=old.inside, again=True)
@@ -161,7 +160,7 @@ class Watched:
             waiting += [(join(path, name), folder.chains, below) for name, below in folder.folders.items()]
 
     def _read(self, root: Path, path: str, chains: IgnoreChains, *, inside: bool, again: bool = False) -> _Folder:
-        """A folder. `chains` are those of the folder around it, or its own if it is read `again`."""
+        """Read a folder. `chains` are those of the folder around it, or its own if it is read `again`."""
         changed, now = _state(path), time.time_ns()
         if changed is not None and now - changed[2] < (_LONG_TICK_NS if changed[2] % 10**9 == 0 else _TICK_NS):
             changed = None
@@ -249,7 +248,7 @@ class Watched:
         return Held(_top(protected), frozen, hidden, caches, problem, unreadable, frozenset(self._folders))
 
     def _add_names(self, protected: dict[str, Ident], frozen: dict[str, Ident], hidden: dict[str, Ident]) -> None:
-        """Further names of files that are protected, closed, or not of the workspace alone."""
+        """Add further names of files that are protected, closed, or also have names outside the workspace."""
         linked = [
             (join(path, name), ident, count)
             for path, folder in self._folders.items()
@@ -267,7 +266,7 @@ class Watched:
 
 
 class _Entry(NamedTuple):
-    """`status` is that of a plain file."""
+    """An entry of a folder. `status` is that of a regular file, None for anything else."""
 
     name: str
     is_folder: bool
@@ -276,7 +275,7 @@ class _Entry(NamedTuple):
 
 
 def _entries(path: str) -> list[_Entry]:
-    """Raises OSError, also for a folder that has become a link."""
+    """Read a folder's entries. Raises OSError, also for a folder that has become a link."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         with os.scandir(descriptor) as listing:
@@ -312,7 +311,7 @@ def _ident(path: str) -> Ident:
 
 
 def _state(path: str) -> Signature | None:
-    """What tells that a folder has changed: the time of change cannot be set, and a moved one is told by its number."""
+    """Return what shows that a folder has changed: its change time cannot be set, and a moved one has another inode."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -329,8 +328,8 @@ def _signature(path: Path) -> Signature | None:
 
 
 def _head_of_repository(names: Collection[str]) -> str | None:
-    """The name without which git would not take a folder with these names for a repository, wherever it keeps its
-    objects; None if it is none anyway."""
+    """Return the name without which git would not take a folder with these names for a repository, wherever it keeps
+    its objects; None if it is not a repository anyway."""
     folded = {name.casefold(): name for name in names}
     if "head" in folded and ("commondir" in folded or {"objects", "refs"} <= folded.keys()):
         return folded["head"]
@@ -338,7 +337,7 @@ def _head_of_repository(names: Collection[str]) -> str | None:
 
 
 def _caches(folder: str) -> list[str]:
-    """Places in a folder of packages that tools write to. They are made where a tool will want them."""
+    """Return the places in a folder of packages that tools write to, creating those that a tool will need."""
     wanted = [join(folder, name) for name in _CACHES]
     if os.path.isdir(join(folder, "vite")):
         for path in wanted[1:3]:
@@ -350,7 +349,7 @@ def _caches(folder: str) -> list[str]:
 
 
 def _top(paths: Mapping[str, Ident]) -> dict[str, Ident]:
-    """Without what lies below another one."""
+    """Return the paths that are not below another one."""
     found: dict[str, Ident] = {}
     last = None
     for path in sorted(paths, key=lambda one: one.replace("/", "\0")):

@@ -1,4 +1,5 @@
-"""Python's regular expressions as ripgrep's, over bytes: every line that the one matches, the other matches, too."""
+"""Translates Python's regular expressions to ripgrep's, over bytes: the translation matches every line that the
+original matches."""
 
 import importlib
 import re
@@ -13,15 +14,15 @@ _WORD = _DIGITS | frozenset(range(0x41, 0x5B)) | frozenset(range(0x61, 0x7B)) | 
 _SPACE = frozenset([*range(0x09, 0x0E), *range(0x1C, 0x21)])
 _ASCII = frozenset(range(0x80))
 _CATEGORIES = {"DIGIT": _DIGITS, "WORD": _WORD, "SPACE": _SPACE}
-# Letters that Python takes for an ASCII one when case does not count.
+# Letters that Python treats as an ASCII letter when ignoring case.
 _ALIKE = {"k": "\u212a", "s": "\u017f", "i": "\u0130\u0131"}
 _ANYTHING_ELSE = r"[\x80-\xff]"
 
 
 @dataclass(frozen=True, slots=True)
 class BytesPattern:
-    """`source` is for ripgrep without Unicode. It finds at least what is to be found; if it is `exact`, it finds
-    precisely that in files that hold nothing but ASCII and neither NUL nor carriage returns."""
+    """An expression for ripgrep without Unicode, in `source`. It finds at least what is to be found; if it is `exact`,
+    it finds precisely that in files that contain only ASCII and neither NUL nor carriage returns."""
 
     source: str
     exact: bool
@@ -32,12 +33,12 @@ class _Untranslatable(Exception):
 
 
 def translate(pattern: re.Pattern[str], *, multiline: bool = False) -> BytesPattern | None:
-    """The pattern for ripgrep, or None for one that has no such spelling."""
+    """Translate a pattern for ripgrep; None if it cannot be expressed there."""
     translator = _Translator(multiline, ascii_case=bool(pattern.flags & re.ASCII))
     try:
         tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
         if multiline and tree.getwidth()[0] == 0:
-            return None  # where nothing matches behind the last line is told differently
+            return None  # matches after the last line are counted differently
         source = translator.sequence(list(tree), bool(pattern.flags & re.IGNORECASE))
     except (_Untranslatable, re.error, RecursionError):
         return None
@@ -97,7 +98,7 @@ class _Translator:
         character = chr(code)
         if code == 0x0A:
             if not self.multiline:
-                raise _Untranslatable  # no line holds one
+                raise _Untranslatable  # no line contains one
             return r"\r?\n"
         if code < 0x80:
             if not folded or not character.isalpha():
@@ -107,7 +108,7 @@ class _Translator:
             others = [_utf8(other) for other in _ALIKE.get(lower, "")]
             return f"(?:{'|'.join([both, *others])})" if others else both
         if folded:
-            self.exact = False  # what folds to what beyond ASCII is not worth a table
+            self.exact = False  # case folding beyond ASCII is not worth a table
             return rf"(?:[kKsSiI]|{_ANYTHING_ELSE}{{1,4}})"
         spellings = [_utf8(character)] + ([rf"\x{code:02x}"] if code <= 0xFF else [])
         return f"(?:{'|'.join(spellings)})"
@@ -124,7 +125,8 @@ class _Translator:
 
     @staticmethod
     def _members(item: Any) -> list[Any]:
-        """A set of the same characters. A dot may match line ends, for all that is known of the flags here."""
+        """Return a set of the same characters. A dot may match line ends, because the flags that apply here are
+        unknown."""
         match str(item[0]):
             case "ANY":
                 return [("NEGATE", None)]
@@ -134,7 +136,8 @@ class _Translator:
                 return list(item[1])
 
     def _set(self, members: list[Any], folded: bool, *, repeated: bool) -> str:
-        """One character of a set; `repeated` sets stand before an unlimited repetition and may match single bytes."""
+        """Return an expression for one character of a set; `repeated` sets come before an unlimited repetition and may
+        match single bytes."""
         negated = bool(members) and str(members[0][0]) == "NEGATE"
         codes, far, category = set[int](), False, False
         for member in members[negated:]:
@@ -161,7 +164,7 @@ class _Translator:
             codes |= {
                 ord(other) for code in codes for other in (chr(code).lower(), chr(code).upper()) if len(other) == 1
             }
-            if far:  # what is beyond ASCII may stand for a letter within
+            if far:  # case folding may turn what is beyond ASCII into an ASCII letter
                 self.exact = False
                 codes = codes - alike if negated else codes | alike
         chosen_codes = (_ASCII - codes if negated else codes & _ASCII) - (set() if self.multiline else {0x0A})
@@ -188,7 +191,7 @@ class _Translator:
             case "AT_END_STRING":
                 return "" if self.multiline else r"\r?(?m:$)"
             case "AT_BOUNDARY" if _is_word(neighbours[0], last=True) or _is_word(neighbours[1], last=False):
-                # Beside an ASCII word character, whatever else is there cannot tell bytes from text.
+                # Next to an ASCII word character, bytes and text agree on boundaries, whatever the other neighbor is.
                 return r"\b"
             case "AT_BOUNDARY" | "AT_NON_BOUNDARY":
                 self.exact = False
@@ -198,7 +201,7 @@ class _Translator:
 
 
 def _is_word(item: Any, *, last: bool) -> bool:
-    """Whether all that an item matches begins (or ends) with an ASCII word character."""
+    """Return whether everything that an item matches begins (or ends) with an ASCII word character."""
     if item is None:
         return False
     operation, argument = str(item[0]), item[1]

@@ -1,7 +1,7 @@
-"""How long matching a regular expression may take, from the expression itself.
+"""Estimates how long matching a regular expression may take, from the expression itself.
 
-Python's engine tries one way after another, and nothing else in the process moves meanwhile. So expressions of models
-and users are matched here only in texts in which they surely end soon; longer ones need a process that can be killed.
+Python's engine tries one way after another and blocks the whole process meanwhile. So expressions from models and users
+are matched here only in texts where they definitely end soon; longer texts need a process that can be killed.
 """
 
 import importlib
@@ -16,9 +16,9 @@ _parser: Any = importlib.import_module("re._parser")
 
 _FOLDING = re.compile(r"\(\?[a-zA-Z]*i")
 _SINGLE = ("LITERAL", "NOT_LITERAL", "ANY", "IN")
-_MOST_STEPS = math.log(2e7)  # some tenths of a second at the very most
+_MOST_STEPS = math.log(2e7)  # some tenths of a second at most
 _ANY_LENGTH = 5_000_000  # more than is searched of any file
-# Sets of characters are numbers: a bit for each of ASCII, one for the letters and digits beyond, one for all others.
+# Sets of characters are numbers: a bit for each ASCII character, one for other letters and digits, one for the rest.
 _FAR_WORD, _FAR_OTHER = 1 << 128, 1 << 129
 _FAR = _FAR_WORD | _FAR_OTHER
 _ALL = (1 << 130) - 1
@@ -37,7 +37,7 @@ _CATEGORIES = {
 
 @dataclass(frozen=True, slots=True)
 class _Effort:
-    """Logarithms: in how many `ways` a part may match from one place, and the `steps` to try them all."""
+    """Logarithms of the `ways` in which a part may match from one place, and of the `steps` to try them all."""
 
     ways: float = 0.0
     steps: float = 0.0
@@ -45,9 +45,9 @@ class _Effort:
 
 @lru_cache(maxsize=256)
 def longest_text(expression: str, flags: int = 0) -> int | None:
-    """The number of characters up to which a search surely ends soon; None if that is so for any text.
+    """Return the number of characters up to which a search definitely ends soon; None if it does for any text.
 
-    0 for what cannot be judged. The expression is one that compiles.
+    0 if that cannot be determined. The expression must be one that compiles.
     """
     try:
         items = _without_end(list(_parser.parse(expression, flags)))
@@ -67,8 +67,8 @@ def longest_text(expression: str, flags: int = 0) -> int | None:
 
 @lru_cache(maxsize=256)
 def needed_text(expression: str, flags: int = 0) -> str:
-    """A text, in lower case if case does not count, that stands in whatever the expression matches; maybe an empty one.
-    Without case it holds for ASCII only."""
+    """Return a text that is in whatever the expression matches, in lower case if case is ignored; it may be empty. If
+    case is ignored, it applies only to ASCII."""
     try:
         parsed = _parser.parse(expression, flags)
     except (re.error, OverflowError, RecursionError):
@@ -80,7 +80,8 @@ def needed_text(expression: str, flags: int = 0) -> str:
 
 
 def _without_end(items: list[Any]) -> list[Any]:
-    """What stands before a last repetition of single characters: where it may begin, the search has ended."""
+    """Return the items without a repetition of single characters at the end: once it can begin, the search has
+    ended."""
     if not items:
         return items
     operation, argument = items[-1]
@@ -92,7 +93,7 @@ def _without_end(items: list[Any]) -> list[Any]:
 
 
 def _sequence(items: Iterable[Any], after: int, length: int, folded: bool) -> _Effort:
-    """`after` are the characters with which what follows may begin."""
+    """Estimate the effort for a sequence. `after` are the characters with which what follows may begin."""
     every = list(items)
     ways = steps = 0.0
     for at, (operation, argument) in enumerate(every):
@@ -138,7 +139,7 @@ def _item(operation: str, argument: Any, after: int, length: int, folded: bool) 
 
 
 def _beginning(items: Iterable[Any], after: int, folded: bool) -> int:
-    """With which characters a sequence may begin, if `after` follows it."""
+    """Return the characters with which a sequence may begin, if `after` follows it."""
     found = 0
     for operation, argument in items:
         found |= _first(str(operation), argument, folded)
@@ -152,7 +153,7 @@ def _first(operation: str, argument: Any, folded: bool) -> int:
         case "LITERAL":
             return _folded(_bit(argument), folded)
         case "NOT_LITERAL":
-            return _ALL  # but for one, which does not matter
+            return _ALL  # except for one, which does not matter
         case "ANY":
             return _ALL & ~_bit(0x0A) if not folded else _ALL
         case "IN":
@@ -222,7 +223,7 @@ def _folded(mask: int, folded: bool) -> int:
         return mask
     letters = [code for code in range(128) if mask >> code & 1 and chr(code).isalpha()]
     both = _union(_bit(ord(chr(code).swapcase())) for code in letters)
-    alike = _union(_bit(ord(letter)) for letter in "kKsSiI")  # which fold to letters beyond ASCII
+    alike = _union(_bit(ord(letter)) for letter in "kKsSiI")  # which case folding relates to letters beyond ASCII
     return mask | both | (_FAR_WORD if (mask | both) & alike else 0) | (alike if mask & _FAR_WORD else 0)
 
 
@@ -234,7 +235,7 @@ def _union(masks: Iterable[int]) -> int:
 
 
 def _plus(one: float, other: float) -> float:
-    """The logarithm of the sum."""
+    """Return the logarithm of the sum."""
     high, low = max(one, other), min(one, other)
     return high if high == math.inf else high + math.log1p(math.exp(low - high))
 

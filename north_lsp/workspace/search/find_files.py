@@ -1,4 +1,4 @@
-"""Finding files by a glob."""
+"""Finds files by a glob."""
 
 import os
 from pathlib import Path
@@ -16,9 +16,9 @@ _SPECIAL = frozenset("*?[{")
 def find_files(
     trees: Trees, pattern: str, *, place: Resolved | None, folders: bool, hidden: bool, newest_first: bool
 ) -> list[str]:
-    """The matching files (or folders) of all roots or below `place`, in path order or newest first.
+    """Return the matching files (or folders) of all roots or below `place`, in path order or newest first.
 
-    What is ignored is found only if `place` or the beginning of the pattern names it. Raises ToolError INVALID_INPUT
+    Ignored files are found only if `place` or the beginning of the pattern names them. Raises ToolError INVALID_INPUT
     for a broken glob.
     """
     pattern = below_a_root(trees.roots, pattern)
@@ -52,7 +52,7 @@ def find_files(
 
 
 def below_a_root(roots: Roots, pattern: str) -> str:
-    """A pattern that begins with the absolute path of a root, from there on."""
+    """Return a pattern that begins with the absolute path of a root, without that path; any other pattern as it is."""
     for root in roots.roots:
         if pattern.startswith(f"{root}/"):
             return pattern.removeprefix(str(root))
@@ -60,7 +60,7 @@ def below_a_root(roots: Roots, pattern: str) -> str:
 
 
 def _is_ignored_file(trees: Trees, root: Path, pattern: str) -> bool:
-    """Whether a pattern is no pattern, but the name of a file that git ignores."""
+    """Return whether a pattern has no wildcards but is the name of a file that git ignores."""
     pattern = pattern.removeprefix("/")
     path = Path(os.path.normpath(root / pattern))
     if _SPECIAL & set(pattern) or path != root / pattern or not path.is_relative_to(root) or ".git" in path.parts:
@@ -71,7 +71,7 @@ def _is_ignored_file(trees: Trees, root: Path, pattern: str) -> bool:
 
 
 def _literal_beginning(pattern: str) -> str:
-    """The folders that a pattern names before its first wildcard."""
+    """Return the folders that a pattern names before its first wildcard."""
     plain = pattern.replace("\\", "/").removeprefix("./").removeprefix("/")
     parts: list[str] = []
     for part in plain.split("/")[:-1]:

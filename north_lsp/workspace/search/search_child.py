@@ -1,4 +1,4 @@
-"""Searching in a process of its own, for expressions that may take forever: such a search can only be killed."""
+"""Searches in a separate process, for expressions that may take forever: such a search can only be killed."""
 
 import pickle
 import sys
@@ -12,17 +12,17 @@ COMMAND = (sys.executable, "-I", "-c", "from north_lsp.workspace.search.search_c
 
 
 def request(roots: Roots, query: str, options: Mapping[str, object], texts: Mapping[Path, str]) -> bytes:
-    """What `main` reads: the arguments of `search`, without functions, and the unsaved texts."""
+    """Encode what `main` reads: the arguments of `search`, without functions, and the unsaved texts."""
     return pickle.dumps((roots, query, dict(options), dict(texts)))
 
 
 def text_request(shown: str, text: str, query: str, options: Mapping[str, object]) -> bytes:
-    """The same for `search_in_text`."""
+    """Encode the same for `search_in_text`."""
     return pickle.dumps(((shown, text), query, dict(options), {}))
 
 
 def result(data: bytes) -> SearchResult:
-    """What `main` has written. Raises ToolError as `search` does."""
+    """Decode what `main` has written. Raises ToolError as `search` does."""
     found = pickle.loads(data)
     if isinstance(found, SearchResult):
         return found
@@ -32,7 +32,7 @@ def result(data: bytes) -> SearchResult:
 
 
 def main() -> None:
-    """Search as the standard input says and write what was found to the standard output."""
+    """Search as the standard input says and write the result to the standard output."""
     from north_lsp.errors import ToolError
 
     roots, query, options, texts = pickle.load(sys.stdin.buffer)

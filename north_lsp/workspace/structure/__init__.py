@@ -1,1 +1,1 @@
-"""What a source file is made of: symbols, outline and blocks, from one parse, remembered by content."""
+"""What a source file consists of: symbols, outline and blocks, from a single parse, cached by content."""

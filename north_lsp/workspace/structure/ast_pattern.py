@@ -1,4 +1,4 @@
-"""Searching code by example: a pattern is code with `$NAME` for one node and `$$$NAME` for any number of them."""
+"""Searches code by example: a pattern is code with `$NAME` for one node and `$$$NAME` for any number of them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)?|\$([A-Z_][A-Z0-9_]*)")
 _ONE, _MANY = "northOne", "northMany"
 _PLACED = re.compile(rf"({_ONE}|{_MANY})([A-Z0-9_]*)")
-# Where an expression or statement may stand, for languages in which that is not everywhere.
+# Where an expression or statement may occur, for languages in which that is not everywhere.
 _SURROUNDINGS: dict[str, tuple[str, ...]] = {
     "c": ("@", "void f(){@}", "void f(){@;}"),
     "cpp": ("@", "void f(){@}", "void f(){@;}"),
@@ -32,7 +32,7 @@ _SURROUNDINGS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AstMatch:
-    """Lines are 1-based and inclusive; `captures` are the texts that the names stand for."""
+    """A match. Lines are 1-based and inclusive; `captures` are the texts that the names stand for."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class AstMatch:
 
 @dataclass(frozen=True)
 class AstPattern:
-    """A pattern, ready for the files of one language. `words` have to occur in a text that matches."""
+    """A pattern, ready for the files of one language. All `words` occur in any text that matches."""
 
     language: str
     node: "Node"
@@ -49,7 +49,7 @@ class AstPattern:
     words: tuple[str, ...]
 
     def find(self, text: str) -> Iterator[AstMatch]:
-        """The matches in a text, in order. Matches within matches count."""
+        """Yield the matches in a text, in order, including matches within matches."""
         if not all(word in text for word in self.words):
             return
         source = text.encode("utf-8", "replace")
@@ -109,7 +109,8 @@ class AstPattern:
 
 
 def compile_pattern(language: str, pattern: str) -> AstPattern:
-    """Raises ToolError: UNAVAILABLE for a language without a grammar, INVALID_INPUT for what is not one node."""
+    """Compile a pattern for a language. Raises ToolError: UNAVAILABLE for a language without a grammar, INVALID_INPUT
+    for a pattern that is not exactly one node."""
     if not has_grammar(language):
         known = ", ".join(parsed_languages())
         raise ToolError("UNAVAILABLE", f"there is no parser for {language}", f"parsers: {known}")
@@ -140,7 +141,7 @@ def _placed(found: re.Match[str]) -> str:
 
 
 def _bind(name: str, text: bytes, captures: dict[str, bytes]) -> bool:
-    """Give a name its text, or compare it to the one it has. `_` and no name stand for anything."""
+    """Assign a text to a name, or compare it with the one it has. `_` and an empty name match anything."""
     if name in ("", "_"):
         return True
     return captures.setdefault(name, text) == text

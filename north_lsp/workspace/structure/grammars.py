@@ -1,4 +1,4 @@
-"""The grammars of tree-sitter: loaded when first needed, which takes a while, so call it on a thread."""
+"""The grammars of tree-sitter: loaded when first needed, which takes a while, so call this module on a thread."""
 
 import importlib
 import threading
@@ -32,7 +32,7 @@ _loading = threading.Lock()
 
 
 def parsed_languages() -> tuple[str, ...]:
-    """The ids of the languages that have a grammar."""
+    """Return the ids of the languages that have a grammar."""
     return tuple(_GRAMMARS)
 
 
@@ -41,13 +41,13 @@ def has_grammar(language: str) -> bool:
 
 
 def grammar(language: str) -> "Language":
-    """Raises KeyError for a language without one."""
+    """Return the grammar of a language. Raises KeyError for a language without one."""
     with _loading:
         return _grammar(language)
 
 
 def parse(language: str, source: bytes) -> "Tree":
-    """Raises KeyError for a language without a grammar."""
+    """Parse the source text of a language, in UTF-8. Raises KeyError for a language without a grammar."""
     from tree_sitter import Parser
 
     parser = Parser(grammar(language))
@@ -55,14 +55,15 @@ def parse(language: str, source: bytes) -> "Tree":
         return parser.parse(source)
 
     def read(offset: int, _: object) -> bytes:
-        # The parser keeps other threads out; they get their turn whenever it asks for more.
+        # The parser blocks other threads; they get their turn whenever it asks for more.
         return source[offset : offset + _CHUNK]
 
     return parser.parse(read)
 
 
 def symbol_query(language: str) -> "Query":
-    """What the query files of a language find: `@name` within the captures that name a kind."""
+    """Return the query for a language's symbols, from its query files: `@name` within the captures that name a kind.
+    Raises KeyError for a language without a grammar."""
     with _loading:
         return _query(language)
 

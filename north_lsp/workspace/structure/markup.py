@@ -1,4 +1,4 @@
-"""The structure of HTML, with the rules and symbols of its style and script elements at their places."""
+"""The structure of HTML, including the rules and symbols of its style and script elements in their places."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SECTIONS = frozenset({"section", "article", "nav", "header", "footer", "main", "aside", "form"})
 _FRAME = frozenset({"head", "body", "template"})
 _LABEL = 120
-# An element with a tag that may have lost its beginning or end, and an end that may be missing.
+# An element with a tag that may have lost its beginning or end, and an end tag that may be missing.
 _SPELLED = re.compile(
     rb"(?P<tag><(?P<name>script|style)\b[^<>\n]*(?:>|$)|^[ \t]*(?P<bare>script|style)\b[^<>\n]*>)"
     rb"(?P<raw>.*?)(?:<?/[ \t]*(?:script|style)[ \t]*>|</(?:script|style)\b|(?=^[ \t]*<(?:script|style)\b)|\Z)",
@@ -37,11 +37,11 @@ class _Embedded:
 
 
 Analyse = Callable[[str, str], Structure]
-"""Finds the structure of a text in another language, as styles and scripts are."""
+"""Finds the structure of a text in another language, as in styles and scripts."""
 
 
 def parse_markup(language: str, text: str, analyse: Analyse) -> Structure:
-    """The structure of a page, with that of what is embedded in it."""
+    """Parse a page to its structure, including that of what is embedded in it."""
     source = text.encode("utf-8", "replace")
     tree = parse("html", source)
     symbols: list[Symbol] = []
@@ -68,14 +68,15 @@ def parse_markup(language: str, text: str, analyse: Analyse) -> Structure:
         waiting += node.children
     if errors or tree.root_node.has_error:
         embedded = _found_again(source, embedded, comments)
-    rows = Lines(source.decode("latin-1"))  # a character for a byte
+    rows = Lines(source.decode("latin-1"))  # one character per byte
     for one in embedded:
         symbols += _inner(one, source, rows, analyse)
     return Structure(language, "tree-sitter", nested(symbols), tuple(sorted(errors)[:20]))
 
 
 def _has_swallowed(node: "Node", source: bytes) -> bool:
-    """Whether the value of an attribute goes on to the next quote, over lines and tags, for want of its own."""
+    """Return whether the value of an attribute continues to the next quote, over lines and tags, because its own is
+    missing."""
     if node.type != "attribute_value":
         return False
     value = source[node.start_byte : node.end_byte]
@@ -83,7 +84,7 @@ def _has_swallowed(node: "Node", source: bytes) -> bool:
 
 
 def _found_again(source: bytes, embedded: list[_Embedded], comments: Sequence[tuple[int, int]]) -> list[_Embedded]:
-    """The style and script elements of a damaged page by how they are spelled."""
+    """Find the style and script elements of a damaged page by their tags in the text."""
     found: list[_Embedded] = []
     for match in _SPELLED.finditer(source):
         if any(start <= match.start() < end for start, end in comments):
@@ -127,7 +128,7 @@ def _embedded(node: "Node", source: bytes) -> _Embedded:
 
 
 def _inner(one: _Embedded, source: bytes, rows: Lines, analyse: Analyse) -> list[Symbol]:
-    """The element itself and what is in it."""
+    """Return the symbols of an element itself and of what is in it."""
     start, end = one.span
     first = rows.at(start)
     symbols = [Symbol(one.kind, one.kind, first, first, rows.at(max(end - 1, start)), one.label, span=one.span)]

@@ -1,4 +1,4 @@
-"""The words for what is in a source file."""
+"""The data model for what is in a source file."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -45,10 +45,11 @@ NO_SYMBOLS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A named part of a file. Lines are 1-based and inclusive: `line` has the name, `start` to `end` is all of it, with
-    what stands before it and belongs to it (decorators, `export`). `depth` counts the symbols around it, `parent` is
-    the name of the nearest. `label` is its head on one line, at most 120 characters. `span` is where all of it begins
-    and ends, so that what stands on one line can be told apart: in bytes, or in characters if only patterns looked."""
+    """A named part of a file. Lines are 1-based and inclusive: `line` has the name, `start` to `end` is all of it,
+    including what comes before it and belongs to it (decorators, `export`). `depth` counts the symbols around it,
+    `parent` is the name of the nearest. `label` is its head on one line, at most 120 characters. `span` is where all of
+    it begins and ends, so that symbols on one line can be distinguished: in bytes, or in characters if only patterns
+    were used."""
 
     name: str
     kind: SymbolKind
@@ -63,7 +64,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What was found in a text, in the order of the file. `errors` are the lines at which the parser stumbled."""
+    """What was found in a text, in the order of the file. `errors` are the lines with syntax errors."""
 
     language: str
     backend: Backend

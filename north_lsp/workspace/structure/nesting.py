@@ -1,4 +1,4 @@
-"""What encloses what: symbols in the order of the file, with depths and parents."""
+"""Orders symbols as in the file, with depths and parents by what encloses what."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from north_lsp.workspace.structure.model import CONTAINERS, Symbol, SymbolKind
 
 
 def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Symbols in the order of the file, with depths and parents by what encloses what. Functions in a class are its
+    """Order symbols as in the file, with depths and parents by what encloses what. Functions in a class become its
     methods."""
     result: list[Symbol] = []
     around: list[Symbol] = []
@@ -22,7 +22,7 @@ def nested(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
 
 
 def _encloses(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
-    """Whether one is a part of the other; two names of the same place are neighbours."""
+    """Return whether one span contains the other; two equal spans are neighbors."""
     return outer[0] <= inner[0] and inner[1] <= outer[1] and outer != inner
 
 

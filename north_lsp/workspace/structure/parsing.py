@@ -1,4 +1,5 @@
-"""Structure of a text: by a grammar where there is one, with patterns for what its errors have swallowed."""
+"""Finds the structure of a text: with a grammar if there is one, and with patterns for what its errors have
+swallowed."""
 
 import re
 from collections import OrderedDict
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 _WRAPPERS = frozenset({"decorated_definition", "export_statement", "template_declaration", "ambient_declaration"})
-# Where what is put before a symbol (Rust's attributes, decorators of methods in TypeScript) is a neighbour of its node,
-# and where it is a part of the node.
+# Languages in which what precedes a symbol (Rust's attributes, decorators of methods in TypeScript) is a sibling of its
+# node, and those in which it is a part of the node.
 _ATTRIBUTES_BEFORE = frozenset({"rust", "typescript", "tsx"})
 _ATTRIBUTES_INSIDE = frozenset({"java", "csharp", "php", "typescript", "tsx", "javascript"})
 _ATTRIBUTES = frozenset(
@@ -43,7 +44,8 @@ _MARKUP = frozenset({"html", "vue", "svelte"})
 
 
 def structure_of(language: str, text: str) -> Structure:
-    """What is in a text of a language. The last few answers are remembered. Takes a while: call it on a thread."""
+    """Find the structure of a text in a language. The last few results are cached. Takes a while: call it on a
+    thread."""
     key = (language, text)
     with _lock:
         known = _remembered.get(key)
@@ -59,7 +61,7 @@ def structure_of(language: str, text: str) -> Structure:
 
 
 def forget() -> None:
-    """Drop what is remembered."""
+    """Clear the cache."""
     with _lock:
         _remembered.clear()
 
@@ -92,7 +94,7 @@ def _by_grammar(language: str, text: str) -> Structure:
 
 
 def _is_damaged(language: str, tree: "Tree", source: bytes) -> bool:
-    # Without its opening tag, all of PHP is text to the parser.
+    # Without its opening tag, all of a PHP file is text to the parser.
     return tree.root_node.has_error or (language == "php" and _BROKEN_TAG.match(source) is not None)
 
 
@@ -104,8 +106,8 @@ def _symbols(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
 def _with_lost(
     language: str, source: bytes, tree: "Tree", unpaired: Container[bytes], found: Sequence[Symbol]
 ) -> list[Symbol]:
-    """What was found, with what a second look finds besides; where both found the same, the shorter one, since damage
-    makes things longer."""
+    """Add what a second look finds to what was found; if both found the same symbol, take the shorter one, since damage
+    makes symbols longer."""
 
     def look(piece: bytes) -> tuple[list[Symbol], bool]:
         parsed = parse(language, piece)
@@ -124,7 +126,8 @@ def _with_lost(
 
 
 def _is_quoted(tree: "Tree", source: bytes, unpaired: Container[bytes], row: int) -> bool:
-    """Whether a line stands in a string or a comment. With a quote too few, much may only seem to be in a string."""
+    """Return whether a line is in a string or a comment. If a quote is missing, much may only seem to be in a
+    string."""
     node = tree.root_node.descendant_for_point_range((row, 0), (row, 1))
     if node is None or "comment" in node.type:
         return node is not None
@@ -166,7 +169,7 @@ def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
 
 
 def _queried(language: str, tree: "Tree", size: int) -> Iterator[tuple[int, dict[str, list["Node"]]]]:
-    """The matches, in pieces, since a query keeps other threads out; what reaches over several comes with each."""
+    """Yield the matches, in pieces, since a query blocks other threads; what spans several pieces comes with each."""
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(symbol_query(language))
@@ -183,7 +186,8 @@ def _symbol(
     source: bytes,
     outer: "Node | None" = None,
 ) -> Symbol:
-    """`outer` is the node with what stands before it and belongs to it; looking for it takes a while."""
+    """Make the symbol of a node. `outer` is the node including what comes before it and belongs to it; finding it takes
+    a while."""
     outer = outer or _outermost(node)
     first = outer
     if language in _ATTRIBUTES_BEFORE:
@@ -191,7 +195,7 @@ def _symbol(
         while before is not None and before.type in ("attribute_item", "decorator"):
             first, before = before, before.prev_named_sibling
     head = outer if outer.type == "export_statement" else node
-    # Without a name it is an import, an export, or a rule, which ends where its block begins.
+    # Without a name, it is an import, an export, or a rule, which ends where its block begins.
     label = _whole(node, source) if kind in ("import", "export") else _head(language, head, node, source)
     line = (name_node if name_node is not None else node).start_point.row + 1
     if name_node is None:
@@ -218,7 +222,7 @@ def _outermost(node: "Node") -> "Node":
 
 
 def _is_sole_part(node: "Node", parent: "Node") -> bool:
-    """Whether a declaration of Go has no parentheses, so that its word belongs to what it declares."""
+    """Return whether a Go declaration has no parentheses, so that its keyword belongs to what it declares."""
     return parent.type in ("type_declaration", "var_declaration") and parent.start_point.row == node.start_point.row
 
 
@@ -228,7 +232,7 @@ def _whole(node: "Node", source: bytes) -> str:
 
 
 def _head(language: str, head: "Node", node: "Node", source: bytes) -> str:
-    """What stands before the body, on one line, without attributes and annotations."""
+    """Return what comes before the body, on one line, without attributes and annotations."""
     body = node.child_by_field_name("body")
     if body is None and language == "css":
         body = next((child for child in node.children if child.type.endswith("block")), None)
@@ -245,7 +249,7 @@ def _head(language: str, head: "Node", node: "Node", source: bytes) -> str:
 
 
 def _behind_attributes(node: "Node", source: bytes) -> int:
-    """Where the head of a node begins behind its attributes, which may be in front or among its modifiers."""
+    """Return where the head of a node begins after its attributes, which may be in front or among its modifiers."""
     for child in node.children:
         if child.type == "modifiers":
             inner = _behind_attributes(child, source)
@@ -257,7 +261,7 @@ def _behind_attributes(node: "Node", source: bytes) -> int:
 
 
 def _error_spans(root: "Node") -> list[tuple[int, int]]:
-    """The lines of the parser's errors, first and last."""
+    """Return the first and last lines of the parser's errors."""
     spans: list[tuple[int, int]] = []
     waiting = [root]
     while waiting:
@@ -277,7 +281,7 @@ def _swallowed(
     found: Sequence[Symbol],
     spans: Sequence[tuple[int, int]],
 ) -> list[Symbol]:
-    """Symbols that patterns find and the grammar did not, unless they stand in a string or a comment."""
+    """Return the symbols that patterns find and the grammar did not, unless they are in a string or a comment."""
     known = {(symbol.name, symbol.line) for symbol in found}
     added: list[Symbol] = []
     for symbol in patterns.find_symbols(language, text):
@@ -294,5 +298,5 @@ def _swallowed(
 
 
 def is_symbol(symbol: Symbol) -> bool:
-    """Whether something belongs in a list of symbols: imports, rules and sections are structure only."""
+    """Return whether a symbol belongs in a list of symbols: imports, rules and sections are only structure."""
     return symbol.kind not in NO_SYMBOLS

@@ -1,4 +1,5 @@
-"""Symbols by patterns, line by line: for languages without a grammar, and for what a parser's error has swallowed."""
+"""Finds symbols by patterns, line by line: for languages without a grammar, and for what a parser's error has
+swallowed."""
 
 import re
 from bisect import bisect_left
@@ -166,7 +167,7 @@ def comments_of(language: str) -> Comments:
 
 
 def find_symbols(language: str, text: str) -> list[Symbol]:
-    """The symbols of a text, without depth and parents; empty for a language without patterns."""
+    """Find the symbols of a text, without depths and parents; empty for a language without patterns."""
     rules = _COMPILED.get(language)
     if rules is None:
         rules = [(re.compile(source, re.MULTILINE), kind) for source, kind in _RULES.get(language, ())]
@@ -182,7 +183,7 @@ def find_symbols(language: str, text: str) -> list[Symbol]:
             line = numbers.at(match.start("n"))
             if (line, match["n"]) in found:
                 continue
-            head = lines[line - 1]  # what is before it on other lines belongs to something else
+            head = lines[line - 1]  # what comes before it on other lines belongs to something else
             start = numbers.end_of(line) - len(head.lstrip())
             start = max(start, match.start())
             if language in _BY_INDENT:
@@ -198,13 +199,13 @@ def find_symbols(language: str, text: str) -> list[Symbol]:
 
 
 def _before_brace(line: str, plain: str, end: int) -> str:
-    """The head of a symbol on its line: up to a brace that is in no string."""
+    """Return the head of a symbol on its line: up to a brace that is not in a string."""
     brace = plain.find("{", end - len(line), end)
     return line if brace < 0 else line[: brace - end + len(line)]
 
 
 def style_rules(text: str) -> list[Symbol]:
-    """The rules of a style sheet by its braces: CSS, SCSS, Less."""
+    """Find the rules of a style sheet by its braces: CSS, SCSS, Less."""
     plain, numbers = masked(text, "c"), Lines(text)
     rules: list[Symbol] = []
     for block in brace_blocks(plain):
@@ -232,7 +233,7 @@ def style_kind(label: str) -> SymbolKind:
 
 
 def _end_of(offset: int, blocks: list[BraceBlock], plain: str) -> int:
-    """Where the block ends that belongs to a name: the next brace, if no statement ends before it."""
+    """Return where the block that belongs to a name ends: that of the next brace, if no statement ends before it."""
     at = bisect_left(blocks, offset, key=lambda block: block.open)
     if at == len(blocks) or ";" in plain[offset : blocks[at].open]:
         return offset

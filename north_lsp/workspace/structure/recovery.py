@@ -1,7 +1,7 @@
-"""A second look at a text in which the parser stumbled: piece by piece, so that damage stays in the piece it is in.
+"""Takes a second look at a text with syntax errors: piece by piece, so that damage is confined to its piece.
 
-Pieces are told by indentation alone, which damage to brackets and quotes does not touch. One that cannot be parsed is
-looked at again without its first line, as the members of something.
+Pieces are determined by indentation alone, which damage to brackets and quotes does not affect. One that cannot be
+parsed is tried again without its first line, as the members of something.
 """
 
 import re
@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from north_lsp.workspace.structure.model import Symbol
 
 Look = Callable[[bytes], tuple[list[Symbol], bool]]
-"""The symbols of a source, and whether it was parsed without an error."""
+"""Parses a source: returns its symbols, and whether it was parsed without an error."""
 
 _Around = tuple[tuple[bytes, bytes], ...]
 
 _MAX_DEPTH = 4
 _CLASS = (b"class _ {", b"\n}")
-# What a piece may be a part of, by language: as it stands, or as a member of something.
+# What a piece may be a part of, by language, besides standing alone.
 _AROUND: dict[str, _Around] = {
     "python": ((b"if 1:\n", b""), (b"class _:\n", b"")),
     "javascript": (_CLASS,),
@@ -60,20 +60,21 @@ class _Lines:
         return cls(lines, starts)
 
     def margin(self, row: int) -> int | None:
-        """How far a line is indented; None for a blank one."""
+        """Return how far a line is indented; None for a blank line."""
         line = self.lines[row].expandtabs(4)
         text = line.lstrip()
         return len(line) - len(text) if text else None
 
 
 def second_look(language: str, source: bytes, look: Look) -> list[Symbol]:
-    """The symbols of the pieces that can be parsed, with lines and spans in the whole source."""
+    """Return the symbols of the pieces that can be parsed, with lines and spans in the whole source."""
     lines = _Lines.of(source)
     return list(_members(language, lines, 0, len(lines.lines), look, 0))
 
 
 def is_statement(symbol: Symbol) -> bool:
-    """Whether something was taken for a symbol, for want of what is around it, that is none in any language."""
+    """Return whether a statement was mistaken for a symbol, because its surroundings are missing; no language has such
+    a symbol."""
     return symbol.name in _STATEMENTS
 
 
@@ -90,7 +91,8 @@ def _members(language: str, lines: _Lines, first: int, end: int, look: Look, dep
 
 
 def _pieces(lines: _Lines, first: int, end: int) -> Iterator[tuple[int, int]]:
-    """From each line that is indented least to the next, except those that go on with what is before them."""
+    """Yield the pieces from each line with the least indentation to the next, except for lines that continue the one
+    before."""
     margins = [lines.margin(row) for row in range(first, end)]
     heads = (
         margin
@@ -115,12 +117,12 @@ def _pieces(lines: _Lines, first: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _parsed(around: _Around, lines: _Lines, start: int, stop: int, look: Look) -> list[Symbol] | None:
-    """The symbols of a piece, None if it cannot be parsed as anything."""
+    """Return the symbols of a piece; None if it cannot be parsed as anything."""
     piece = b"\n".join(lines.lines[start:stop])
     found = _looked_at(around, piece, lines, start, look)
     if found is None:
         ended = _ENDING.search(piece, len(piece.rstrip(_ENDS)))
-        if ended is not None:  # they may close what is around it
+        if ended is not None:  # its closing brackets may belong to what is around it
             found = _looked_at(around, piece[: ended.start()], lines, start, look)
     return found
 

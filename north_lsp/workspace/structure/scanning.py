@@ -1,4 +1,5 @@
-"""Blocks by braces and by indentation, for texts without a grammar. Strings and comments open no block."""
+"""Finds blocks by braces and by indentation, for texts without a grammar. Braces in strings and comments are
+ignored."""
 
 import re
 from bisect import bisect_right
@@ -20,7 +21,8 @@ _NOT_LINE_ENDS = re.compile(r"[^\n]")
 
 @dataclass(frozen=True, slots=True)
 class BraceBlock:
-    """Offsets: `head` is where the text before the brace begins, `close` is the closing brace (or the text's end)."""
+    """A block in braces, as offsets: `head` is where the text before the brace begins, `close` is the closing brace (or
+    the text's end)."""
 
     head: int
     open: int
@@ -29,12 +31,12 @@ class BraceBlock:
 
 
 def masked(text: str, comments: Comments) -> str:
-    """The text with the contents of strings and comments as blanks; lines and offsets stay."""
+    """Return the text with strings and comments replaced by spaces; lines and offsets stay the same."""
     return _MASKED[comments].sub(lambda found: _NOT_LINE_ENDS.sub(" ", found[0]), text)
 
 
 def brace_blocks(plain: str) -> list[BraceBlock]:
-    """The blocks of a masked text, outer ones before inner ones. Braces without a partner close at the end."""
+    """Return the blocks of a masked text, outer ones before inner ones. Braces without a partner close at the end."""
     blocks: list[BraceBlock | None] = []
     waiting: list[tuple[int, int, int]] = []
     head = 0
@@ -57,7 +59,7 @@ def brace_blocks(plain: str) -> list[BraceBlock]:
 
 
 class Lines:
-    """Line numbers of offsets."""
+    """Converts between offsets and line numbers of a text."""
 
     def __init__(self, text: str) -> None:
         self._size = len(text)
@@ -67,12 +69,12 @@ class Lines:
         return bisect_right(self._starts, offset)
 
     def end_of(self, line: int) -> int:
-        """The offset behind the last character of a line (from 1), before its line feed."""
+        """Return the offset after the last character of a line (from 1), before its line feed."""
         return self._starts[line] - 1 if line < len(self._starts) else self._size
 
 
 def offsets_in_bytes(text: str, offsets: Iterable[int]) -> dict[int, int]:
-    """Offsets in characters, and where they are in the text as UTF-8."""
+    """Convert offsets in characters to offsets in the text as UTF-8, by the former."""
     found, done, size = dict[int, int](), 0, 0
     for offset in sorted(offsets):
         size += len(text[done:offset].encode("utf-8", "replace"))
@@ -81,7 +83,7 @@ def offsets_in_bytes(text: str, offsets: Iterable[int]) -> dict[int, int]:
 
 
 def offsets_in_characters(text: str, offsets: Iterable[int]) -> dict[int, int]:
-    """Offsets in the text as UTF-8, and where they are in characters."""
+    """Convert offsets in the text as UTF-8 to offsets in characters, by the former."""
     source, found, done, size = text.encode("utf-8", "replace"), dict[int, int](), 0, 0
     for offset in sorted(offsets):
         size += len(source[done:offset].decode("utf-8", "replace"))
@@ -90,7 +92,8 @@ def offsets_in_characters(text: str, offsets: Iterable[int]) -> dict[int, int]:
 
 
 def indented_end(lines: list[str], first: int) -> int:
-    """The last line (1-based) of the block whose head is line `first`: what is indented further, and a closing word."""
+    """Return the last line (1-based) of the block whose head is line `first`: what is indented further, and a closing
+    word."""
     margin = _indent(lines[first - 1])
     end = first
     for number in range(first + 1, len(lines) + 1):

@@ -1,8 +1,8 @@
-"""Symbols found by walking a tree's statements, where a language's grammar keeps statements out of expressions.
+"""Finds symbols by walking a tree's statements, for languages whose grammar keeps statements out of expressions.
 
-A query looks at every node of a tree, and nine of ten are parts of expressions; this passes them by, and bodies without
-a word that begins a symbol. It finds what the language's query file finds in a tree without errors, and a test holds
-the two together.
+A query visits every node of a tree, and nine out of ten are parts of expressions; this skips them, and bodies without a
+word that begins a symbol. It finds what the language's query file finds in a tree without errors, and a test keeps the
+two in step.
 """
 
 from bisect import bisect_left
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Statements:
-    """By node type: what is a symbol, what else may hold statements, what is put around a symbol's node, and what may
-    be long and hold none, which is so unless one of the words is in it."""
+    """Node types of a language: what is a symbol, what else may contain statements, what is wrapped around a symbol's
+    node, and what may be long without containing any, which is skipped unless one of the words is in it."""
 
     symbols: dict[str, SymbolKind]
     holders: frozenset[str]
@@ -73,8 +73,8 @@ def has_statements(language: str) -> bool:
 def walk_statements(
     language: str, tree: "Tree", source: bytes
 ) -> Iterator[tuple[SymbolKind, "Node", "Node | None", "Node"]]:
-    """Of each symbol the kind, the node, the node of its name (None for imports) and the node with what stands before
-    it and belongs to it, in the order of the file."""
+    """Yield for each symbol its kind, its node, the node of its name (None for imports) and the node that includes what
+    comes before it and belongs to it, in the order of the file."""
     known = _LANGUAGES[language]
     symbols, holders, wrapper, body = _ids(language)
     places = sorted(place for word in known.words for place in _places(word, source))
@@ -117,8 +117,8 @@ def _places(word: bytes, source: bytes) -> Iterator[int]:
 
 @cache
 def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozenset[int], frozenset[int]]:
-    """As `_LANGUAGES`, by the grammar's numbers, which are quicker to ask for than names (of which one may have several
-    numbers): symbols, symbols and holders, wrapper, body."""
+    """Return an entry of `_LANGUAGES` by the grammar's numbers, which are faster to look up than names (one name may
+    have several numbers): symbols, symbols and holders, wrapper, body."""
     found, known = _LANGUAGES[language], grammar(language)
     named: dict[str, set[int]] = {}
     for number in range(known.node_kind_count):

@@ -57,7 +57,7 @@ class Block:
 
 
 def outline(structure: Structure, lines: list[str]) -> list[OutlineEntry]:
-    """Neighbouring imports are one entry; a file without structure comes in chunks."""
+    """Return the outline of a file. Adjacent imports are one entry; a file without structure is divided into chunks."""
     entries: list[OutlineEntry] = []
     imports: list[Symbol] = []
 
@@ -80,7 +80,7 @@ def outline(structure: Structure, lines: list[str]) -> list[OutlineEntry]:
 
 
 def chunks(lines: list[str]) -> list[OutlineEntry]:
-    """Pieces of fifty lines, each labelled by its first line that is not blank."""
+    """Divide the lines into pieces of fifty, each labeled by its first line that is not blank."""
     entries: list[OutlineEntry] = []
     for start in range(0, len(lines), _CHUNK):
         part = lines[start : start + _CHUNK]
@@ -90,7 +90,7 @@ def chunks(lines: list[str]) -> list[OutlineEntry]:
 
 
 def outline_text(entries: list[OutlineEntry]) -> str:
-    """One entry a line, indented, with its lines."""
+    """Format the entries, one per line, indented, with their line ranges."""
     shown = []
     for entry in entries:
         lead = "  " * (entry.depth - 1) + "└─ " if entry.depth else ""
@@ -99,7 +99,8 @@ def outline_text(entries: list[OutlineEntry]) -> str:
 
 
 def blocks(structure: Structure) -> list[Block]:
-    """The blocks of a file with ids. Elements of a page that hold style or script number what is in them."""
+    """Return the blocks of a file with ids. The blocks in a style or script element of a page are numbered per
+    element."""
     prefix = _PREFIXES.get(structure.language, structure.language)
     counts: dict[str, int] = {}
     found: list[Block] = []
@@ -127,7 +128,7 @@ def blocks(structure: Structure) -> list[Block]:
 
 
 def fitting_kinds(structure: Structure) -> frozenset[BlockKind]:
-    """The kinds of block that a file of this language may hold."""
+    """Return the kinds of block that a file of this language may contain."""
     prefix = _PREFIXES.get(structure.language, structure.language)
     if prefix == "html":
         return frozenset({"html_section", "css_rule", "js_ts_symbol", "all"})
@@ -136,7 +137,7 @@ def fitting_kinds(structure: Structure) -> frozenset[BlockKind]:
 
 
 def enclosing(structure: Structure, line: int) -> Symbol | None:
-    """The innermost function or class around a line."""
+    """Return the innermost function or class around a line."""
     around = [
         symbol
         for symbol in structure.symbols
@@ -146,12 +147,13 @@ def enclosing(structure: Structure, line: int) -> Symbol | None:
 
 
 def _innermost(symbol: Symbol) -> tuple[int, int, int]:
-    """Sorts what is around a line, the innermost first."""
+    """Return a key that sorts the symbols around a line, the innermost first."""
     return symbol.end - symbol.start, -symbol.start, -symbol.depth
 
 
 def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> list[Symbol]:
-    """Blocks of a kind by name, exactly spelled first; if no name fits, the innermost ones that hold the text."""
+    """Return blocks of a kind by name, exact matches first; if no name matches, the innermost ones that contain the
+    text."""
     candidates = [symbol for symbol in structure.symbols if _is(symbol, kind)]
     if structure.backend == "none" or kind == "block":
         candidates += _braces(structure, text)
@@ -179,14 +181,14 @@ def code_blocks(structure: Structure, text: str, query: str, kind: CodeKind) -> 
 
 
 def _hits(text: str, query: str) -> Iterator[tuple[int, int]]:
-    """Where the text is, in order: exactly spelled, else in any case."""
+    """Find where the text is, in order: exactly as written, else in any case."""
     flags = re.NOFLAG if query in text else re.IGNORECASE
     return (found.span() for found in re.finditer(re.escape(query), text, flags))
 
 
 def _reaches(structure: Structure, text: str, candidates: Sequence[Symbol]) -> dict[Symbol, tuple[int, int]]:
-    """Where the text of each block begins and ends, in characters, with what stands alone before and behind it on its
-    lines: what assigns it to a name, a comment."""
+    """Return where the text of each block begins and ends, in characters, including what is alone before and after it
+    on its lines: an assignment to a name, a comment."""
     characters: dict[int, int] = {}
     if structure.backend == "tree-sitter" and not text.isascii():
         characters = offsets_in_characters(text, {place for one in candidates for place in one.span})

@@ -130,7 +130,7 @@ async def test_what_cannot_be_put_back_at_once_is_put_back_later(world: World, m
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", broken)
-        with pytest.raises(ToolError, match="putting these files back failed"):
+        with pytest.raises(ToolError, match="restoring these files failed"):
             written.take_back()
     assert len(list(world.checkpoints.journals.iterdir())) == 1
     assert (await recover_project(world.checkpoints.journals, world.workspace, world.editor))[0].endswith("c.txt")

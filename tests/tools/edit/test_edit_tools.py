@@ -57,7 +57,7 @@ async def test_a_text_that_is_not_there_is_diagnosed(world: World) -> None:
     world.write("b.py", "def greet(name):\n\tif name:\n\t\treturn f'Hello, {name}'\n")
     error = await fails(world, "edit_replace_exact", path="b.py", old="    if name:\n        return", new="x")
     assert error.code == "NO_MATCH"
-    assert "indented by tabs" in error.message
+    assert "indented with tabs" in error.message
     error = await fails(world, "edit_replace_exact", path="b.py", old="def greet(nane):", new="x")
     assert "similar" in error.message
     assert "similar (94%) at line 1, line 1 differs at position 13" in error.message
@@ -465,7 +465,7 @@ async def test_a_patch_in_both_forms(world: World) -> None:
     assert "three\nfour\n" in error.message
     changes = await world.edit("edit_patch", patch=unified)
     assert world.read("a.txt") == b"one\n2\nthree\n4"
-    assert "99 lines back" in notices(changes)
+    assert "99 lines earlier" in notices(changes)
 
 
 @pytest.mark.parametrize(
@@ -794,7 +794,7 @@ async def test_a_patch_that_does_not_fit_shows_the_place_that_comes_closest(worl
     assert "found at line 80:\ndef load(name):\n" in caught.value.message
     with pytest.raises(ToolError) as caught:
         await world.prepare("edit_patch", patch=patch.replace("@@\n", "@@ class Laoder\n"))
-    assert "its line `@@ class Laoder` stands nowhere" in caught.value.message
+    assert "its line `@@ class Laoder` was not found" in caught.value.message
 
 
 async def test_a_batch_is_understood_however_a_model_spells_it(world: World) -> None:
@@ -846,7 +846,11 @@ async def test_files_that_are_too_large_for_an_undo_are_left_to_commands(world: 
 
 @pytest.mark.parametrize(
     ("path", "hint"),
-    [("/a.txt", "leave out the first slash if a.txt"), ("a.txt/b", "list the folder"), ("nowhere", "not the link")],
+    [
+        ("/a.txt", "leave out the leading slash if you mean a.txt"),
+        ("a.txt/b", "list the folder"),
+        ("nowhere", "not the link"),
+    ],
 )
 async def test_a_wrong_path_is_answered_with_what_to_do(world: World, path: str, hint: str) -> None:
     (world.root / "nowhere").symlink_to("gone")

@@ -103,10 +103,10 @@ def test_overlapping_occurrences_are_ambiguous() -> None:
 @pytest.mark.parametrize(
     ("text", "old", "says"),
     [
-        ("def f():\n\treturn 1\n", "def f():\n    return 1\n", "the file is indented by tabs"),
-        ("class A:\n    def f():\n        return 1\n", "def f():\n\treturn 1", "the text is indented by tabs"),
+        ("def f():\n\treturn 1\n", "def f():\n    return 1\n", "the file is indented with tabs"),
+        ("class A:\n    def f():\n        return 1\n", "def f():\n\treturn 1", "the text is indented with tabs"),
         ("def f():\n    return 1\n", "def f():\n  return 1\n", "indentation differs"),
-        ("a = 1  \nb = 2\n", "a = 1\nb = 2\n", "trailing blanks"),
+        ("a = 1  \nb = 2\n", "a = 1\nb = 2\n", "trailing spaces"),
         ("x =\xa01\n", "x = 1\n", "non-breaking"),
         ("x  = 1\n", "x = 1\n", "within a line"),
     ],
@@ -174,10 +174,10 @@ LOADER = """class Loader:
         ("    return \u201cit\u2019s a path\u201d", "quotes or dashes", "line 5"),
         ("it\u2019s", "quotes or dashes", "line 5"),
         ("Def Clear(Self):", "upper and lower case", "line 7"),
-        ("path = os.path.join(self.root, name)\\n\\n        return", "escaped once too often", "lines 3-5"),
-        ('return \\"it', "escaped once too often", "line 5"),
+        ("path = os.path.join(self.root, name)\\n\\n        return", "escaped one time too many", "lines 3-5"),
+        ('return \\"it', "escaped one time too many", "line 5"),
         ("7|    def clear(self):\n8|        self.cache = {}\n", "line numbers", "lines 7-8"),
-        ("```python\n    def clear(self):\n```", "marks of a code block", "line 7"),
+        ("```python\n    def clear(self):\n```", "code block fences", "line 7"),
         ("-    def clear(self):\n-        self.cache = {}\n", "signs of a diff", "lines 7-8"),
         ("-    def clear(self):\n+    def purge(self):\n         self.cache = {}\n", "signs of a diff", "lines 7-8"),
         ("it&#x27;s a path", "HTML entities", "line 5"),
@@ -193,7 +193,7 @@ def test_what_models_get_wrong_is_named_with_the_lines_that_are_meant(old: str, 
     first, _, last = meant.partition(" ")[2].partition("-")
     real = "\n".join(LOADER.split("\n")[int(first) - 1 : int(last or first)])
     assert says in error.message
-    assert f"what seems to be meant is {meant}:\n{real}" in error.message
+    assert f"you probably mean {meant}:\n{real}" in error.message
     # What is shown is enough to succeed with.
     assert replace_exact(LOADER, real, "new", 1)
 
@@ -201,7 +201,7 @@ def test_what_models_get_wrong_is_named_with_the_lines_that_are_meant(old: str, 
 def test_an_edit_that_was_made_before_is_recognised() -> None:
     with pytest.raises(ToolError) as caught:
         replace_exact(LOADER, "    def purge(self):\n", "    def clear(self):\n", 1)
-    assert "stands at line 7 already" in caught.value.message
+    assert "is already at line 7" in caught.value.message
     assert caught.value.details["alreadyAt"] == 7
 
 

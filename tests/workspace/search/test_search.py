@@ -167,7 +167,7 @@ def test_large_files_are_searched_in_their_first_part(repo: Path, monkeypatch: p
     where = roots(repo, {"a": "needle é\n" + "x" * 988 + "\né needle\n", "b": "needle" + "é" * 600})
     found = search(where, "needle")
     assert places(found.matches) == [("a", 1, 1), ("b", 1, 1)]
-    assert "searched of: a, b" in found.notices[0]
+    assert "searched: a, b" in found.notices[0]
     assert found.matches[1].text.startswith("needleéé")
 
 
@@ -207,7 +207,7 @@ def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) 
     found = search(where, "needle", ripgrep=ripgrep)
     assert [match.path for match in found.matches] == ["a.txt", "huge.log", "z/b.txt"]
     assert not found.truncated
-    assert found.notices == ["only the first 4 MiB were searched of: huge.log"]
+    assert found.notices == ["only the first 4 MiB of these files were searched: huge.log"]
 
 
 def test_a_long_line_without_what_every_match_holds_is_passed_over(repo: Path) -> None:
