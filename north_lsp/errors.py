@@ -1,4 +1,4 @@
-"""The one error that tools and the rooms below them raise for a model and a user to read. Imports nothing of ours."""
+"""The one error that tools and the layers below them raise for a model and a user to read. Imports nothing of ours."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -34,7 +34,7 @@ class ToolError(Exception):
     """A failure that the model reads as a result and the user as a message.
 
     `code` is stable, `message` is one sentence naming the offending value, `hint` says what to do instead,
-    `details` is JSON data (candidates, positions) for whoever wants to retry.
+    `details` is JSON data (candidates, positions) for a retry.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ToolError(Exception):
 
 
 class UnsavedUnknown(ToolError):
-    """The editor did not tell what it shows of a file, so that unsaved changes of the user's would be overlooked."""
+    """The editor did not say what it shows of a file, so the user's unsaved changes could be overlooked."""
 
     def __init__(self, path: object, why: str) -> None:
         super().__init__(

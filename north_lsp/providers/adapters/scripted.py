@@ -1,5 +1,5 @@
-"""The provider `north-test`: answers from a script, so that every rule of a turn can be tried without a network. It is
-there only while `NORTH_TEST_PROVIDER` names a script: a JSON list of answers, each a list of parts.
+"""The provider `north-test`: answers from a script, so that every rule of a turn can be tried without a network. It
+exists only while `NORTH_TEST_PROVIDER` names a script: a JSON list of answers, each a list of parts.
 
 A part is one of `{"say": text}`, `{"think": text}`, `{"call": name, "arguments": {…}}`, `{"delayMs": n}`,
 `{"fail": kind, "message": text, "retryable": true, "retryAfterMs": n}`, `{"stop": reason}` and
@@ -41,7 +41,7 @@ _DELAY_LIMIT_MS = 600_000
 
 
 class ScriptedProvider:
-    """One for a process; answers in the order of the script, whoever asks."""
+    """One for a process; plays the answers in the script's order, regardless of the session."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -102,11 +102,11 @@ class ScriptedProvider:
         yield Done(last, AssistantMessage(tuple(blocks), last, usage))
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def _read(path: Path) -> Sequence[Sequence[Mapping[str, Any]]]:
-    """Raises OSError, ValueError."""
+    """Read the script's answers. Raises OSError, ValueError."""
     answers = json.loads(read_regular(path, MAX_DATA_BYTES))
     if not isinstance(answers, list) or not answers or not all(isinstance(answer, list) for answer in answers):
         raise ValueError("it has to be a list of answers, each a list of parts")

@@ -1,4 +1,4 @@
-"""Tries a key out with one cheap request: the list of models. The key is sent to its provider's own address only."""
+"""Checks a key with one cheap request: the list of models. The key is sent only to its provider's own address."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,12 @@ _REFUSED = (401, 403)
 
 
 async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> str | None:
-    """Why a key does not seem to work, as one line for the user; None if the provider takes it."""
+    """Return one line saying why a key does not seem to work, None if the provider accepts it."""
     if not can_be_sent(secret) or " " in secret:
         return "not a valid API key: it has spaces, line breaks or other characters that keys do not have"
     address = info.address_in(environ)
     if address is None:
-        return None  # there is nobody to ask before models.yml names an address
+        return None  # there is no server to ask until models.yml names an address
     await anyio.to_thread.run_sync(_import_client)
     import httpx2
 
