@@ -125,9 +125,7 @@ def advice(before: Compat, after: Compat, title: str) -> str:
         for name, value in changed.items()
         if value != getattr(before, name)
     ]
-    return (
-        f"{title} refused a parameter, which is left out from now on: set compat {{{', '.join(flags)}}} in models.yml"
-    )
+    return f"{title} refused a parameter that North now leaves out: set compat {{{', '.join(flags)}}} in models.yml"
 
 
 def _camel(name: str) -> str:

@@ -80,8 +80,8 @@ class KeySource:
                 timeout=_COMMAND_SECONDS,
             )
         except (OSError, subprocess.TimeoutExpired):
-            raise MissingCredential(f"the command in {self.where} did not end within {_COMMAND_SECONDS} s") from None
+            raise MissingCredential(f"the command in {self.where} did not finish within {_COMMAND_SECONDS} s") from None
         text = done.stdout.decode("utf-8", "replace").strip()
         if done.returncode != 0 or not text:
-            raise MissingCredential(f"the command in {self.where} gave no key (exit code {done.returncode}): fix it")
+            raise MissingCredential(f"the command in {self.where} printed no key (exit code {done.returncode}): fix it")
         return text

@@ -68,7 +68,7 @@ def _finite(text: str) -> float:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _is_deep(value: object, left: int) -> bool:

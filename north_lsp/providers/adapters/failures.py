@@ -156,7 +156,7 @@ def refused(
     kind = kind_of(status, code, text or raw)
     if status is not None and 300 <= status < 400:
         target = one_line(headers.get("location", "another address"), 200)
-        message = f"{endpoint.address} sends requests on to {target}; set that address if you trust it"
+        message = f"{endpoint.address} redirects requests to {target}; set that address if you trust it"
         return failed("bad_request", message, partial, status)
     said = one_line(text, _TEXT_LIMIT) if text else ""
     step = _next_step(kind, endpoint, model, status, code, text, is_json)
@@ -178,9 +178,9 @@ def _next_step(
         case "auth":
             if endpoint.key:
                 return f"check the key in {endpoint.key}"
-            return "it wants a key, and none is set: give it an apiKeyEnv in models.yml"
+            return "it needs a key, and none is set: add an apiKeyEnv in models.yml"
         case "rate_limit":
-            return "wait a little and try again"
+            return "wait a moment and try again"
         case "overloaded":
             return "try again in a moment, or choose another model"
         case "quota_exhausted":
@@ -212,7 +212,7 @@ def unreachable(endpoint: Endpoint, cause: str, partial: AssistantMessage) -> Fa
 
 def broken(endpoint: Endpoint, what: str, partial: AssistantMessage) -> Failed:
     """Return the failure for a stream that broke. `what` completes "the answer from X …"."""
-    return failed("network", f"the answer of {endpoint.title} {one_line(what, 200)}; try again", partial)
+    return failed("network", f"the answer from {endpoint.title} {one_line(what, 200)}; try again", partial)
 
 
 def no_model_server(endpoint: Endpoint, what: str, partial: AssistantMessage) -> Failed:

@@ -204,7 +204,7 @@ def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
     response: dict[str, Any] = {"name": result.tool, "response": answer}
     known = [image for image in result.images if image.mime_type in _PICTURES]
     if len(known) < len(result.images):
-        answer["pictures"] = "[image omitted: this model takes PNG, JPEG, WebP and HEIC only]"
+        answer["pictures"] = "[image omitted: this model accepts only PNG, JPEG, WebP and HEIC]"
     pictures = [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in known]
     if pictures and "gemini-3" in wire_id:
         return [{"functionResponse": response | {"parts": pictures}}]

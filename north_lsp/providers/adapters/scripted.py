@@ -94,7 +94,7 @@ class ScriptedProvider:
                     )
                     return
                 case _:
-                    problem = f"the script {self._path} has a part that is none: {json.dumps(part)[:100]}"
+                    problem = f"the script {self._path} has an invalid part: {json.dumps(part)[:100]}"
                     yield Failed("bad_request", problem, AssistantMessage(tuple(blocks), "error", usage))
                     return
         has_calls = any(isinstance(block, ToolCall) for block in blocks)
@@ -109,7 +109,7 @@ def _read(path: Path) -> Sequence[Sequence[Mapping[str, Any]]]:
     """Read the script's answers. Raises OSError, ValueError."""
     answers = json.loads(read_regular(path, MAX_DATA_BYTES))
     if not isinstance(answers, list) or not answers or not all(isinstance(answer, list) for answer in answers):
-        raise ValueError("it has to be a list of answers, each a list of parts")
+        raise ValueError("it must be a list of answers, each a list of parts")
     return answers
 
 

@@ -16,8 +16,8 @@ from north_lsp.providers.json_values import read_arguments
 Schema = Mapping[str, Any]
 _KEPT = ("description", "enum", "const", "$ref")
 _REFERRED = ("$defs", "definitions")
-_AS_TEXT = "As the text of a JSON object."
-_ANYTHING = "As JSON text."
+_AS_TEXT = "A JSON object, as a string."
+_ANYTHING = "Any JSON value, as a string."
 
 
 def strict_schema(schema: Schema) -> dict[str, Any]:

@@ -168,7 +168,7 @@ async def _vendor_events(
                     continue
                 unreadable += 1
                 if unreadable > _MAX_UNREADABLE:
-                    raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are no JSON")
+                    raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are not JSON objects")
             if chunk is None:
                 if not readable and kind not in ("text/event-stream", ""):
                     raise _NoModelServer(kind)
@@ -200,7 +200,7 @@ async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:
 
 def _timeout_text(error: BaseException, timeouts: Timeouts) -> str:
     if any(isinstance(reason, httpx2.ConnectTimeout | httpx2.PoolTimeout) for reason in _causes(error)):
-        return f"could not be asked for: no connection within {timeouts.connect:g} s"
+        return f"could not be requested: no connection within {timeouts.connect:g} s"
     return f"stalled: nothing came for {timeouts.idle:g} s"
 
 

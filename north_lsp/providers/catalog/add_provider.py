@@ -30,7 +30,7 @@ class Addition:
         with suppress(FileNotFoundError):
             now, mode = read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig", "replace"), path.stat().st_mode & 0o777
         if now != self.before:
-            raise OSError(errno.ESTALE, "it has changed since its lines were shown: try again")
+            raise OSError(errno.ESTALE, "it has changed since the diff was shown: try again")
         write_atomic(path, self.after.encode(), mode)
 
 

@@ -70,10 +70,10 @@ class Api:
         yields the events of `providers/base.py`. Raises ValueError for an invalid definition and registers nothing."""
         unknown = set(definition) - set(_FIELDS)
         if unknown:
-            raise ValueError(f"register_provider knows {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
+            raise ValueError(f"register_provider takes only {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
         stream = definition.get("stream")
         if not callable(stream):
-            raise ValueError("register_provider: stream has to be a function that gives events")
+            raise ValueError("register_provider: stream must be a function that yields events")
         id = str(definition.get("id", ""))
         there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
         text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
@@ -82,9 +82,9 @@ class Api:
         except ModelsFileError as error:
             raise ValueError(f"register_provider: {error.key}: {error.problem}") from None
         if not file.providers[0].models:
-            raise ValueError("register_provider: models has to name at least one")
+            raise ValueError("register_provider: models must list at least one")
         if id in ("offline", "north-test") or any(info.id == id for info in self._registered.providers):
-            raise ValueError(f"register_provider: {id!r} is taken")
+            raise ValueError(f"register_provider: {id!r} is already registered or reserved")
         title = one_line(str(definition.get("name") or id), 80)
         info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
         found = [model for model in merged(catalog(), file, {}).models if model.source == "models.yml"]
@@ -137,7 +137,7 @@ def _set_up(path: Path, registered: Registered) -> None:
     name = f"north_extension_{path.parent.name if path.name == '__init__.py' else path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ValueError("it is no Python module")
+        raise ValueError("it is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     failures: list[BaseException] = []
@@ -158,7 +158,7 @@ def _set_up(path: Path, registered: Registered) -> None:
     thread.start()
     thread.join(_SECONDS)
     if thread.is_alive():
-        raise TimeoutError(f"setup(api) did not end within {_SECONDS:g} s")
+        raise TimeoutError(f"setup(api) did not finish within {_SECONDS:g} s")
     if failures:
         raise ValueError(f"{type(failures[0]).__name__}: {failures[0]}")
 
@@ -175,11 +175,11 @@ class ExtensionProvider:
         try:
             events = self._stream(request)
             if not inspect.isasyncgen(events):
-                raise TypeError("stream has to be an async function that yields events")
+                raise TypeError("stream must be an async function that yields events")
             try:
                 async for event in events:
                     if not isinstance(event, get_args(StreamEvent)):
-                        raise TypeError(f"{type(event).__name__} is no event of a stream")
+                        raise TypeError(f"{type(event).__name__} is not a stream event")
                     _check_calls(event)
                     yield event
                     if isinstance(event, Done | Failed):
@@ -194,7 +194,9 @@ class ExtensionProvider:
             said = one_line(f"{type(error).__name__}: {error}", 300)
             yield Failed("network", f"{self._title} failed ({said}): fix its extension", _partial(blocks))
             return
-        yield Failed("network", f"{self._title} ended its answer without an end", _partial(blocks), retryable=True)
+        yield Failed(
+            "network", f"{self._title} ended its answer without Done or Failed", _partial(blocks), retryable=True
+        )
 
     async def aclose(self) -> None:
         """Do nothing: an extension has no connections that North knows of."""

@@ -49,8 +49,8 @@ class Allowed:
         if self.allows(model):
             return None
         if self._is_off(model):
-            return f"the provider {model.provider.id} is switched off here (disabledProviders)"
-        return "it is not among the models of enabledModels"
+            return f"the provider {model.provider.id} is disabled here (disabledProviders)"
+        return "it is not listed in enabledModels"
 
     def preferred(self, known: Catalog, environ: Mapping[str, str]) -> Model | None:
         """Return the first of the enabled models that can be used, in the order of the setting, None if there is
@@ -100,7 +100,7 @@ def choose(
         return Choice(preferred)
     notices = []
     if allowed.models:
-        notices.append(f"no model of enabledModels can be used ({', '.join(allowed.models)})")
+        notices.append(f"no model in enabledModels can be used ({', '.join(allowed.models)})")
     if saved is not None:
         problem = _problem(known, environ, saved, allowed)
         if problem is None:

@@ -100,7 +100,7 @@ class _Reader:
         for key, value in self.entries(node).items():
             if key not in known:
                 close = difflib.get_close_matches(key, known, 1, 0.6)
-                meant = f"the closest is {close[0]}" if close else f"known are {', '.join(known)}"
+                meant = f"the closest is {close[0]}" if close else f"known keys are {', '.join(known)}"
                 raise self.fail(value, f"this key is unknown; {meant}")
         return {key: value for key, value in node.value.items() if value.value is not None}
 
@@ -120,7 +120,7 @@ class _Reader:
 
     def text(self, node: Node) -> str:
         if not isinstance(node.value, str) or not node.value.strip():
-            raise self._expected(node, "a text")
+            raise self._expected(node, "a string")
         return node.value.strip()
 
     def boolean(self, node: Node) -> bool:
@@ -175,7 +175,9 @@ class _Reader:
 
     def provider(self, id: str, node: Node) -> ProviderEntry:
         if not _PROVIDER_ID.fullmatch(id):
-            raise self.fail(node, "a provider's id has small letters, digits, dots, dashes and underscores")
+            raise self.fail(
+                node, "a provider's id may contain only lowercase letters, digits, dots, dashes and underscores"
+            )
         known: dict[str, tuple[str, _Read]] = {
             "baseUrl": ("base_url", self.address),
             "apiKey": ("key", self.secret),
@@ -193,7 +195,7 @@ class _Reader:
         }
         values = self.record(node, known)
         if not values:
-            raise self.fail(node, f"says nothing: give it one of {', '.join(known)}")
+            raise self.fail(node, f"is empty: add one of {', '.join(known)}")
         values.pop("", None)
         entry = ProviderEntry(id, **values)
         self.check_provider(node, entry)
@@ -203,18 +205,18 @@ class _Reader:
         if entry.models:
             rows = node.value["models"].value
             if entry.base_url is None:
-                raise self.fail(node, "expected baseUrl beside models")
+                raise self.fail(node, "models requires baseUrl")
             for index, model in enumerate(entry.models):
                 if model.api is None and entry.api is None:
                     raise self.fail(rows[index], "expected api, here or for the provider")
             if entry.key is None and entry.variable is None and not entry.keyless:
-                raise self.fail(node, "expected apiKeyEnv or apiKey beside models, or auth: none")
+                raise self.fail(node, "models requires apiKeyEnv, apiKey or auth: none")
             ids = [model.id for model in entry.models]
             for index, id in enumerate(ids):
                 if id in ids[:index]:
-                    raise self.fail(rows[index], f"the model {id!r} is there twice")
+                    raise self.fail(rows[index], f"the model {id!r} is listed twice")
         if entry.discovery is not None and entry.api is None:
-            raise self.fail(node.value["discovery"], "expected api beside discovery")
+            raise self.fail(node.value["discovery"], "discovery requires api")
 
     def overrides(self, node: Node) -> tuple[ModelEntry, ...]:
         return tuple(self.model(one, id=key) for key, one in self.entries(node).items())
@@ -266,7 +268,7 @@ class _Reader:
     def api(self, node: Node) -> str:
         text = self.text(node)
         if text in _LATER:
-            raise self.fail(node, f"{text} is not supported in this version; supported are {', '.join(APIS)}")
+            raise self.fail(node, f"{text} is not supported in this version; use one of {', '.join(APIS)}")
         return _ALIASES.get(text) or self.choice(node, APIS)
 
     def secret(self, node: Node) -> KeySource:
@@ -344,7 +346,7 @@ class _Reader:
     def body(self, node: Node) -> dict[str, Any]:
         for key, value in self.entries(node).items():
             if key in _FIXED_BODY:
-                raise self.fail(value, "this field is North's own and cannot be changed")
+                raise self.fail(value, "North sets this field itself, so it cannot be changed")
         return cast("dict[str, Any]", node.plain())
 
     def compat(self, node: Node) -> dict[str, Any]:

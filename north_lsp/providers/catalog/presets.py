@@ -57,7 +57,7 @@ def with_provider(path: Path, text: str, preset: Preset, id: str, address: str |
     entry = preset.entry
     if preset.wants_address:
         if address is None or urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-            raise PresetError(f"{address!r} is no address like http://127.0.0.1:8000/v1")
+            raise PresetError(f"{address!r} is not an address like http://127.0.0.1:8000/v1")
         entry = entry.replace("{address}", address.rstrip("/"))
     if path.suffix in (".json", ".jsonc"):
         raise PresetError(

@@ -65,7 +65,7 @@ def _closest(known: ModelList, part: str) -> str:
     names = list(dict.fromkeys(by_name[one] for one in close))[:3]
     if names:
         return f"the closest {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
-    return f"there are {', '.join(list(dict.fromkeys(one.alias for one in known.models))[:3])} and others"
+    return f"there are {', '.join(list(dict.fromkeys(one.alias for one in known.models))[:3])}, and others"
 
 
 def _nor(known: ModelList, part: str) -> str:
@@ -75,7 +75,7 @@ def _nor(known: ModelList, part: str) -> str:
     if not slash or provider in ids:
         return ""
     close = difflib.get_close_matches(provider.lower(), ids, 1, 0.6)
-    return f", nor a provider {shown(provider)!r}{f' (do you mean {close[0]}?)' if close else ''}"
+    return f", nor a provider {shown(provider)!r}{f' (did you mean {close[0]}?)' if close else ''}"
 
 
 def shown(text: str) -> str:

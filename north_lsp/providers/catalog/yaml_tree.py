@@ -71,7 +71,7 @@ def parse(text: str, *, is_json: bool = False) -> Node:
             for key_node, value_node in node.value:
                 key_line = key_node.start_mark.line + 1
                 if not isinstance(key_node, yaml.ScalarNode):
-                    raise TreeError(key_line, "has a key that is no text")
+                    raise TreeError(key_line, "has a key that is not a string")
                 key = key_node.value
                 if key in values:
                     raise TreeError(key_line, f"has the key {key!r} twice")

@@ -108,9 +108,9 @@ class Broker:
         """Check the address: keys must not be sent unencrypted over a network. Raises ValueError."""
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("auth.broker.url has to be an address like https://keys.example.com")
+            raise ValueError("auth.broker.url must be an address like https://keys.example.com")
         if parts.scheme == "http" and not is_local(self._url):
-            raise ValueError("over http only a broker on this machine is asked: use https")
+            raise ValueError("http is allowed only for a broker on this machine: use https")
 
     def _ask(self, method: str, path: str) -> Any:
         """Send a request and return the answer's JSON. Raises ValueError, OSError."""
@@ -136,7 +136,7 @@ class Broker:
             raise OSError(str(error) or type(error).__name__) from None
         if response.status_code in (401, 403):
             where = self._token.where if self._token is not None else "auth.broker.token"
-            raise ValueError(f"it refuses the token ({response.status_code}): check {where}")
+            raise ValueError(f"it refused the token ({response.status_code}): check {where}")
         if response.status_code != 200:
             raise ValueError(f"it answered with status {response.status_code}")
         try:
@@ -150,7 +150,7 @@ class Broker:
         for piece in pieces:
             answer += piece
             if time.monotonic() > until or len(answer) > _MAX_BYTES:
-                raise OSError("its answer takes too long, or is too large")
+                raise OSError("its answer took too long, or is too large")
         return answer
 
 

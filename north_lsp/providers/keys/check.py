@@ -31,9 +31,9 @@ async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str
                 answer = await client.get(_url(info, address), headers=_headers(info, secret))
     except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         reason = str(error) or type(error).__name__
-        return f"{info.title} could not be asked whether it takes this key ({one_line(reason, 200)})"
+        return f"{info.title} could not be asked whether it accepts this key ({one_line(reason, 200)})"
     if answer.status_code in _REFUSED or (answer.status_code == 400 and "API_KEY_INVALID" in answer.text[:4000]):
-        return f"{info.title} does not take this key (it answered {answer.status_code})"
+        return f"{info.title} does not accept this key (it answered {answer.status_code})"
     return None
 
 
