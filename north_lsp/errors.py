@@ -54,6 +54,6 @@ class UnsavedUnknown(ToolError):
         super().__init__(
             "UNAVAILABLE",
             f"it is not known whether {path} has unsaved changes in the editor: {why}",
-            "nothing was written; try again, and if it happens again, ask the user to save the file and check the editor",
+            "nothing was written; try again; if it keeps failing, ask the user to save the file and check the editor",
         )
         self.why = why
