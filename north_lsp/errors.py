@@ -1,4 +1,4 @@
-"""The one error that tools and the layers below them raise for a model and a user to read. Imports nothing of ours."""
+"""The one error that tools and the rooms below them raise for a model and a user to read. Imports nothing of ours."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args

@@ -30,8 +30,8 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool. `arguments` is the parsed object; `problem` says why it could not be parsed (if so, it is
-    not run)."""
+    """A call of a tool. `arguments` is the parsed object; `problem` says why it could not be parsed, in
+    which case the tool is not run."""
 
     id: str
     name: str

@@ -71,7 +71,7 @@ class CatalogRefresh:
         self._background.start_soon(self.discover)
 
     def news(self) -> list[str]:
-        """Return the problems with the user's settings, models and keys that have not been returned yet."""
+        """Return the problems with the user's settings, models and keys that are new since the last call."""
         problems = [
             *self._notes,
             *self.catalog.problems,

@@ -441,7 +441,7 @@ def _changes_ends(before: str, after: str) -> bool:
 
 
 def _call(name: str, lines: list[str], block: Block, added: list[str], chance: random.Random) -> ToolCall:
-    """Return one of the calls that replace a block of lines by `added`."""
+    """Return one of the calls that replace a block of lines with `added`."""
     start, end = block.old_start, block.old_end
     content = "".join(added).replace("\r\n", "\n")
     whole = not added or added[-1].endswith("\n")

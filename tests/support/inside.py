@@ -1,4 +1,4 @@
-"""The server in the test's own process, connected by a real socket, for the many tests that are about messages."""
+"""The server in the test's own process, on a real socket: for tests that check messages, of which there are many."""
 
 import asyncio
 import os

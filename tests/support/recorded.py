@@ -277,13 +277,13 @@ RECORDED = {one.__name__: one for one in (edits, commands, models, file_blocks, 
 
 
 def portable(text: str, world: World) -> str:
-    """Replace the paths of this machine by placeholders."""
+    """Replace the paths of this machine with placeholders."""
     text = text.replace(project_hash(world.project), "{hash}")
     return text.replace(str(world.project), "{project}").replace(str(world.folder), "{world}")
 
 
 def local(text: str, world: World) -> str:
-    """Replace the placeholders by the paths of this machine."""
+    """Replace the placeholders with the paths of this machine."""
     text = text.replace("{hash}", project_hash(world.project))
     return text.replace("{project}", str(world.project)).replace("{world}", str(world.folder))
 

@@ -185,8 +185,11 @@ def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Ma
 
 
 def _go_on(body: Mapping[str, Any], texts: Sequence[str], blocks: Sequence[Block]) -> bytes:
-    """Return the request that continues what the model has said so far. The vendor refuses an answer that ends in
-    thinking or white space, and one that does not begin with thinking while thinking is on."""
+    """Return the request that continues what the model has said so far.
+
+    The vendor refuses an answer that ends in thinking or white space, so these are cut from the end. With thinking on,
+    it requires an answer to begin with thinking, so thinking is turned off if this one does not.
+    """
     said = [part for block in blocks if (part := _block(block, is_own=True)) is not None]
     while said and said[-1]["type"] in _THINKING:
         said.pop()
@@ -408,7 +411,7 @@ class _Answer:
         return [BlockEnd(index, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Replace earlier counts by later ones; a count that is left out stays."""
+        """Replace earlier counts with later ones; a count that is left out stays."""
         old = self._usage
         self._usage = Usage(
             _number(usage.get("input_tokens"), old.input),

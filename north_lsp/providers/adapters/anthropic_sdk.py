@@ -1,4 +1,4 @@
-"""The Anthropic SDK's client alone, without clients for other vendors' clouds, helpers, tracing and types.
+"""The client of the Anthropic SDK alone, without helpers, tracing, types and the clients for other vendors' clouds.
 
 Tracing is what pulls in the types of all messages. Make each client with `open_telemetry=False`, or its first request
 loads them after all.

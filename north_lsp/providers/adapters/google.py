@@ -318,7 +318,7 @@ class _Answer(AnswerAccumulator):
         return [BlockEnd(len(self._blocks) - 1, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Replace the counts by the last report. Cached tokens are included in the prompt's."""
+        """Replace the counts with the last report. Cached tokens are included in the prompt's."""
         if not usage:
             return
         cached = as_count(usage.get("cachedContentTokenCount"))

@@ -388,7 +388,7 @@ class _Answer(AnswerAccumulator):
         return known
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Replace the counts by the last report. Cached tokens are included in the prompt's."""
+        """Replace the counts with the last report. Cached tokens are included in the prompt's."""
         if not usage:
             return
         details = as_object(usage.get("prompt_tokens_details"))

@@ -54,7 +54,7 @@ def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model
 
 
 def _closest(known: ModelList, part: str) -> str:
-    """Suggest the most similar names: aliases, ids, or selectors of providers whose ids contain a slash."""
+    """Say which aliases or selectors are closest to what was typed, or name some models if none is close."""
     by_name: dict[str, str] = {}
     for one in known.models:
         for name in (one.alias, one.id, one.selector):

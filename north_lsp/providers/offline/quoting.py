@@ -89,7 +89,7 @@ def introduction(lines: Sequence[Line], path: str) -> str:
 
 
 def with_notes(lines: Sequence[Line], number: int) -> list[Line]:
-    """Return the definition that begins at a line: the comments above it, its header, and its docstring."""
+    """Return the definition that begins at a line: comments and decorators above it, its header, its docstring."""
     at = next((index for index, line in enumerate(lines) if line.number == number), None)
     if at is None:
         return []

@@ -1,6 +1,6 @@
 """Turns a user's words into a list of tasks. Pure text processing: knows no tools and no results.
 
-Quoted texts are first replaced by marks, so that nothing inside quotes is split or read as a request.
+Quoted texts are first replaced with marks, so that nothing inside quotes is split or read as a request.
 """
 
 import re
@@ -47,7 +47,7 @@ class ListFiles:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """Replace one text by another. Without a path, in the file that is attached or was named before."""
+    """Replace one text with another. Without a path, in the file that is attached or was named before."""
 
     old: str
     new: str
@@ -149,7 +149,7 @@ _PAIRS = frozenset({'""', "''", "``", "“”", "‘’"})
 
 
 class _Quotes:
-    """The texts that were replaced by marks. A mark says what kind its text is: Fenced, in backTicks, or Quoted."""
+    """The texts that were replaced with marks. A mark says what kind its text is: Fenced, in backTicks, or Quoted."""
 
     def __init__(self, text: str) -> None:
         self._raw: list[str] = []
