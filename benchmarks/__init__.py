@@ -1,1 +1,1 @@
-"""Measurements of this checkout; each prints a table and asserts nothing."""
+"""Measurements of this checkout. Each prints a table and asserts nothing."""

@@ -1,4 +1,5 @@
-"""Preparing, showing and applying edits: one in a file of 10,000 lines, 50 files at once, one in a file of 5 MB."""
+"""Measures preparing, showing and applying edits: one in a file of 10,000 lines, 50 files at once, one in a file of
+5 MB."""
 
 import argparse
 import asyncio
@@ -23,7 +24,7 @@ def _lines(count: int) -> str:
 
 
 async def _edit(world: World, tool: str, arguments: dict[str, Any]) -> None:
-    """What a turn does for a write, the waiting for the user aside."""
+    """Do what a turn does for a write, without waiting for the user."""
     changes = await world.prepare(tool, **arguments)
     for change in changes:
         unified(change)

@@ -1,5 +1,6 @@
-"""What the gate for closed files costs: a read, a list and the judging of an edit in a workspace of many folders in
-which nothing changes, and what is looked at again after a change. With and without notices of the kernel."""
+"""Measures the cost of the gate for closed files: a read, a list and the judging of an edit in a workspace of many
+folders in which nothing changes, and what is checked again after a change. With and without the kernel's change
+notices."""
 
 import tempfile
 import time
@@ -32,7 +33,7 @@ def make_tree(root: Path, *, closes: bool) -> None:
 
 
 def milliseconds(work: Callable[[int], object], rounds: int = ROUNDS) -> tuple[float, float]:
-    """The fastest round and the one in the middle."""
+    """Return the fastest and the median round."""
     taken = []
     for number in range(rounds):
         started = time.perf_counter()
@@ -73,7 +74,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder).resolve()
             make_tree(root, closes=closes)
-            time.sleep(2.1)  # folders that were made just now are read again each time
+            time.sleep(2.1)  # folders that were just made are read again each time
             told = measure(root)
             with mock.patch.object(change_notices, "_source", return_value=None):
                 looked = measure(root)

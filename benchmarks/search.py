@@ -1,7 +1,7 @@
 """Searching, listing and outlines on a generated tree of 50,000 files, against ripgrep and git called directly.
 
-Every figure is the fastest of several rounds; a ratio compares it to the other program on the same tree. What is
-compared takes turns, so that whatever else the machine does meets both.
+Every figure is the fastest of several rounds; a ratio compares it to the other program on the same tree. The programs
+take turns, so that other load on the machine affects both.
 """
 
 import os
@@ -36,7 +36,7 @@ _PARTS = ["src", "lib", "core", "app", "util", "tests", "pkg"]
 
 
 def make_tree(root: Path, files: int = FILES) -> None:
-    """Sources of made-up words, ten to a folder, in a git repository with an ignore file."""
+    """Write sources of made-up words, ten to a folder, in a git repository with an ignore file."""
     chance = random.Random(1)
     (root / ".gitignore").write_text("*.log\n/out/\n*.py[co]\n.env\n")
     made = 0
@@ -55,7 +55,7 @@ def make_tree(root: Path, files: int = FILES) -> None:
 
 
 def python_file(lines: int = 10_000) -> str:
-    """Sources of the standard library, one behind the other."""
+    """Return sources of the standard library, one after the other."""
     library = Path(sysconfig.get_path("stdlib"))
     text = "".join(path.read_text("utf-8") for path in sorted((library / "asyncio").glob("*.py")))
     return "\n".join(text.split("\n")[:lines]) + "\n"
@@ -71,7 +71,7 @@ def fuzzy(trees: Trees, root: Path, query: str) -> list[str]:
 
 
 def best(*works: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Seconds of the fastest round of each."""
+    """Return the seconds of the fastest round of each."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):
         for work, taken in zip(works, times, strict=True):

@@ -1,4 +1,4 @@
-"""A thousand commands in one session: what North adds to bash, the sandbox to that, and what is left behind."""
+"""Runs a thousand commands in one session: what North adds to bash, what the sandbox adds, and what is left over."""
 
 import os
 import statistics
@@ -20,13 +20,13 @@ COUNT = 1000
 
 
 def memory() -> int:
-    """Resident memory in kB."""
+    """Return the resident memory in kB."""
     status = Path("/proc/self/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
 
 
 def bash_itself(command: str, count: int) -> float:
-    """The median of `bash -c`, in milliseconds."""
+    """Return the median time of `bash -c`, in milliseconds."""
     times = []
     for _ in range(count):
         started = time.perf_counter()
@@ -40,7 +40,7 @@ async def ignore(text: str) -> None:
 
 
 async def contained(count: int) -> float:
-    """The median of a command that runs without a question, in a workspace of 2,000 folders, in milliseconds."""
+    """Return the median time of a command that runs without asking in a workspace of 2,000 folders, in milliseconds."""
     times = []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()

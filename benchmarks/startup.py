@@ -1,4 +1,5 @@
-"""From spawn to the answer of `initialize`, to the first session, and to the first answer of the offline model."""
+"""Measures the time from spawn to the answer to `initialize`, to the first session, and to the offline model's first
+answer."""
 
 import json
 import os
@@ -14,7 +15,7 @@ ROUNDS = 10
 
 
 class Server:
-    """A server process and blocking calls to it, with the least overhead on our side."""
+    """A server process and blocking calls to it, with as little overhead on our side as possible."""
 
     def __init__(self, protocol: str, folder: Path, more: dict[str, str] | None = None) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_"))}
@@ -55,7 +56,7 @@ class Server:
         return (time.perf_counter() - self.started) * 1000
 
     def memory(self) -> float:
-        """Proportional set size in MB."""
+        """Return the proportional set size in MB."""
         rollup = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
         return int(next(line for line in rollup.splitlines() if line.startswith("Pss:")).split()[1]) / 1024
 

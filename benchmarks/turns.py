@@ -1,6 +1,6 @@
-"""What turns cost: from the start to the first answer, long streams, many tool rounds, memory, and bytes sent.
+"""Measures what turns cost: from the start to the first answer, long streams, many tool rounds, memory, bytes sent.
 
-The model is scripted, on loopback, behind Anthropic's real format and the real SDK. Run as
+The model is scripted, on loopback, served in Anthropic's real format and called through the real SDK. Run as
 `env -u PYTHONDONTWRITEBYTECODE python -m benchmarks.turns`; each time is the best of several rounds.
 """
 
@@ -57,7 +57,7 @@ def say(*pieces: str) -> bytes:
 
 
 def read(number: int) -> bytes:
-    """An answer that reads a part of a file."""
+    """Return an answer that reads part of a file."""
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": "read_file", "input": {}}
     arguments = json.dumps({"path": "a.py", "startLine": number + 1, "endLine": number + 40})
     start = _event("content_block_start", index=0, content_block=block)
@@ -66,7 +66,7 @@ def read(number: int) -> bytes:
 
 
 def create(*pieces: str) -> bytes:
-    """An answer that writes a file."""
+    """Return an answer that writes a file."""
     block = {"type": "tool_use", "id": "toolu_create", "name": "edit_create_file", "input": {}}
     text = json.dumps({"path": "new.txt", "content": "\0"})
     texts = [text.partition("\\u0000")[0], *pieces, '"}']
@@ -79,8 +79,8 @@ def create(*pieces: str) -> bytes:
 
 
 class Model:
-    """Answers requests in the order of `answers`, on kept connections; `bodies` are what was sent, which `check` holds
-    to the vendor's rules when the time is no longer taken."""
+    """Answers requests in the order of `answers`, on persistent connections. `bodies` are the requests, which `check`
+    holds to the vendor's rules once timing is over."""
 
     def __init__(self) -> None:
         self.answers: Iterator[bytes] = iter(())
@@ -118,7 +118,7 @@ class Model:
 
 
 class Client(Server):
-    """A server with the scripted model behind it."""
+    """A server that uses the scripted model."""
 
     def __init__(self, folder: Path, url: str) -> None:
         (folder / "config").mkdir(exist_ok=True)
@@ -128,7 +128,7 @@ class Client(Server):
         self.initialized = self.elapsed()
 
     def _read(self) -> dict[str, Any]:
-        """The next message; what North asks is refused."""
+        """Return the next message, rejecting whatever North asks."""
         message = super()._read()
         if "id" in message and "method" in message:
             result = {"outcome": {"outcome": "selected", "optionId": "reject"}}
@@ -143,7 +143,7 @@ class Client(Server):
         return str(self.call("session/new", {"cwd": str(folder), "mcpServers": []})["sessionId"])
 
     def prompt(self, session: str, text: str = "Hello") -> float:
-        """Milliseconds for a whole turn."""
+        """Return the milliseconds that a whole turn takes."""
         before = time.perf_counter()
         self.call("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]})
         return (time.perf_counter() - before) * 1000
@@ -156,7 +156,7 @@ def _timed(work: Any) -> tuple[float, Any]:
 
 
 def stable_share(bodies: Sequence[bytes]) -> float:
-    """How much of each request's messages stands unchanged at the beginning of the next one's."""
+    """Return how much of each request's messages begins the next request unchanged, the least of all shares."""
     shares = []
     for before, after in zip(bodies, bodies[1:], strict=False):  # noqa: RUF007
         old, new = (_messages(body) for body in (before, after))
@@ -175,7 +175,7 @@ def _messages(body: bytes) -> bytes:
 
 
 def lengthen(log: Path, prompts: int) -> None:
-    """A stored conversation of one prompt becomes one of so many, each with a call and its result."""
+    """Turn a stored conversation of one prompt into one of many, each with a call and its result."""
     begin, *lines = log.read_text().splitlines(keepends=True)
     rows = [row for row in map(json.loads, lines) if row["type"] == "message"]
     parent, made = None, [begin]
@@ -188,7 +188,7 @@ def lengthen(log: Path, prompts: int) -> None:
 
 
 def measure_long(folder: Path, prompts: int) -> float:
-    """A turn in a conversation that has had so many before."""
+    """Measure a turn in a conversation that already has this many prompts."""
     project = folder / "project"
     project.mkdir()
     (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))
@@ -217,7 +217,7 @@ def measure_long(folder: Path, prompts: int) -> float:
 
 
 def measure(folder: Path) -> dict[str, float]:
-    """Two servers' lives: one asked at once, the other when its start-up has settled, and then worked hard."""
+    """Measure two servers: one asked immediately, the other after its start-up has settled, and then under load."""
     project = folder / "project"
     project.mkdir()
     (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))

@@ -1,4 +1,4 @@
-"""`python -m north_lsp`: from here on, nothing is imported from the folder where it was called, a project's."""
+"""Entry point of `python -m north_lsp`. The current folder is a project's, so nothing is imported from it."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""What runs beside the turns while the connection lasts: a task that fails ends neither the others nor the process."""
+"""Tasks that run alongside turns for as long as the connection lasts. One that fails stops neither the others nor the
+process."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -11,13 +12,13 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class Background(Protocol):
-    """Starts tasks that outlive their starter. A plain task group does, too, but fails with the first of its tasks."""
+    """Starts tasks that outlive their starter. So does a plain task group, but it fails with the first of its tasks."""
 
     def start_soon(self, func: Callable[[*Arguments], Coroutine[Any, Any, Any]], *args: *Arguments) -> object: ...
 
 
 class GuardedTasks:
-    """A task group whose tasks fail alone: `on_failure(where, error)` is told of an exception."""
+    """A task group whose tasks fail independently: each exception is passed to `on_failure(where, error)`."""
 
     def __init__(self, tasks: anyio.abc.TaskGroup, on_failure: Callable[[str, BaseException], None]) -> None:
         self._tasks = tasks
@@ -38,6 +39,6 @@ class GuardedTasks:
 
 @asynccontextmanager
 async def guarded_tasks(on_failure: Callable[[str, BaseException], None]) -> AsyncIterator[GuardedTasks]:
-    """Run tasks until they have ended or are cancelled."""
+    """Run tasks until they have ended or are canceled."""
     async with anyio.create_task_group() as tasks:
         yield GuardedTasks(tasks, on_failure)

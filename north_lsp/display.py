@@ -1,12 +1,12 @@
-"""Making foreign text safe to show: what cannot be seen, or would steer a terminal or the reading direction, becomes a
-visible mark. For everything that people see, approval prompts most of all. Imports nothing of ours."""
+"""Make untrusted text safe to show: characters that are invisible, or that would control a terminal or the reading
+direction, become visible marks. For everything that people see, above all approval prompts. Imports nothing of ours."""
 
 import re
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, clipboard
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
-    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colors, cursor
     r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]",
 )
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z")
@@ -14,7 +14,7 @@ _EMOJI = "[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f]"
 _LONGEST_EMOJI = 32
 _UNFINISHED_EMOJI = re.compile(f"{_EMOJI}[\ufe0e\ufe0f]*(?:\u200d{_EMOJI}[\ufe0e\ufe0f]*)*\u200d?\\Z")
 _HIDDEN = re.compile(
-    # Within an emoji, the variation selectors and the joiner are part of its spelling.
+    # Within an emoji, the variation selectors and the joiner are part of the character.
     f"(?<={_EMOJI})\u200d(?={_EMOJI})|(?<={_EMOJI})[\ufe0e\ufe0f]|(?P<hidden>"
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff])"
@@ -26,31 +26,31 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Text for people: line feeds and tabs stay, everything else that is invisible is shown as `<U+XXXX>`."""
+    """Return text for people: line feeds and tabs stay, every other invisible character becomes `<U+XXXX>`."""
     return _HIDDEN.sub(_mark, text.replace("\r\n", "\n"))
 
 
 def unfinished_escape(text: str) -> int:
-    """Where an escape sequence begins that the next piece of text may complete; the text's length if there is none."""
+    """Return the offset of an escape sequence that the next piece of text may complete, or the text's length."""
     found = _UNFINISHED.search(text)
     return len(text) if found is None else found.start()
 
 
 def unfinished_emoji(text: str) -> int:
-    """Where an emoji begins that the next piece of text may complete; the text's length if there is none."""
+    """Return the offset of an emoji that the next piece of text may complete, or the text's length."""
     start = max(0, len(text) - _LONGEST_EMOJI)
     found = _UNFINISHED_EMOJI.search(text, start)
     return len(text) if found is None else found.start()
 
 
 def one_line(text: str, limit: int = 80) -> str:
-    """A title: white space collapsed, hidden characters marked, cut with an ellipsis."""
+    """Return the text as a title: white space collapsed, hidden characters marked, cut with an ellipsis."""
     line = visible(" ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def titled(text: str, limit: int = 80) -> str:
-    """A title that ends in a count (`… - 3 matches`): when it is too long, what stands before the count is cut."""
+    """Return a title that ends in a count (`… - 3 matches`). If it is too long, the part before the count is cut."""
     name, dash, count = text.rpartition(" - ")
     if not dash or len(one_line(text, len(text) * 10)) <= limit or len(count) > limit // 2:
         return one_line(text, limit)
@@ -58,14 +58,14 @@ def titled(text: str, limit: int = 80) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text as a Markdown code block that it cannot end itself."""
+    """Return the text as a Markdown code block whose fence the text cannot close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def money(dollars: float) -> str:
-    """US dollars, as exactly as the amount deserves."""
+    """Format US dollars, with more digits for small amounts."""
     if dollars <= 0:
         return "$0.00"
     if dollars < 0.0005:
@@ -76,5 +76,5 @@ def money(dollars: float) -> str:
 
 
 def without_escapes(text: str) -> str:
-    """Output of a command without terminal escape sequences; what else is hidden stays for `visible`."""
+    """Remove terminal escape sequences from a command's output. Other hidden characters are left for `visible`."""
     return _ESCAPES.sub("", text)

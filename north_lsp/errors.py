@@ -34,7 +34,7 @@ class ToolError(Exception):
     """A failure that the model reads as a result and the user as a message.
 
     `code` is stable, `message` is one sentence naming the offending value, `hint` says what to do instead,
-    `details` is JSON data (candidates, positions) for whoever wants to retry.
+    `details` is JSON data (candidates, positions) for a retry.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class ToolError(Exception):
 
 
 class UnsavedUnknown(ToolError):
-    """The editor did not tell what it shows of a file, so that unsaved changes of the user's would be overlooked."""
+    """The editor did not say what it shows of a file, so the user's unsaved changes could be overlooked."""
 
     def __init__(self, path: object, why: str) -> None:
         super().__init__(
             "UNAVAILABLE",
             f"it is not known whether {path} has unsaved changes in the editor: {why}",
-            "nothing was written; try again, and if it stays so, ask the user to save the file and look at the editor",
+            "nothing was written; try again; if it keeps failing, ask the user to save the file and check the editor",
         )
         self.why = why

@@ -1,4 +1,4 @@
-"""Words that all rooms share: what a prompt may do, what a call does, and where. Imports nothing of ours."""
+"""Types that all rooms share: what a prompt may do, what a call does, and where. Imports nothing of ours."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, settings
 
 from tests.end_to_end.world import WARM_SERVER, WARM_SOCKET, World, make_world
 from tests.support.guard import environment, take_refusals
-from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process, too
+from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process too
 from tests.support.model_server import ModelServer
 
-# Servers that tests start are to find their modules compiled, whatever the shell that runs the tests has set.
+# Servers that tests start should find their modules compiled, whatever the shell that runs the tests has set.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Whatever a test starts is held to the vendors' rules, and says here what they would have refused.
+# Whatever a test starts is held to the vendors' rules, and records here what they would have refused.
 REFUSED = WARM_SOCKET.with_suffix(".refused")
 os.environ |= environment(REFUSED)
 
-# How fast the machine is tells nothing about the code: on a busy one, examples take as long as they take. The suite
+# The machine's speed says nothing about the code: on a busy one, examples may take as long as they need. The suite
 # runs the same examples every time; `just fuzz` searches for new ones, and what it finds is written into the test.
 settings.register_profile(
     "fixed", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -33,7 +33,7 @@ settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
 
 @contextmanager
 def warm_server() -> Iterator[None]:
-    """The process behind `SERVER`."""
+    """Run the process that serves `SERVER`."""
     WARM_SOCKET.unlink(missing_ok=True)
     command = [sys.executable, str(WARM_SERVER), "serve", str(WARM_SOCKET)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -47,14 +47,14 @@ def warm_server() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[None]:
-    """It ends with the session."""
+    """Run the warm server until the end of the test session."""
     with warm_server():
         yield
 
 
 @pytest.fixture(autouse=True)
 def held_to_the_rules() -> Iterator[Path]:
-    """Fails the test for what a vendor would have refused, unless the test has taken it (`take_refusals`)."""
+    """Fail the test for anything a vendor would have refused, unless the test has taken it (`take_refusals`)."""
     yield REFUSED
     refused = take_refusals(REFUSED)
     assert not refused, f"the vendors would have refused: {refused}"
@@ -68,5 +68,5 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def world(tmp_path: Path, server: ModelServer) -> World:
-    """A real project, and the scripted model behind Anthropic's real format."""
+    """Return a real project that uses the scripted model, served in Anthropic's real format."""
     return make_world(tmp_path / "world", server.url)

@@ -1,7 +1,7 @@
 """Search for examples that break a property, for a number of minutes: `just fuzz 20 [test path …]`.
 
-Each round runs every property test with fresh random examples, until the time is used up. What is found is printed and
-kept by hypothesis for the next search; write it into the test as an `@example`, so that every run of the suite has it.
+Each round runs every property test with fresh random examples, until the time is up. Hypothesis prints what it finds
+and keeps it for the next search; write it into the test as an `@example`, so that every run of the suite includes it.
 """
 
 import os
@@ -25,7 +25,7 @@ def main() -> int:
         try:
             done = subprocess.run(command, env={**os.environ, "NORTH_TEST_EXAMPLES": "random"}, timeout=left + 600)
         except subprocess.TimeoutExpired:
-            print("a round did not end within ten minutes after the time was used up")
+            print("a round did not finish within ten minutes after the time was up")
             return 1
         if done.returncode:
             return done.returncode

@@ -1,4 +1,4 @@
-"""Makes the provider of a model that a server answers for. Imports the vendor's SDK."""
+"""Makes the provider for a model that is served over the network. Imports the vendor's SDK."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,10 @@ from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 def make_remote(
     model: Model, environ: Mapping[str, str], timeouts: Timeouts, keys: Keys = NO_KEYS, extras: Extras = NO_EXTRAS
 ) -> Provider:
-    """Raises MissingCredential."""
+    """Make the adapter for a model's API, with its credential, headers and extra body fields.
+
+    Raises MissingCredential if there is no address, no key, or a value that cannot be sent in a header.
+    """
     info = model.provider
     address = model.address or info.address_in(environ)
     if address is None:

@@ -19,8 +19,8 @@ class Text:
 class Thinking:
     """Reasoning text. `signature` goes back unchanged; `redacted` holds the vendor's opaque form instead of text.
 
-    What stands in a signature is its adapter's business: Anthropic's is opaque, that of OpenAI's Responses is the
-    reasoning item as a JSON object. No adapter sends another one's.
+    The signature's format is up to its adapter: Anthropic's is opaque, that of OpenAI's Responses is the reasoning
+    item as a JSON object. No adapter sends another one's.
     """
 
     thinking: str
@@ -30,7 +30,8 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """`arguments` is the parsed object; `problem` says why it could not be parsed (the tool is then not run)."""
+    """A call of a tool. `arguments` is the parsed object; `problem` says why it could not be parsed, in
+    which case the tool is not run."""
 
     id: str
     name: str
@@ -43,7 +44,7 @@ Block = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one request. `input` is the part charged at the full input rate."""
+    """Token counts of one request. `input` counts only the tokens charged at the full input rate."""
 
     input: int = 0
     output: int = 0
@@ -58,8 +59,8 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """`model` is the id of the model that wrote it, as in ModelRequest, or empty; what only that model can read (signed
-    thinking) is not sent to another."""
+    """An answer of a model. `model` is the id of the model that wrote it, as in ModelRequest, or empty; content that
+    only that model can read (signed thinking) is not sent to another."""
 
     blocks: tuple[Block, ...]
     stop_reason: StopReason | Literal["error", "aborted"] = "stop"
@@ -77,7 +78,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture for a model that takes some. `data` is base64; `blob:sha256:…` until it has been fetched."""
+    """A picture for a model that accepts images. `data` is base64, or `blob:sha256:…` until it has been fetched."""
 
     mime_type: str
     data: str
@@ -115,8 +116,8 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. `model` is its id in the catalogue; `conversation_id` groups requests for caches.
-    `max_output` includes what it thinks."""
+    """One call of a model. `model` is its id in the catalog; `conversation_id` groups requests for caches.
+    `max_output` includes the model's thinking."""
 
     model: str
     system: str
@@ -129,7 +130,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect, without any byte, and for a request as a whole."""
+    """Limits in seconds: to connect, without receiving a byte, and for a request as a whole."""
 
     connect: float = 15
     idle: float = 120
@@ -178,14 +179,14 @@ class BlockEnd:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the vendor has counted so far; the message of the last event has it, too."""
+    """What the vendor has counted so far; the message of the last event includes it."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The last event of a good stream."""
+    """The last event of a successful stream."""
 
     reason: StopReason
     message: AssistantMessage
@@ -194,8 +195,8 @@ class Done:
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The last event of a stream that broke; `partial` is what had arrived. `message` is one sentence for the user,
-    with the next step. `retry_after_ms` is how long the server asked to wait, None if it did not say. No adapter
-    repeats a failed request by itself."""
+    including the next step. `retry_after_ms` is how long the server asked to wait, None if it did not say. No adapter
+    repeats a failed request on its own."""
 
     kind: ErrorKind
     message: str
@@ -210,10 +211,10 @@ StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Cou
 
 
 class Provider(Protocol):
-    """A way to reach models. Its stream ends with exactly one Done or Failed and never raises, but for cancellation."""
+    """A way to reach models. Its stream ends with exactly one Done or Failed and raises only on cancellation."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]: ...
 
     async def aclose(self) -> None:
-        """Give up its connections."""
+        """Close its connections."""
         ...

@@ -1,5 +1,5 @@
-"""Keeps the catalogue true while a process lives: models.yml that was edited, keys that were stored, servers that came
-and went. Whoever shows models is told of a change."""
+"""Keeps the catalog current while a process lives: models.yml was edited, keys were stored, servers came and went.
+Listeners are told of each change."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ Listener = Callable[[], Awaitable[None]]
 
 
 class CatalogRefresh:
-    """`load` reads models.yml again; it and the keys' store are only looked at when asked to (`refresh`). `notes` are
-    what the user should be told besides."""
+    """Updates the catalog. `load` reads models.yml again; the file and the key store are checked only on `refresh`.
+    `notes` are further messages for the user."""
 
     def __init__(
         self,
@@ -43,11 +43,11 @@ class CatalogRefresh:
         self._refreshing = anyio.Lock()
 
     def listen(self, listener: Listener) -> None:
-        """To be called after each change of which models there are."""
+        """Call `listener` after each change to the set of models."""
         self._listeners.append(listener)
 
     async def refresh(self) -> None:
-        """Take in what was edited or stored since the last time; costs nothing if nothing was."""
+        """Apply what was edited or stored since the last time. Costs nothing if nothing was."""
         async with self._refreshing:
             changed = await self._read_again()
             keys = self.catalog.keys
@@ -57,21 +57,21 @@ class CatalogRefresh:
             await self.changed()
 
     async def changed(self) -> None:
-        """Keys or addresses are others now."""
+        """Drop the providers that were made and tell the listeners, since keys or addresses have changed."""
         self._pool.forget()
         await self._tell()
 
     async def discover(self) -> None:
-        """Ask servers for their models, where the last answer is not fresh."""
+        """Ask servers for their models if their last answer is no longer fresh."""
         if await self._discoverer.refresh():
             await self._tell()
 
     def discover_soon(self) -> None:
-        """The same, without waiting for it."""
+        """Start `discover` in the background."""
         self._background.start_soon(self.discover)
 
     def news(self) -> list[str]:
-        """What is wrong with the user's settings, models or keys, each once."""
+        """Return the problems with the user's settings, models and keys that are new since the last call."""
         problems = [
             *self._notes,
             *self.catalog.problems,

@@ -1,4 +1,5 @@
-"""In what the servers differ that speak OpenAI's Chat Completions. Data and pure functions; imports nothing heavy."""
+"""The differences between servers that speak OpenAI's Chat Completions. Data and pure functions; imports nothing
+heavy."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +12,8 @@ ThinkingFormat = Literal["openai", "openrouter", "zai", "qwen", "qwen-chat-templ
 
 @dataclass(frozen=True, slots=True)
 class Compat:
-    """The defaults are those of a server of which nothing is known. The names are those of `compat` in models.yml, in
-    snake case; what they do is said in docs/models.md."""
+    """The differences as flags. The defaults are those of an unknown server. The names are those of `compat` in
+    models.yml, in snake case; docs/models.md describes what they do."""
 
     supports_store: bool = False
     supports_developer_role: bool = False
@@ -35,11 +36,11 @@ class Compat:
     open_router_routing: Mapping[str, object] = field(default_factory=dict)
     vercel_gateway_routing: Mapping[str, object] = field(default_factory=dict)
     extra_body: Mapping[str, object] = field(default_factory=dict)
-    edit_patch: bool = False  # of the model, on any API: read by `Model.wants_patches`
+    edit_patch: bool = False  # belongs to the model, on any API; read by `Model.wants_patches`
 
     @property
     def strict_tools(self) -> bool:
-        """Whether tools are sent as strict."""
+        """Whether tools are sent with strict schemas."""
         return self.supports_strict_mode and self.tool_strict_mode == "all_strict"
 
 
@@ -48,18 +49,18 @@ def host_of(address: str) -> str:
 
 
 def is_local(address: str) -> bool:
-    """Whether a server runs on this machine."""
+    """Return whether a server runs on this machine."""
     host = host_of(address)
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
 
 
 def serves_tiers(address: str | None, api: str) -> bool:
-    """Whether a server knows the tiers of service that the settings can name."""
+    """Return whether a server supports the service tiers that the settings can name."""
     return address is not None and host_of(address) == "api.openai.com" and api.startswith("openai-")
 
 
 def preset(address: str) -> dict[str, Any]:
-    """What is known of a host, as fields of Compat."""
+    """Return what is known about a host, as fields of Compat."""
     host = host_of(address)
     if host == "api.openai.com" or host.endswith(".azure.com"):
         return {
@@ -82,7 +83,7 @@ def preset(address: str) -> dict[str, Any]:
 
 
 def compat_for(address: str, configured: Mapping[str, Any]) -> Compat:
-    """The flags of a model: what the user has set wins over what is known of the host."""
+    """Return the flags of a model. What the user has set wins over what is known about the host."""
     return Compat(**{**preset(address), **configured})
 
 
@@ -104,7 +105,7 @@ _UNSUPPORTED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def without_unsupported(compat: Compat, text: str) -> Compat | None:
-    """The flags after a 400 that names a parameter which the server does not know; None if it names none of ours.
+    """Return the flags after a 400 that names a parameter the server does not know, None if it names none of ours.
 
     "Use 'max_completion_tokens' instead of 'max_tokens'" names both: the one that was sent is the one to change.
     """
@@ -117,16 +118,14 @@ def without_unsupported(compat: Compat, text: str) -> Compat | None:
 
 
 def advice(before: Compat, after: Compat, title: str) -> str:
-    """What to write in models.yml, so that a server need not refuse a request first."""
+    """Return a message saying what to write in models.yml, so that the server need not refuse a request first."""
     changed = {item.name: getattr(after, item.name) for item in fields(after)}
     flags = [
         f"{_camel(name)}: {str(value).lower() if isinstance(value, bool) else value}"
         for name, value in changed.items()
         if value != getattr(before, name)
     ]
-    return (
-        f"{title} refused a parameter, which is left out from now on: set compat {{{', '.join(flags)}}} in models.yml"
-    )
+    return f"{title} refused a parameter that North now leaves out: set compat {{{', '.join(flags)}}} in models.yml"
 
 
 def _camel(name: str) -> str:
@@ -135,7 +134,7 @@ def _camel(name: str) -> str:
 
 
 def _sent(compat: Compat) -> set[str]:
-    """Which of the parameters above a request with these flags has."""
+    """Return which of the parameters in `_UNSUPPORTED` a request with these flags has."""
     return {
         compat.max_tokens_field,
         *(["stream_options"] if compat.supports_usage_in_streaming else []),

@@ -1,4 +1,4 @@
-"""Where a provider's key comes from. Never shows one; imports nothing heavy."""
+"""Where a provider's key comes from. A key is never shown. Imports nothing heavy."""
 
 import re
 import subprocess
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _COMMAND_SECONDS = 10
-BEARER_BETA = "oauth-2025-04-20"  # what Anthropic wants beside such a token
+BEARER_BETA = "oauth-2025-04-20"  # the beta header that Anthropic requires with a bearer token
 
 
 class MissingCredential(ValueError):
-    """A model that cannot be used yet; the text is one line that says what to set."""
+    """A model cannot be used yet; the text is one line that says what to set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """`source` says where it is from, for messages: a variable's name, or the key path in models.yml."""
+    """A secret and, in `source`, where it comes from, for messages: a variable's name, or the key path in
+    models.yml."""
 
     secret: str
     source: str
@@ -27,36 +28,36 @@ class Credential:
 
 
 def is_bearer_token(secret: str) -> bool:
-    """Whether a text is a token of Anthropic's logins, which is sent in another header than a key."""
+    """Return whether a secret is a token of Anthropic's logins, which goes in a different header than a key."""
     return secret.startswith("sk-ant-oat")
 
 
 def can_be_sent(secret: str) -> bool:
-    """Whether a text can stand in a header. Asked first: the client's own words about it would show it."""
+    """Return whether a secret is valid in a header. Check first: the HTTP client's own error would show it."""
     return secret.isascii() and secret.isprintable()
 
 
 @dataclass(frozen=True, slots=True)
 class KeySource:
-    """A value of models.yml that may be secret: `!command`, the name of a variable, or the text itself. `where` is its
-    key path."""
+    """A value in models.yml that may be secret: `!command`, the name of a variable, or the literal value. `where` is
+    its key path."""
 
     value: str
     where: str
 
     @property
     def variable(self) -> str | None:
-        """The variable that it names, if it looks like a name."""
+        """The environment variable that the value names, None if it does not look like a name."""
         return self.value if _VARIABLE.fullmatch(self.value) else None
 
     def is_there(self, environ: Mapping[str, str]) -> bool:
-        """Whether it can be resolved, without running a command."""
+        """Return whether it can be resolved, without running a command."""
         if self.value in environ:
             return bool(environ[self.value].strip())
         return bool(self.value.strip()) and self.variable is None
 
     def resolve(self, environ: Mapping[str, str]) -> Credential:
-        """Runs the command, if it is one (up to 10 s). Raises MissingCredential."""
+        """Return the secret, running the command if it is one (up to 10 s). Raises MissingCredential."""
         if self.value.startswith("!"):
             return Credential(self._run(environ), self.where)
         if self.value in environ:
@@ -79,8 +80,8 @@ class KeySource:
                 timeout=_COMMAND_SECONDS,
             )
         except (OSError, subprocess.TimeoutExpired):
-            raise MissingCredential(f"the command in {self.where} did not end within {_COMMAND_SECONDS} s") from None
+            raise MissingCredential(f"the command in {self.where} did not finish within {_COMMAND_SECONDS} s") from None
         text = done.stdout.decode("utf-8", "replace").strip()
         if done.returncode != 0 or not text:
-            raise MissingCredential(f"the command in {self.where} gave no key (exit code {done.returncode}): fix it")
+            raise MissingCredential(f"the command in {self.where} printed no key (exit code {done.returncode}): fix it")
         return text

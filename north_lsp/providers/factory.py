@@ -1,4 +1,5 @@
-"""Makes a model's provider: a vendor's, the offline one, a script, the user's own, or one that says what is wrong."""
+"""Makes a model's provider: a vendor's, the offline one, a scripted one, the user's own, or one that reports a
+problem."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +17,8 @@ def make_provider(
     keys: Keys = NO_KEYS,
     extras: Extras = NO_EXTRAS,
 ) -> Provider:
-    """The way to reach a model. Imports its vendor's SDK, and may run a command: call it on a thread. Raises
-    MissingCredential."""
+    """Make the provider that reaches a model. Imports its vendor's SDK and may run a command, so call it on a thread.
+    Raises MissingCredential."""
     if model.problem:
         from north_lsp.providers.catalog.unknown import UnknownProvider
 
@@ -40,6 +41,6 @@ def make_provider(
 
 
 def _offline_delay(environ: Mapping[str, str]) -> float:
-    """Seconds between the offline model's words, so that a demonstration can be watched (`NORTH_OFFLINE_DELAY_MS`)."""
+    """Return the pause in seconds between the offline model's words, for demonstrations (`NORTH_OFFLINE_DELAY_MS`)."""
     text = environ.get("NORTH_OFFLINE_DELAY_MS", "")
     return min(int(text), 1000) / 1000 if text.isdecimal() else 0.0

@@ -1,4 +1,4 @@
-"""Values out of a vendor's JSON, which may hold anything: what has another type counts as absent. Pure."""
+"""Read values from a vendor's JSON, which may hold anything: a value of the wrong type counts as absent. Pure."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 MOST = 10**12
-"""No request has that many tokens."""
+"""More tokens than any request has."""
 _MOST_DIGITS = 18
 _LARGEST = 2**63
 _DEEPEST = 100
@@ -14,7 +14,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_event(text: str) -> object:
-    """JSON of a vendor's event. Numbers that are out of all measure become large ones, lone surrogates U+FFFD. Raises
+    """Parse the JSON of a vendor's event. Integers that are too long become large ones, lone surrogates U+FFFD. Raises
     ValueError."""
     try:
         value = json.loads(text, parse_int=_whole)
@@ -24,8 +24,8 @@ def read_event(text: str) -> object:
 
 
 def read_arguments(text: str) -> object:
-    """JSON that a model has written for a tool. Raises ValueError (JSONDecodeError) for what is none, or holds a number
-    or a nesting that nothing means."""
+    """Parse JSON that a model has written for a tool. Raises ValueError (JSONDecodeError) for invalid JSON, and for
+    numbers or nesting beyond any sensible size."""
     try:
         value = json.loads(text, parse_int=_exact, parse_float=_finite, parse_constant=_refuse_constant)
         if _is_deep(value, _DEEPEST):
@@ -68,7 +68,7 @@ def _finite(text: str) -> float:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _is_deep(value: object, left: int) -> bool:

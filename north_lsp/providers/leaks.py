@@ -1,5 +1,5 @@
-"""Traces of a model's inner channels in what it writes (`to=functions.…`), as models of the OpenAI family leave them.
-Pure."""
+"""Finds traces of a model's internal channels in its output (`to=functions.…`), as models of the OpenAI family leave
+them. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ def may_leak(model_id: str) -> bool:
 
 
 def leak_in(text: str) -> int | None:
-    """Where a leaked marker stands; None if there is none, or if it may well be meant."""
+    """Return the offset of a leaked marker, None if there is none or it may be intended."""
     for found in _MARK.finditer(text):
         if _BEFORE.search(text, max(found.start() - _REACH, 0), found.start()):
             return found.start()
@@ -28,7 +28,7 @@ def leak_in(text: str) -> int | None:
 
 
 def texts_of(arguments: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """All texts in a call's arguments, with the names of their places."""
+    """Yield all strings in a call's arguments, each with the path of its key before it."""
     for key, value in arguments.items():
         yield from _texts(value, f"{prefix}{key}")
 
@@ -44,7 +44,7 @@ def _texts(value: object, name: str) -> Iterator[tuple[str, str]]:
 
 
 def patch_before(text: str, leak: int) -> str | None:
-    """The operations of a patch that stand before the one with the leak; None if there are none."""
+    """Return the part of a patch before the operation that has the leak, None if there is none."""
     starts = [found.start() for found in _OPERATION.finditer(text) if found.start() <= leak]
     if "*** Begin Patch" not in text:
         whole = [start for start in starts if text.startswith("diff --git", start)]

@@ -1,4 +1,4 @@
-"""What a model and its provider are. Data only; imports nothing heavy."""
+"""Describes a model and its provider. Data only; imports nothing heavy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ _ANSWER_TOKENS = 32_000
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars per million tokens. `known` is False for a model whose price nobody has said; it then costs 0."""
+    """US dollars per million tokens. `known` is False for a model whose price is unknown; it then costs 0."""
 
     input: float
     output: float
@@ -25,7 +25,7 @@ class Prices:
     known: bool = True
 
     def cost(self, usage: Usage) -> float:
-        """US dollars for one request; negative counts count as nothing."""
+        """Return the price of one request in US dollars; negative counts count as 0."""
         parts = (
             (usage.input, self.input),
             (usage.output, self.output),
@@ -38,7 +38,7 @@ class Prices:
 @dataclass(frozen=True, slots=True)
 class Extras:
     """What the settings ask of every request: the vendor's service tier, and prompt caches that last an hour. `note`
-    is told what a server turned out not to know."""
+    receives a message when a server turns out not to support a parameter."""
 
     service_tier: str | None = None
     long_cache: bool = False
@@ -52,8 +52,8 @@ UNPRICED = Prices(0, 0, 0, 0, known=False)
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What becomes of a provider's requests (`requestTransform`): headers to strip (`prefix*` too), to set (None
-    removes), and fields to add to the body."""
+    """How a provider's requests are changed (`requestTransform`): headers to strip (`prefix*` too), headers to set
+    (None removes), and fields to add to the body."""
 
     strip: tuple[str, ...] = ()
     put: Mapping[str, str | None] = field(default_factory=dict, hash=False)
@@ -65,10 +65,10 @@ NO_TRANSFORM = Transform()
 
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
-    """`credentials` and `base_url` are names of environment variables; the first credential that is set wins. A
-    `keyless` provider may be used without. `key` is what models.yml gives instead of a variable; at
-    `anthropic_address` the same models are served in Anthropic's format. `stream` answers for an extension's
-    provider."""
+    """A provider of models. `credentials` and `base_url` are names of environment variables; the first credential that
+    is set wins. A `keyless` provider can be used without one. `key` is what models.yml gives instead of a variable; at
+    `anthropic_address` the same models are served in Anthropic's format. `stream` answers for a provider that an
+    extension registered."""
 
     id: str
     api: str
@@ -89,7 +89,7 @@ class ProviderInfo:
     stream: Callable[..., Any] | None = field(default=None, hash=False)
 
     def address_in(self, environ: Mapping[str, str]) -> str | None:
-        """Where it is served; Ollama's variables name the host, to which the API's path is added."""
+        """Return the address it is served at. Ollama's and llama.cpp's variables name the host; `/v1` is added."""
         text = environ.get(self.base_url or "", "").strip().rstrip("/")
         if not text:
             return self.address
@@ -101,12 +101,12 @@ class ProviderInfo:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`level` is how much it shall think, None for its default; `wire_id` is the id that the server knows it by, if
-    that is another one; `window_known` is False where nobody has said how large its window is, and the usual size is
-    taken; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the
-    selector of a model with a larger window, if models.yml names one. `problem` is what to tell the user where this is
-    no model, but a name that was asked for and that nothing has (`unknown.py`), and `address` where it is served, if
-    not at its provider's."""
+    """A model of a provider. `level` is how much it should think, None for its default; `wire_id` is the id that the
+    server uses, if it differs; `window_known` is False if the size of its window is unknown, and the usual size is
+    assumed; `answer_tokens` is how long an answer may be, without thinking. `promotion_target` is the selector of a
+    model with a larger window, if models.yml names one. `problem` is what to tell the user if this only stands for a
+    name that was asked for and that no model has (`unknown.py`). `address` is where it is served, if not at its
+    provider's."""
 
     provider: ProviderInfo
     id: str
@@ -136,7 +136,7 @@ class Model:
 
     @property
     def wants_patches(self) -> bool:
-        """Whether it is offered patches as a way to edit, beside the others."""
+        """Whether the model is offered patches in addition to the other ways to edit."""
         return bool({**self.provider.compat, **self.compat}.get("edit_patch", False))
 
     @property
@@ -148,7 +148,7 @@ class Model:
 
     @property
     def output_limit(self) -> int:
-        """The most tokens that a request asks for: the answer's and what is thought before."""
+        """The most tokens that a request asks for: the answer's and those of the thinking before it."""
         return min(self.max_output, self.answer_tokens + self.reasoning.budget)
 
     def with_level(self, level: Level | None) -> "Model":

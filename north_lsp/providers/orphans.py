@@ -1,4 +1,4 @@
-"""Calls that a vendor says have no result, by the wording of its refusals. Imports nothing heavy."""
+"""Recognizes calls that a vendor says have no result, by the wording of its refusals. Imports nothing heavy."""
 
 import re
 
@@ -12,7 +12,7 @@ _ORPHAN = re.compile(
 
 
 def orphaned_call(failure: Failed) -> str | None:
-    """The id of the call that a vendor says has no result."""
+    """Return the id of the call that a vendor says has no result, None if it says no such thing."""
     if failure.kind != "bad_request":
         return None
     found = _ORPHAN.search(failure.message)

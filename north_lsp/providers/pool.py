@@ -1,4 +1,4 @@
-"""The providers of a connection: made once for each model, on a thread, because a vendor's SDK takes long to import."""
+"""The providers of a connection: made once for each model, on a thread, because a vendor's SDK is slow to import."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 
 
 class ProviderPool:
-    """Shares providers between sessions, with their open connections."""
+    """Shares providers, with their open connections, between sessions."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class ProviderPool:
         self._making = anyio.Lock()
 
     async def get(self, model: Model) -> Provider:
-        """Raises MissingCredential."""
-        model = model.with_level(None)  # how much a model thinks is said with each request
+        """Return the model's provider, making it on a thread if there is none yet. Raises MissingCredential."""
+        model = model.with_level(None)  # each request says how much the model thinks
         async with self._making:
             provider = self._providers.get(model)
             if provider is None:
@@ -48,7 +48,7 @@ class ProviderPool:
             return provider
 
     def forget(self) -> None:
-        """Make new providers from now on: keys or addresses are others. A turn that runs keeps the one that it has."""
+        """Make new providers from now on, since keys or addresses have changed. A running turn keeps the one it has."""
         self._retired += self._providers.values()
         self._providers.clear()
 

@@ -1,4 +1,4 @@
-"""How much a model may think: from the levels that people choose to what a vendor is sent. Pure."""
+"""How much a model may think: from the levels that people choose to what is sent to a vendor. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -15,8 +15,9 @@ _SHARES: dict[Level, float] = {"low": 0.5, "medium": 1, "high": 2, "xhigh": 4}
 
 @dataclass(frozen=True, slots=True)
 class ThinkingInfo:
-    """`budget` is the tokens of the level medium, for mode budget; `efforts` are the vendor's words that a model knows,
-    for mode effort. `levels` are those that can be chosen, least first; others are moved to the nearest."""
+    """How a model's thinking is set. `budget` is the number of tokens at level medium, for mode budget; `efforts` are
+    the vendor's words that the model knows, for mode effort. `levels` can be chosen, least first; others are moved to
+    the nearest one."""
 
     mode: Literal["budget", "effort"]
     budget: int = 0
@@ -25,14 +26,14 @@ class ThinkingInfo:
     default: Level = "medium"
 
     def clamp(self, level: Level) -> Level:
-        """The level itself, or the nearest one that can be chosen."""
+        """Return the level, or the nearest one that can be chosen."""
         if level in self.levels:
             return level
         rank = LEVELS.index(level)
         return min(self.levels, key=lambda one: (abs(LEVELS.index(one) - rank), LEVELS.index(one)))
 
     def reasoning(self, level: Level, max_output: int) -> Reasoning:
-        """What is sent for a level; `max_output` is the model's limit in tokens."""
+        """Return what to send for a level; `max_output` is the model's limit in tokens."""
         chosen = self.clamp(level)
         if self.mode == "effort":
             return Reasoning(effort=self._effort(chosen))

@@ -1,4 +1,4 @@
-"""Whose certificates are believed, by every request that North makes."""
+"""Decides which certificates North trusts, for every request that it makes."""
 
 import os
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def verification(environ: Mapping[str, str], address: str = "") -> "ssl.SSLContext | bool":
-    """What HTTP clients take as `verify`, for an address if it is known. Reads a file: for a thread. Raises OSError
-    (ssl.SSLError is one) for a `NORTH_CA_BUNDLE` that cannot be used."""
+    """Return the value of `verify` for HTTP clients, for an address if it is known. Reads a file, so call it on a
+    thread. Raises OSError (ssl.SSLError is one) for a `NORTH_CA_BUNDLE` that cannot be used."""
     if address.startswith("http://"):
         return False  # loading certificates takes a while
     bundle = environ.get("NORTH_CA_BUNDLE", "")

@@ -46,7 +46,7 @@ async def goes_on(client: RawAcpClient, server: ModelServer, session: str, befor
     ("asked", "says"),
     [
         ("sonet-4-5", "there is no model 'sonet-4-5'; the closest are sonnet-4-5"),
-        ("antropic/sonnet-4-5", "nor a provider 'antropic' (do you mean anthropic?)"),
+        ("antropic/sonnet-4-5", "nor a provider 'antropic' (did you mean anthropic?)"),
         ("nobody/at-all", "nor a provider 'nobody'; there are"),
         ("opus", "the model 'opus' is ambiguous: choose one of opus-4"),
     ],

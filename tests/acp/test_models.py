@@ -108,7 +108,7 @@ async def test_models_that_may_not_be_used(world: World) -> None:
         model = by_id(options)["model"]
         assert model["currentValue"] == "anthropic/claude-haiku-4-5-20251001"
         assert [one["name"] for one in model["options"]] == ["Claude Haiku 4.5", "Offline (rule-based stand-in)"]
-        with pytest.raises(RpcFailure, match="may not be used here: it is not among the models of enabledModels"):
+        with pytest.raises(RpcFailure, match="may not be used here: it is not listed in enabledModels"):
             await choose(client, session, "model", "opus-4-5")
         await client.wait_update(lambda update: "enabledModels[1]" in str(update))
 
@@ -148,7 +148,7 @@ async def test_an_edited_models_file_is_announced(world: World, server: ModelSer
         server.script(answer(say("Hi")))
         await ask(client, session)  # what was chosen still answers
         assert server.requests[-1].path == "/v1/chat/completions"
-        problem = await client.wait_update(lambda update: "expected a text, found 7" in str(update))
+        problem = await client.wait_update(lambda update: "expected a string, found 7" in str(update))
         assert "models.yml, line 1" in str(problem)
 
 
@@ -277,7 +277,7 @@ async def test_slash_commands_choose_models_and_levels(world: World, server: Mod
         assert "Thinking is `high`" in await say_back("/thinking on")
         assert "there is no level 'deep': /thinking takes on, off, minimal" in await say_back("/thinking deep")
         assert "takes one level" in await say_back("/thinking a b")
-        assert "may not be used here: it is not among the models of enabledModels" in await say_back("/model opus-4-5")
+        assert "may not be used here: it is not listed in enabledModels" in await say_back("/model opus-4-5")
         assert "opus" not in await say_back("/model")
         assert "the closest are haiku-4-5" in await say_back("/model hiku-4-5")
         (world.folder / "config" / "models.yml").write_text(LOCAL.format(url=server.url))

@@ -63,7 +63,7 @@ def test_a_key_that_does_not_work_is_stored_only_if_the_user_insists(options: Op
     here = at(options, OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     terminal = Terminal(answer)
     assert login(here, "openai", terminal.ask, lambda _: SECRET, terminal.say) == code
-    assert "OpenAI could not be asked whether it takes this key" in terminal.text
+    assert "OpenAI could not be asked whether it accepts this key" in terminal.text
     assert stored(options) == (["openai"] if code == 0 else [])
 
 

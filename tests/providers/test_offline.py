@@ -235,7 +235,7 @@ def test_find_lists_ten_places_and_counts_the_rest() -> None:
 
 
 def test_find_nothing() -> None:
-    assert "nowhere in `src`" in play("find x in src", world(search_text=matches())).end
+    assert "I did not find `x` in `src`." in play("find x in src", world(search_text=matches())).end
 
 
 def test_explain_quotes_the_definition_its_docstring_and_its_uses() -> None:
@@ -269,7 +269,7 @@ def test_explain_without_a_definition_shows_the_first_use() -> None:
 def test_read_describes_a_file() -> None:
     read = shown("a.py", '"""Greetings."""', "", "class Greeter:", "    async def greet(self): ...")
     turn = play("read a.py", world(read_file=read))
-    assert turn.end.startswith("`a.py` has 4 lines. It begins: `Greetings.`")
+    assert turn.end.startswith("`a.py` has 4 lines. It begins with: `Greetings.`")
     assert "- line 3: class `Greeter`\n- line 4: def `greet`" in turn.end
 
 
@@ -289,7 +289,7 @@ def test_replace_reads_first() -> None:
     turn = play('replace "x" by "y" in a.py', answers)
     assert turn.tools == ["read_file", "edit_replace_exact"]
     assert turn.calls[1].arguments == {"path": "a.py", "old": "x", "new": "y"}
-    assert "I replaced `x` by `y` in `a.py` (+1/-1 lines)." in turn.end
+    assert "I replaced `x` with `y` in `a.py` (+1/-1 lines)." in turn.end
 
 
 def test_replace_all_occurrences_of_an_ambiguous_text() -> None:
@@ -320,7 +320,7 @@ def test_what_needs_a_rejected_file_is_left_out() -> None:
     answers = world(edit_create_file=ok(applied=False, reason="rejected"), shell_run="fine")
     turn = play('create a.py with "print(1)", then run `python3 ./a.py`, then run `ls`', answers)
     assert [call.arguments.get("command") for call in turn.calls] == [None, "ls"]
-    assert "I left out `python3 ./a.py`" in turn.end
+    assert "I skipped `python3 ./a.py`" in turn.end
 
 
 def test_create() -> None:

@@ -18,7 +18,7 @@ _VERSION = "2.4.0"
 
 
 def _schema_file() -> Path:
-    """The schema in the tests' cache; installed there on first use."""
+    """Return the schema's path in the tests' cache, installing the schema on first use."""
     cache = Path(os.environ.get("NORTH_TEST_CACHE", Path.home() / ".cache" / "north-tests")) / f"acp-schema-{_VERSION}"
     path = cache / "node_modules" / "@agentclientprotocol" / "sdk" / "schema" / "v1" / "schema.json"
     cache.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def _schema_file() -> Path:
 
 
 class Oracle:
-    """Checks messages; every complaint is an AssertionError that shows the message and the schema's words."""
+    """Checks messages. Every complaint is an AssertionError that shows the message and the schema's error."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._defs: dict[str, Any] = schema["$defs"]
@@ -65,13 +65,13 @@ class Oracle:
     def check_result(self, method: str, result: object, side: Side) -> None:
         if method.startswith("_"):
             return
-        assert method in self._results, f"{method} is no request of ACP"
+        assert method in self._results, f"{method} is not an ACP request"
         self._validate(self._results[method], result)
 
     def _check_params(self, method: str, params: object) -> None:
         if method.startswith("_"):
             return
-        assert method in self._params, f"{method} is no method of ACP"
+        assert method in self._params, f"{method} is not an ACP method"
         if method == "session/update" and isinstance(params, Mapping):
             update = params["update"]
             kind = update["sessionUpdate"]
@@ -93,7 +93,8 @@ class Oracle:
             assert not unknown, f"{name}: unknown keys {unknown} in {json.dumps(value)[:2000]}"
 
     def check_transcript(self, lines: Iterable[tuple[Side, dict[str, Any]]]) -> None:
-        """All that the agent sent in one connection, in order; what the client sent tells which answers were due."""
+        """Check everything that the agent sent in one connection, in order, against the requests that the client
+        sent."""
         asked: dict[tuple[Side, str], str] = {}
         for sender, message in lines:
             key = repr(message.get("id"))

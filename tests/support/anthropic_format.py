@@ -37,8 +37,8 @@ def error_body(fail: Fail) -> bytes:
 
 
 def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
-    """The bytes of a response, with gates and cuts between them. A model that is asked to think does so before its
-    first call of a turn; where the script has no thought, it is one whose text is not shown."""
+    """Yield the bytes of a response, with gates and cuts between them. A model that is asked to think does so before
+    its first call in a turn; if the script has no thought there, the thought has no visible text."""
     if _thinks_first(answer, request):
         answer = Answer((Think("", "signature"), *answer.parts))
     tokens = next((part for part in answer.parts if isinstance(part, Tokens)), Tokens())

@@ -1,5 +1,5 @@
-"""A certificate for 127.0.0.1 that nobody has signed but itself, and its key: made for these tests, good for nothing
-else, valid until the year 2120."""
+"""A self-signed certificate for 127.0.0.1 and its key: made for these tests, useless for anything else, valid until the
+year 2120."""
 
 import ssl
 from pathlib import Path
@@ -27,14 +27,14 @@ tE8fPwm5NLdsErvXjUNPtdf5To2qItQNMignZEce4M+rzieGomfHxYT1
 
 
 def make_bundle(folder: Path) -> Path:
-    """The file that makes the certificate believed."""
+    """Write the file that makes clients trust the certificate, and return its path."""
     file = folder / "bundle.pem"
     file.write_text(CERTIFICATE)
     return file
 
 
 def server_context(folder: Path) -> ssl.SSLContext:
-    """What a server speaks TLS with."""
+    """Return the TLS context for a server."""
     file = folder / "server.pem"
     file.write_text(CERTIFICATE + _KEY)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

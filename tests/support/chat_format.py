@@ -28,7 +28,7 @@ def error_body(fail: Fail) -> bytes:
 
 
 def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
-    """The bytes of a response, with gates and cuts between them. Usage comes last, if it was asked for."""
+    """Yield the bytes of a response, with gates and cuts between them. Usage comes last, if it was asked for."""
 
     def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}

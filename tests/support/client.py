@@ -1,4 +1,4 @@
-"""A raw ACP client on real pipes: requests, answers, and a record of every line, checked by the oracle at the end."""
+"""A raw ACP client on real pipes: requests, answers, and a record of every line, which the oracle checks at the end."""
 
 import asyncio
 import json
@@ -22,8 +22,8 @@ class RpcFailure(Exception):
 
 
 class RawAcpClient:
-    """`handlers` answer what the agent asks, or raise RpcFailure; one that gives None never answers, and a method
-    without one gets -32601. There may be no process (`inside.py`)."""
+    """Talks to an agent. `handlers` answer its requests or raise RpcFailure; one that returns None never answers, and a
+    method without a handler gets -32601. There may be no process (`inside.py`)."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class RawAcpClient:
         await self.send_raw(json.dumps(message).encode() + b"\n")
 
     async def start_request(self, method: str, params: dict[str, Any] | None = None) -> int:
-        """Send a request and give its id, for `answer`."""
+        """Send a request and return its id, for `answer`."""
         self._next += 1
         await self.send({"id": self._next, "method": method, "params": params or {}})
         return self._next
 
     async def answer(self, id: object) -> Any:
-        """The result of a request. Raises RpcFailure."""
+        """Return the result of a request. Raises RpcFailure."""
         message = await self.wait(lambda message: message.get("id") == id and "method" not in message)
         if "error" in message:
             raise RpcFailure(message["error"])
@@ -78,7 +78,7 @@ class RawAcpClient:
         await self.send({"method": method, "params": params})
 
     async def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first message of the agent that fits, past or to come."""
+        """Return the agent's first message that fits, waiting for one if there is none yet."""
 
         def found() -> dict[str, Any] | None:
             return next((message for sender, message in self.transcript if sender == "agent" and wanted(message)), None)
@@ -142,7 +142,7 @@ class RawAcpClient:
 async def raw_client(
     command: Sequence[str], environ: Mapping[str, str], cwd: Path, *, check: bool = True
 ) -> AsyncIterator[RawAcpClient]:
-    """Start an agent and talk to it; at the end it is stopped, and everything it sent is checked."""
+    """Start an agent and talk to it. At the end it is stopped, and everything it sent is checked."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ), cwd=cwd, limit=2**26

@@ -1,4 +1,4 @@
-"""A workspace for edit tools: real files, an editor that holds texts in memory, a conversation of its own."""
+"""A workspace for edit tools: real files, an editor that holds texts in memory, and a conversation of its own."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ from north_lsp.workspace.workspace import Workspace
 
 @dataclass
 class MemoryEditor:
-    """Open texts by path. `refuses` makes it fail, as "before" or "half" says: at once, or after the first file."""
+    """Open texts by path. If `refuses` is set, every change is refused with `code`, and the texts stay as they were."""
 
     texts: dict[Path, str] = field(default_factory=dict)
     refuses: str | None = None
@@ -99,7 +99,7 @@ class World:
         return path
 
     def show(self, name: str) -> None:
-        """As if the model had read it."""
+        """Mark a file as read by the model."""
         self.workspace.seen.tags[self.root / name] = read_text(self.root / name).tag
 
     def read(self, name: str) -> bytes:
@@ -141,6 +141,6 @@ class World:
 
 
 def commit(root: Path) -> None:
-    """Make a folder a repository that has all of it."""
+    """Make a folder a git repository with everything in it committed."""
     for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "m"]):
         subprocess.run(["git", *command], cwd=root, check=True)

@@ -1,4 +1,4 @@
-"""A disk of which one call fails: every open, write, fsync, rename and the like below a folder is counted."""
+"""A disk on which one call fails. Every open, write, fsync, rename and similar call below a folder is counted."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ _BY_DESCRIPTOR = ("write", "pwrite", "fsync", "ftruncate")
 
 
 class FaultyDisk:
-    """`calls` are those that were made, by name and file; the one with the number `fails_at` (from 1) fails once."""
+    """`calls` are those that were made, by name and file; the call with the number `fails_at` (from 1) fails."""
 
     def __init__(self, folder: Path, fails_at: int = 0, error: int = errno.ENOSPC) -> None:
         self.calls: list[str] = []

@@ -1,4 +1,4 @@
-"""Clients that know ACP's stable part only, with the habits of editors that exist: scripted, on real pipes."""
+"""Scripted clients on real pipes that know only ACP's stable part and have the habits of existing editors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,9 +19,10 @@ def as_it_is(text: str) -> str:
 
 @dataclass(frozen=True)
 class Habits:
-    """`missing`: what it answers for a file that is not there. `remakes`: what becomes of a text that it writes (None:
-    it writes nothing, and says that it did). `saves`: it writes to the disk, and not to its buffer alone. `by_kind`:
-    one key for each kind of option, where the last one counts. `ignores` are methods that it never answers."""
+    """How a client behaves. `missing`: its answer for a file that does not exist. `remakes`: turns a text that it
+    should write into what it writes (None: it writes nothing, but reports success). `saves`: it writes to the disk, not
+    only to its buffer. `by_kind`: it keeps one option for each kind, the last one. `ignores` are methods that it never
+    answers."""
 
     missing: Literal["error", "empty", "null", "internal error"] = "error"
     remakes: Remakes = as_it_is
@@ -36,8 +37,8 @@ class Habits:
 
 
 class ForeignClient:
-    """`buffers` are the files that it has open; `presses` are the kinds of options that its user chooses, one for each
-    question (then: allow_once)."""
+    """A client with these habits. `buffers` are the files that it has open; `presses` are the kinds of options that its
+    user chooses, one for each question (allow_once when they are used up)."""
 
     def __init__(self, raw: RawAcpClient, habits: Habits, project: Path) -> None:
         self.raw, self.habits, self.project = raw, habits, project
@@ -118,7 +119,7 @@ class ForeignClient:
         return dict(await self.raw.request("session/prompt", {"sessionId": self.session, "prompt": prompt}))
 
     def said(self) -> str:
-        """The answers so far."""
+        """Return the text of the answers so far."""
         updates = [params["update"] for params in self.raw.updates]
         chunks = [update for update in updates if update["sessionUpdate"] == "agent_message_chunk"]
         return "".join(update["content"]["text"] for update in chunks)
@@ -126,7 +127,7 @@ class ForeignClient:
 
 @asynccontextmanager
 async def foreign(world: World, habits: Habits = Habits()) -> AsyncIterator[ForeignClient]:
-    """A client with a session."""
+    """Start a client with a session."""
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as raw:
         client = ForeignClient(raw, habits, world.project)
         await client.start()

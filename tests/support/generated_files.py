@@ -1,5 +1,5 @@
-"""Files of this repository that are made from the declarations of the settings: the schema in the VS Code extension,
-and the table of the page about settings. `python -m tests.support.generated_files` writes them anew."""
+"""Files of this repository that are generated from the declarations of the settings: the schema in the VS Code
+extension, and the table on the settings page. `python -m tests.support.generated_files` writes them again."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ _BEGIN, _END = "<!-- Made by `just generate` from the declarations. -->\n\n", "\
 
 
 def generated() -> dict[Path, str]:
-    """Return what each of the files has to hold."""
+    """Return what each of the files must contain."""
     before, _, rest = PAGE.read_text("utf-8").partition(_BEGIN)
     after = rest.partition(_END)[2]
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"

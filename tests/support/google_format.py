@@ -29,7 +29,8 @@ def error_body(fail: Fail) -> bytes:
 
 
 def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
-    """The bytes of a response, with gates and cuts between them. A call comes whole, signed, and without an id."""
+    """Yield the bytes of a response, with gates and cuts between them. A call arrives whole, signed, and without an
+    id."""
     tokens = next((part for part in answer.parts if isinstance(part, Tokens)), Tokens())
     prompt = tokens.input + tokens.cache_read
     usage: dict[str, Any] = {"promptTokenCount": prompt, "totalTokenCount": prompt}

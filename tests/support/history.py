@@ -1,6 +1,6 @@
-"""A git history, made from the standard library's sources or real, replayed through the edit tools.
+"""Replays a git history through the edit tools: one made from the standard library's sources, or a real one.
 
-By itself it replays a real one:  python -m tests.support.history GIT_DIRECTORY FOLDER [COMMITS]
+Run on its own, it replays a real one:  python -m tests.support.history GIT_DIRECTORY FOLDER [COMMITS]
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def git(directory: Path, *arguments: str, data: bytes | None = None) -> bytes:
 
 
 def make_history(directory: Path, commits: int, seed: int) -> None:
-    """A repository whose commits change, add, delete and move real sources, in several encodings and line ends."""
+    """Make a repository whose commits change, add, delete and move real sources, in several encodings and line ends."""
     subprocess.run(["git", "init", "-q", "--bare", str(directory)], check=True, env={**os.environ, **_ENVIRONMENT})
     chance = random.Random(seed)
     pool = _sources()
@@ -149,7 +149,7 @@ def _edited(data: bytes, pool: dict[str, bytes], names: list[str], chance: rando
 
 @dataclass(frozen=True)
 class FileDiff:
-    """One file of a commit; `old` is its name before, if it was moved."""
+    """One file of a commit; `old` is its previous name, if it was moved."""
 
     status: str
     name: str
@@ -164,7 +164,7 @@ def commits_of(directory: Path, limit: int | None = None) -> list[str]:
 
 
 def tree_of(directory: Path, commit: str) -> dict[str, tuple[str, str]]:
-    """Mode and blob of every file."""
+    """Return the mode and blob of every file."""
     rows = git(directory, "ls-tree", "-r", "-z", commit).split(b"\0")
     found: dict[str, tuple[str, str]] = {}
     for row in rows:
@@ -177,7 +177,7 @@ def tree_of(directory: Path, commit: str) -> dict[str, tuple[str, str]]:
 
 
 class BlobReader:
-    """`git cat-file --batch`."""
+    """Reads blobs through `git cat-file --batch`."""
 
     def __init__(self, directory: Path) -> None:
         self._process = subprocess.Popen(
@@ -203,7 +203,8 @@ class BlobReader:
 
 
 def raw_diffs(directory: Path, commits: list[str]) -> dict[str, list[bytes]]:
-    """What each commit but the first changed against its first parent, as git's raw rows; by one process for all."""
+    """Return each commit's changes against its first parent as git's raw rows, without the first commit's. One process
+    for all."""
     data = git(directory, "diff-tree", "--stdin", "-r", "-M", "-z", "--raw", data=_pairs(commits)).split(b"\0")
     found: dict[str, list[bytes]] = {}
     rows: list[bytes] = []
@@ -220,11 +221,11 @@ def raw_diffs(directory: Path, commits: list[str]) -> dict[str, list[bytes]]:
 
 
 def patches(directory: Path, commits: list[str]) -> dict[str, str]:
-    """The same as patches of texts."""
+    """Return each commit's changes against its first parent as a text patch, without the first commit's."""
     command = ["-c", "core.quotePath=false", "diff-tree", "--stdin", "-r", "-M", "-p"]
     text = git(directory, *command, data=_pairs(commits)).decode("utf-8", "replace")
     found: dict[str, str] = {}
-    for commit in commits[1:]:  # a line of its own, which no line of a patch looks like
+    for commit in commits[1:]:  # on a line of its own, unlike any line of a patch
         _, _, rest = text.partition(f"{commit}\n")
         following = re.search(r"^[0-9a-f]{40}$", rest, re.MULTILINE)
         found[commit] = rest[: following.start() if following else len(rest)]
@@ -266,8 +267,8 @@ class Replayed:
 
 
 async def replay(directory: Path, folder: Path, seed: int, limit: int | None = None) -> Replayed:
-    """Apply each commit's changes with the tools; what tools cannot do (links, binary and new odd encodings) is done
-    by hand and counted in `beyond`."""
+    """Apply each commit's changes with the tools. What tools cannot do (links, binary files, new odd encodings) is done
+    directly and counted in `beyond`."""
     world, chance, done = World(folder, EditSettings(allow_generated=("*",))), random.Random(seed), Replayed()
     blobs = BlobReader(directory)
     commits = commits_of(directory, limit)
@@ -362,7 +363,7 @@ async def _replay(
 
 
 def _plain(diffs: list[FileDiff]) -> bool:
-    """What a patch can say: UTF-8, line feeds alone, and no empty files."""
+    """Return whether a patch can express the changes: UTF-8, line feeds only, and no empty files."""
     return all(
         data is None or (data and b"\r" not in data and decode(data)[1].encoding == "utf-8" and not decode(data)[1].bom)
         for diff in diffs
@@ -371,7 +372,7 @@ def _plain(diffs: list[FileDiff]) -> bool:
 
 
 def calls_for(diff: FileDiff, chance: random.Random) -> Iterator[ToolCall]:
-    """The tool calls that make one file's change."""
+    """Yield the tool calls that make one file's change."""
     if diff.after is None:
         yield "edit_delete_file", {"path": diff.name}
         return
@@ -410,7 +411,7 @@ def _changes(name: str, before: str, text: str, chance: random.Random) -> Iterat
 
 
 def _creation(name: str, text: str) -> Iterator[ToolCall]:
-    """A text that is too large for one call is made of several."""
+    """Yield the calls that create a file: several if its text is too large for one."""
     pieces = [""]
     for line in split_lines(text):
         if len(pieces[-1]) > 15_000:
@@ -428,7 +429,7 @@ def _creation(name: str, text: str) -> Iterator[ToolCall]:
 
 
 def _changes_ends(before: str, after: str) -> bool:
-    """Whether new lines have other ends than the tools give them."""
+    """Return whether new lines have other line ends than the tools give them."""
     newline = dominant_newline(before)
     old = Counter(split_lines(before))
     for line in split_lines(after):
@@ -440,7 +441,7 @@ def _changes_ends(before: str, after: str) -> bool:
 
 
 def _call(name: str, lines: list[str], block: Block, added: list[str], chance: random.Random) -> ToolCall:
-    """One of the calls that put `added` in the place of a block of lines."""
+    """Return one of the calls that replace a block of lines with `added`."""
     start, end = block.old_start, block.old_end
     content = "".join(added).replace("\r\n", "\n")
     whole = not added or added[-1].endswith("\n")

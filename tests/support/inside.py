@@ -1,4 +1,4 @@
-"""The server in the test's own process, behind a real socket: for tests that are about what is said, many of them."""
+"""The server in the test's own process, on a real socket: for tests that check messages, of which there are many."""
 
 import asyncio
 import os
@@ -18,8 +18,8 @@ from tests.support.client import RawAcpClient
 async def inside(
     environ: Mapping[str, str], model: str | None = None, north: Mapping[str, object] | None = None
 ) -> AsyncIterator[RawAcpClient]:
-    """An initialised client that announces what of North's it understands; at the end everything that was sent is
-    checked."""
+    """Yield an initialized client that announces North's extensions as in `north`. At the end everything that was sent
+    is checked."""
     ours, theirs = socket.socketpair()
     opening = open_connection("acp")
     params = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": dict(north or {})}}}

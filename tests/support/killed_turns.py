@@ -1,10 +1,10 @@
-"""Run by itself: kills servers at random instants of scripted turns, and looks at what the next one has.
+"""Run on its own: kills servers at random instants of scripted turns, and checks what the next one has.
 
     python -m tests.support.killed_turns COUNT [SEED]
 
-Every character that a client had received is there, every prompt whose turn had begun, every word that was accepted
-(in the conversation or offered again, once), and each call that a model is told of has exactly one result. Prints what
-it did as JSON; what is missing is an AssertionError.
+Every character that a client had received must be there, every prompt whose turn had begun, every queued prompt that
+was accepted (in the conversation or offered again, once), and each call that a model is told of must have exactly one
+result. Prints what it did as JSON; anything missing is an AssertionError.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
 
 @dataclass
 class Known:
-    """What the client of one session knows: texts by message and kind, prompts that were begun, words accepted."""
+    """What one session's client knows: texts by message and kind, prompts that were begun, queued prompts accepted."""
 
     session: str = ""
     shown: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ def text_by_message(client: RawAcpClient) -> dict[tuple[str, str], str]:
 
 
 def some_answers(chance: random.Random) -> list[Answer]:
-    """A turn: thoughts, texts and calls, and a last word."""
+    """Return the answers of a turn: thoughts, texts and calls, and a final text."""
     answers = []
     for _ in range(chance.randint(0, 2)):
         calls = [call("read_file", path="json/decoder.py", startLine=chance.randint(1, 300)), call("list_root")]
@@ -64,7 +64,7 @@ def prose(chance: random.Random, most: int) -> str:
 async def one_life(
     world: World, server: ModelServer, chance: random.Random, known: Known, counts: Counter[str]
 ) -> None:
-    """Load what there is, look, begin a turn, and be killed somewhere in it."""
+    """Load the conversation, check it, begin a turn, and kill the server somewhere in it."""
     where = {"cwd": str(world.project), "mcpServers": []}
     async with raw_client([*SERVER, "acp"], world.environ, world.project, check=False) as client:
         await client.request("initialize", {"protocolVersion": 1})
@@ -112,7 +112,7 @@ def params(session: str, text: str) -> dict[str, Any]:
 
 
 async def some_updates(client: RawAcpClient, prompt: int, wanted: int) -> None:
-    """Until so many have come, or the turn has ended."""
+    """Wait until this many updates have arrived, or the turn has ended."""
 
     def enough() -> bool:
         answered = any(message.get("id") == prompt and "method" not in message for _, message in client.transcript)
@@ -129,10 +129,10 @@ def look(client: RawAcpClient, known: Known, queued: list[str]) -> None:
     users = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "user_message_chunk"]
     said = "\n".join(update["content"]["text"] for update in users).split("\n")
     for text in known.begun:
-        assert said.count(text) == 1, f"{text!r} stands {said.count(text)} times"
+        assert said.count(text) == 1, f"{text!r} appears {said.count(text)} times"
     for words in known.accepted:
-        assert said.count(words) + queued.count(words) == 1, f"{words!r} stands {said.count(words)} times, {queued}"
-    known.accepted = [words for words in known.accepted if words not in queued]  # the user has them back
+        assert said.count(words) + queued.count(words) == 1, f"{words!r} appears {said.count(words)} times, {queued}"
+    known.accepted = [words for words in known.accepted if words not in queued]  # offered to the user again
     known.begun += [words for words in known.accepted if words in said]
     known.accepted.clear()
 

@@ -1,11 +1,11 @@
-"""Run by itself: applies batches in children that are killed, recovers, and looks at what is left.
+"""Run on its own: applies batches in child processes that are killed, recovers, and checks what is left.
 
     python -m tests.support.kills FOLDER instants COUNT SEED
     python -m tests.support.kills FOLDER calls
 
-The first kills at random instants of a batch of 50 files, and now and then the recovery as well; the second before each
-system call that changes something, and before each one of the recovery after that. Prints what it did as JSON; any
-state that is neither the old nor the new one, whole, is an AssertionError.
+The first kills at random instants of a batch of 50 files, and sometimes the recovery as well; the second before each
+system call that changes something, and before each one of the recovery that follows. Prints what it did as JSON; any
+state that is neither entirely the old nor entirely the new one is an AssertionError.
 """
 
 import gc
@@ -35,7 +35,8 @@ _CALLS = ("open", "write", "fsync", "link", "rename", "replace", "unlink", "mkdi
 
 
 def states(count: int) -> tuple[Files, Files]:
-    """Two states of a folder that differ by changed, new, deleted and moved files, and by folders ("empty…/")."""
+    """Return two states of a folder, with changed, new, deleted and moved files and folders ("empty…/") between
+    them."""
     old: Files = {"empty/gone/": b"", "empty/was/": b"w", "empty with/": b"", "empty with/f.txt": b"f\n"}
     new: Files = {"empty now/deep/": b"w"}
     for number in range(count):
@@ -56,7 +57,7 @@ def states(count: int) -> tuple[Files, Files]:
 
 
 def changes(root: Path, before: Files, after: Files) -> list[FileChange]:
-    """What leads from one state to the other."""
+    """Return the changes that lead from one state to the other."""
     found: list[FileChange] = []
     form = TextEncoding()
     gone = {data: name for name, data in before.items() if name not in after}
@@ -84,7 +85,7 @@ def is_folder(name: str) -> bool:
 
 
 def folder_changes(root: Path, states: list[set[str]]) -> list[FileChange]:
-    """One is moved, the others are made or deleted."""
+    """Return changes that move one folder and create or delete the others."""
     before, after = states
     gone, made = sorted(before - after, key=lambda name: "was" not in name), sorted(after - before)
     if not (gone and made):
@@ -124,8 +125,8 @@ def put(root: Path, files: Files) -> None:
 
 
 def child(work: Callable[[], Any], kill_after: float | None = None, *, once_noted: bool = False) -> int:
-    """Run in a child and kill it after so many seconds, counted from its journal on if `once_noted`; returns the signal
-    that ended it."""
+    """Run in a child process and kill it after this many seconds, counted from the start of its journal if
+    `once_noted`. Return the signal that ended it, 0 if it ended by itself."""
     ear, mouth = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -139,9 +140,9 @@ def child(work: Callable[[], Any], kill_after: float | None = None, *, once_note
 
         try:
             if once_noted:
-                setattr(journal.Journal, "begin", telling)  # noqa: B010 - tells when it gets serious
+                setattr(journal.Journal, "begin", telling)  # noqa: B010 - reports that the journal has begun
             work()
-        except BaseException:  # noqa: BLE001 - a child ends here whatever happens
+        except BaseException:  # noqa: BLE001 - a child always ends here
             os._exit(1)
         os._exit(0)
     os.close(mouth)
@@ -162,7 +163,7 @@ def recover_all(journals: Path) -> None:
 
 
 def check(root: Path, journals: Path, *allowed: Files) -> Files:
-    """After a recovery: one of the states, whole, and nothing else."""
+    """Check after a recovery that exactly one of the states is left. Return it."""
     left = look(root)
     assert left in allowed, f"neither state: {sorted(set(left) ^ set(allowed[0]))[:10]}"
     assert not list(journals.iterdir()), "a journal is left"
@@ -176,7 +177,7 @@ def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
     put(root, old)
     roots = Roots.of(root)
     now, other = old, new
-    gc.freeze()  # children would copy what the collector touches
+    gc.freeze()  # children would copy the pages that the collector touches
     ways = {True: changes(root, old, new), False: changes(root, new, old)}
     started = time.perf_counter()
     assert child(partial(apply, ways[True], roots, journals)) == 0
@@ -187,7 +188,7 @@ def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
     while killed < count:
         rounds += 1
         wanted = ways[now is old]
-        late = chance.random() < 0.9  # before its journal nothing can go wrong: seldom
+        late = chance.random() < 0.9  # before its journal nothing can go wrong, so rarely test that
         hit = child(partial(apply, wanted, roots, journals), chance.uniform(0, duration * 1.05), once_noted=late)
         killed += hit == signal.SIGKILL
         duration *= 1.02 if hit == signal.SIGKILL else 0.85  # a kill that comes too late shows nothing
@@ -203,7 +204,7 @@ def at_instants(folder: Path, count: int, seed: int) -> dict[str, int]:
 
 
 def killing(number: int) -> None:
-    """Let this process be killed before the `number`-th system call that changes something."""
+    """Have this process killed before the `number`-th system call that changes something."""
     made = 0
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,5 +1,5 @@
-"""A model server on loopback that answers by script, in the real streaming format of the API that a request's path
-names. What the vendor would refuse, it refuses (`rules/`)."""
+"""A model server on loopback that plays scripted answers, in the real streaming format of the API that a request's path
+names. It refuses what the vendor would refuse (`rules/`)."""
 
 import json
 import socket
@@ -40,9 +40,9 @@ class RecordedRequest:
 
 
 class ModelServer:
-    """Use as a context manager; `script` answers before they are asked for. Leaving it complains about requests for
-    which no answer was left, and about those that the vendor would have refused (unless `may_refuse`). `pages` are JSON
-    by path, for what is asked beside the models. With `tls` it speaks https, but has no gates."""
+    """A context manager; `script` answers before they are asked for. Leaving it fails for requests that had no answer
+    left, and for those that the vendor would have refused (unless `may_refuse`). `pages` are JSON by path, for requests
+    other than to models. With `tls` it speaks https, but has no gates."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[RecordedRequest] = []
@@ -90,7 +90,7 @@ class ModelServer:
             self._answers.extend(answers)
 
     def drop(self) -> None:
-        """Forget the answers that nobody has asked for."""
+        """Forget the answers that have not been asked for."""
         with self._news:
             self._answers.clear()
 
@@ -128,7 +128,7 @@ class ModelServer:
             self.refused.append(message)
 
     def hold(self, gate: Gate, connection: socket.socket) -> bool:
-        """Wait at a gate; False if the client hung up or the server closes meanwhile."""
+        """Wait at a gate. Return False if the client hangs up or the server closes before it opens."""
         with self._news:
             self._reached.add(gate.name)
             self._news.notify_all()
@@ -146,7 +146,7 @@ class ModelServer:
 
 class _Http(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that does not believe the certificate hangs up: that is what was wanted."""
+        """Ignore TLS errors: a client that does not trust the certificate hangs up, which is what the test wants."""
         if not isinstance(sys.exc_info()[1], ssl.SSLError):
             super().handle_error(request, client_address)
 
@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(*arguments)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Quiet."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
         self._page()

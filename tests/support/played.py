@@ -1,4 +1,4 @@
-"""A model whose events a test gives one by one, in the server's own process: for what happens between two of them."""
+"""A model whose events a test emits one by one, in the server's own process: for what happens between two of them."""
 
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -18,8 +18,8 @@ def setup(api):
 
 
 def play(config: Path, stream: Stream) -> str:
-    """Put the models `played/m-1` and `played/m-2` (with a larger window) into a folder of settings; gives the first
-    one's selector."""
+    """Add the models `played/m-1` and `played/m-2` (which has a larger window) to a config folder. Return the selector
+    of the first."""
     path = config / "extensions" / "played.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_EXTENSION.format(key=str(path)))

@@ -1,5 +1,5 @@
-"""Conversations that together have every kind of record in their logs, each told as what the user does and the model
-answers. `python -m tests.support.recorded` writes their logs into `tests/agent/log/golden`."""
+"""Conversations that together have every kind of record in their logs, each described as what the user does and the
+model answers. `python -m tests.support.recorded` writes their logs into `tests/agent/log/golden`."""
 
 import asyncio
 import json
@@ -41,8 +41,8 @@ PNG = bytes.fromhex(
 
 @dataclass
 class Stage:
-    """One conversation under way. `verdicts` are the answers to the questions to come, as functions of the question;
-    when they are used up, the first option is chosen."""
+    """One running conversation. `verdicts` answer the questions to come, as functions of the question; when they are
+    used up, the first option is chosen."""
 
     world: World
     server: ModelServer
@@ -61,7 +61,7 @@ class Stage:
         return self.client.start_request("session/prompt", {"sessionId": self.session, "prompt": rows, **meta})
 
     async def say(self, *blocks: str | dict[str, Any], answers: tuple[Answer, ...] = ()) -> str:
-        """A prompt and how the model answers it; the stop reason or the error's message."""
+        """Send a prompt that the model answers like this. Return the stop reason or the error's message."""
         self.server.script(*answers)
         try:
             return str((await self.client.answer(await self.start(*blocks)))["stopReason"])
@@ -95,7 +95,7 @@ def option(id: str, **north: object) -> Callable[[dict[str, Any]], dict[str, Any
 
 
 def hunks(*ids: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Accept these hunks of each file that has some."""
+    """Return a verdict that accepts these hunks of each file that has some."""
 
     def chosen(params: dict[str, Any]) -> dict[str, Any]:
         files = params["_meta"]["north"]["files"]
@@ -106,7 +106,7 @@ def hunks(*ids: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def texts(change: Callable[[str], str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Accept what the user makes of the first file."""
+    """Return a verdict that accepts the first file as the user has changed it."""
 
     def chosen(params: dict[str, Any]) -> dict[str, Any]:
         diff = next(one for one in params["toolCall"]["content"] if one["type"] == "diff")
@@ -137,7 +137,7 @@ BYE = answer(Say("Done."))
 
 
 async def edits(on: Stage) -> None:
-    """Accepted, partly accepted, rejected, changed by the user, stopped; taken back and done again."""
+    """Play edits: accepted, partly accepted, rejected, changed by the user, stopped; undone and redone."""
     on.write("many.py", MANY)
     on.write("old.txt", "old\n")
     rename = replace("many.py", "ITEM", "ENTRY", 3)
@@ -164,7 +164,7 @@ async def edits(on: Stage) -> None:
 
 
 async def commands(on: Stage) -> None:
-    """What the model and the user run: allowed, denied, failed, changed, cancelled; and slash commands."""
+    """Play commands of the model and the user (allowed, denied, failed, changed, cancelled) and slash commands."""
     await on.say("Run it", answers=(answer(shell("echo one; echo two >&2"), shell("false")), BYE))
     on.verdicts = [option("deny", comment="not now"), option("run", command="echo changed > other.txt")]
     await on.say("And these", answers=(answer(shell("touch a.txt"), shell("touch b.txt")), BYE))
@@ -182,7 +182,7 @@ async def commands(on: Stage) -> None:
 
 
 async def models(on: Stage) -> None:
-    """Models that fail, are asked again, give way to another one; and what the user chooses."""
+    """Play models that fail, are asked again or give way to another one, and the user's choices of models."""
     on.write("many.py", MANY)
     on.server.may_refuse = True
     busy = answer(Fail(529, "overloaded_error", "overloaded"))
@@ -203,7 +203,7 @@ async def models(on: Stage) -> None:
 
 
 async def file_blocks(on: Stage) -> None:
-    """Files in the text of answers."""
+    """Play answers with files in their text."""
     on.write("old.txt", "what was there\n")
     one, two = block("one.txt", "a\nb\n"), block("two.txt", "c\n")
     text = f"Here.\n{one}Then.\n{two}End."
@@ -223,7 +223,7 @@ async def file_blocks(on: Stage) -> None:
 
 
 async def meanwhile(on: Stage) -> None:
-    """What is sent while a turn runs, and cancelled."""
+    """Play prompts that are sent while a turn runs, and cancelled turns."""
     on.write("many.py", MANY)
     look = call("read_file", path="many.py")
     on.server.script(answer(Say("Reading."), Gate("one"), look, call("list_root")), answer(Say("Right.")))
@@ -258,7 +258,7 @@ async def meanwhile(on: Stage) -> None:
 
 
 async def attachments(on: Stage) -> None:
-    """What is attached to prompts, pictures, and words of other commands."""
+    """Play prompts with attachments, pictures, and other tools."""
     on.write("many.py", MANY)
     on.write("dot.png", PNG)
     uri = (on.world.project / "many.py").as_uri()
@@ -277,13 +277,13 @@ RECORDED = {one.__name__: one for one in (edits, commands, models, file_blocks, 
 
 
 def portable(text: str, world: World) -> str:
-    """Without the places of one machine."""
+    """Replace the paths of this machine with placeholders."""
     text = text.replace(project_hash(world.project), "{hash}")
     return text.replace(str(world.project), "{project}").replace(str(world.folder), "{world}")
 
 
 def local(text: str, world: World) -> str:
-    """For the machine that this runs on."""
+    """Replace the placeholders with the paths of this machine."""
     text = text.replace("{hash}", project_hash(world.project))
     return text.replace("{project}", str(world.project)).replace("{world}", str(world.folder))
 

@@ -40,8 +40,8 @@ class _Events:
 
 
 def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
-    """The bytes of a response, with gates and cuts between them. A scripted stop is a status, or the reason of an
-    incomplete response."""
+    """Yield the bytes of a response, with gates and cuts between them. A scripted stop is the reason of an incomplete
+    response."""
     event = _Events()
     tokens = next((part for part in answer.parts if isinstance(part, Tokens)), Tokens())
     response: dict[str, Any] = {

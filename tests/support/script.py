@@ -1,4 +1,4 @@
-"""The language in which a test says what the model answers. It knows no vendor."""
+"""The language in which tests script a model's answers. It knows no vendor."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -23,7 +23,7 @@ class Think:
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call; its arguments stream in a few pieces of JSON, the last of them behind the gate `held`."""
+    """A tool call; its arguments stream in a few pieces of JSON, the last of them after the gate `held`."""
 
     name: str
     arguments: dict[str, Any]
@@ -63,21 +63,21 @@ class Cut:
 
 @dataclass(frozen=True)
 class Malformed:
-    """Bytes sent as they are."""
+    """Bytes sent unchanged."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Ends the answer for this reason, in the vendor's word."""
+    """Ends the answer for this reason, in the vendor's own word."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the answer reports as its usage."""
+    """The usage that the answer reports."""
 
     input: int = 100
     output: int = 20
@@ -87,12 +87,12 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Reset:
-    """The connection is closed before a byte of an answer."""
+    """The connection is closed before the first byte of an answer."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """An answer sent as it is, whatever was asked for."""
+    """A response sent unchanged, whatever was asked for."""
 
     body: bytes
     content_type: str = "text/event-stream"

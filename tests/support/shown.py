@@ -1,4 +1,4 @@
-"""What a client has shown of a conversation, however it came: chunks joined, calls as they stand at the end, progress
+"""What a client has shown of a conversation, however it arrived: chunks joined, calls in their final state, progress
 left out."""
 
 from typing import Any
@@ -9,7 +9,7 @@ _ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
 
 
 def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The client's own prompts are left out: it has shown them itself."""
+    """Return what was shown, without the client's own prompts, which it has shown itself."""
     rows: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
     last: dict[str, dict[str, Any]] = {}
@@ -26,7 +26,7 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 rows.append(calls[call_id])
             calls[call_id] |= update
         elif kind.endswith("_chunk") and "messageId" not in update:
-            pass  # a notice, which is no part of the conversation
+            pass  # a notice, which is not part of the conversation
         elif kind.endswith("_chunk") and rows and rows[-1].get("chunk") == (kind, update["messageId"]):
             rows[-1]["text"] += update["content"]["text"]
         elif kind.endswith("_chunk"):

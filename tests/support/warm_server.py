@@ -1,10 +1,10 @@
-"""A process that has imported the server once and forks it for each test: most of a server's start is imports.
+"""A process that has imported the server once and forks it for each test, since most of a server's start is imports.
 
     python warm_server.py serve SOCKET      the process that forks; runs until its standard input ends
     python -I -S warm_server.py run SOCKET ARGUMENTS…    as `north-lsp ARGUMENTS…`, with its descriptors and folder
 
-Whoever calls `run` has a process that stands for the server: signals are passed on, its exit is the server's, and the
-server dies with it. Tests of the start itself, of memory and of process ids start a server of their own.
+The caller of `run` has a process that stands for the server: signals are passed on, its exit status is the server's,
+and the server dies with it. Tests of the start itself, of memory and of process ids start a server of their own.
 """
 
 import array
@@ -72,7 +72,7 @@ def _become_server(request: dict[str, Any], fds: list[int]) -> NoReturn:
 
 
 def _fork(connection: socket.socket) -> int:
-    """Take one order; gives the server's process id."""
+    """Take one order, fork the server, and return its process id."""
     data, fds, _, _ = socket.recv_fds(connection, _HEADER, 3)
     request = json.loads(_receive(connection, int.from_bytes(data, "big")))
     pid = os.fork()
@@ -114,11 +114,11 @@ def serve(path: str) -> None:
                 os.read(wake, 4096)
             elif key.fileobj is listener:
                 connection, _ = listener.accept()
-                with suppress(EOFError, OSError):  # gone before it has ordered anything
+                with suppress(EOFError, OSError):  # gone before it has sent its order
                     pid = _fork(connection)
                     children[pid] = connection
                     chosen.register(connection, selectors.EVENT_READ, pid)
-            elif key.data in children:  # whoever ran it is gone
+            elif key.data in children:  # the process that ran it is gone
                 os.kill(key.data, signal.SIGKILL)
                 chosen.unregister(key.fileobj)
         for pid in list(children):

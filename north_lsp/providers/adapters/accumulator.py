@@ -1,4 +1,5 @@
-"""An answer while it arrives, for vendors that number no blocks: text and thinking go on until something else comes."""
+"""An answer while it arrives, for vendors that do not number blocks: a block of text or thinking goes on until
+something else comes."""
 
 from itertools import count
 from typing import Literal
@@ -17,7 +18,7 @@ from north_lsp.providers.base import (
 
 
 def append_delta(blocks: dict[int, Block], event: StreamEvent) -> None:
-    """Add what an event brings of text and thinking, or a complete block, to the blocks by index."""
+    """Add an event's text or thinking, or its complete block, to the blocks by index."""
     match event:
         case TextDelta(index, text):
             before = blocks.get(index)
@@ -32,8 +33,8 @@ def append_delta(blocks: dict[int, Block], event: StreamEvent) -> None:
 
 
 class AnswerAccumulator:
-    """The message so far, always equal to what has been emitted. Some servers give calls the same ids, or none; that
-    they come once in a conversation is for whoever asks to see to."""
+    """The message so far, always equal to what has been emitted. Some servers repeat call ids or give none; ids are
+    made unique within one answer, but the caller must make them unique within the conversation."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -68,7 +69,7 @@ class AnswerAccumulator:
         return [*events, ThinkingDelta(index, piece)]
 
     def _block(self, empty: Text | Thinking) -> tuple[list[StreamEvent], int]:
-        """The open block of this type; opens one, and closes another."""
+        """Return the events so far and the index of the open block of this type, closing a block of another type."""
         if self._open is not None and type(self._blocks[self._open]) is type(empty):
             return [], self._open
         events = self._close()

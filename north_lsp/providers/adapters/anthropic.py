@@ -1,7 +1,7 @@
 """Anthropic's Messages API through the official SDK. Imported only when it is used: the SDK is heavy.
 
 The SDK makes the request; its events are read here as plain JSON, so that a server's unknown event, field or broken
-line does no harm. Repeating a request is the turn's business, so the SDK's own retries are off.
+line does no harm. The turn repeats requests, so the SDK's own retries are off.
 """
 
 import re
@@ -54,7 +54,7 @@ _STOP_REASONS: dict[str, StopReason] = {
     "refusal": "refusal",
 }
 _EPHEMERAL = {"type": "ephemeral"}
-# The vendor looks for a cached prefix at no more than 20 blocks before a breakpoint.
+# The vendor looks for a cached prefix at most 20 blocks before a breakpoint.
 _LOOKBACK_BLOCKS = 18
 _LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
@@ -65,8 +65,8 @@ _THINKING = ("thinking", "redacted_thinking")
 
 
 class AnthropicProvider:
-    """One client for a model in use; `secret` is an API key, or a bearer token, or None for a server that wants none.
-    `wire_id` is the id sent in place of the catalogue's; with `long_cache` the vendor keeps prompts for an hour."""
+    """One client for a model; `secret` is an API key or a bearer token, None for a server that needs none. `wire_id` is
+    sent in place of the catalog's id; with `long_cache` the vendor keeps prompts for an hour."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class AnthropicProvider:
         if secret is None:
             headers |= {"Authorization": anthropic.Omit(), "X-Api-Key": anthropic.Omit()}
         self._client = anthropic.AsyncAnthropic(
-            # A client that is given no key would look for one in the environment, and send it to this address.
+            # Without a key, the client would look for one in the environment, and send it to this address.
             api_key=None if is_token else secret or "none",
             auth_token=secret if is_token else None,
             base_url=address,
@@ -126,7 +126,7 @@ class AnthropicProvider:
             except Refused as error:
                 yield wire.refusal(error, endpoint, model, answer.partial("error"))
                 return
-            # The model has paused by itself: it goes on when it is given back what it has said.
+            # The model has paused on its own: it continues when it is sent what it has said so far.
             content = _go_on(asked, texts, answer.blocks)
             answer.go_on()
         yield Done("stop", answer.message("stop"))
@@ -153,8 +153,8 @@ class AnthropicProvider:
 
 
 def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) -> dict[str, Any]:
-    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them. `mark` stands
-    where what the vendor is to keep ends."""
+    """Return the request as JSON. The same conversation gives the same bytes, and a longer one begins with them. `mark`
+    is put where the part that the vendor should cache ends."""
     fold = _Fold(request.model)
     for message in request.messages:
         fold.add(message)
@@ -164,7 +164,7 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
 
 
 def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Mapping[str, str]) -> dict[str, Any]:
-    """All of a request but its messages."""
+    """Return the request without its messages."""
     budget = request.reasoning.budget
     may_think = _LEAST_BUDGET <= budget < request.max_output and _tool_loop_can_think(messages)
     body: dict[str, Any] = {
@@ -185,8 +185,11 @@ def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Ma
 
 
 def _go_on(body: Mapping[str, Any], texts: Sequence[str], blocks: Sequence[Block]) -> bytes:
-    """The request that goes on with what the model has said so far. Such an end may be no thinking and no white space,
-    and begins with thinking or is asked for without."""
+    """Return the request that continues what the model has said so far.
+
+    The vendor refuses an answer that ends in thinking or white space, so these are cut from the end. With thinking on,
+    it requires an answer to begin with thinking, so thinking is turned off if this one does not.
+    """
     said = [part for block in blocks if (part := _block(block, is_own=True)) is not None]
     while said and said[-1]["type"] in _THINKING:
         said.pop()
@@ -215,7 +218,7 @@ class _Fold:
                 if content:
                     sent.append({"role": "assistant", "content": content})
             case ToolResult(call_id, _, text, is_error, images):
-                # The vendor takes no pictures in a result that is an error.
+                # The vendor accepts no pictures in a result that is an error.
                 shown: object = text
                 if images and not is_error:
                     shown = [{"type": "text", "text": text}, *map(_image, images)]
@@ -227,7 +230,8 @@ class _Fold:
 
 
 def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
-    """None for what cannot be sent back: blank text, thinking that is unsigned or another model's."""
+    """Return the block in the vendor's form, None if it cannot be sent back: blank text, and thinking that is unsigned
+    or another model's."""
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
@@ -246,7 +250,7 @@ def _image(image: Image) -> dict[str, Any]:
 
 
 def _id(id: str) -> str:
-    """A call's id in the characters that the vendor allows; the same for call and result."""
+    """Return a call's id using only characters that the vendor allows. It is the same for call and result."""
     legal = _ILLEGAL_IN_ID.sub("_", id)
     if legal == id and len(id) <= _MAX_ID:
         return id
@@ -254,8 +258,8 @@ def _id(id: str) -> str:
 
 
 def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the tool loop that goes on, if one does, began with thinking that can be sent back: the vendor refuses a
-    request with thinking on where it did not (another model began it, or a server that thinks without telling)."""
+    """Return whether thinking may be on. The vendor refuses it in the middle of a tool loop that did not begin with
+    thinking that can be sent back (because another model began it, or a server that does not report its thinking)."""
     index = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), None)
     if index is None or not any(block["type"] == "tool_use" for block in messages[index]["content"]):
         return True
@@ -265,8 +269,8 @@ def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> dict[int, dict[str, Any]]:
-    """Where a single answer with its results is longer than the vendor's lookback, a breakpoint at the end of the
-    request before: that is where its cache was written. The message that has it, by its index."""
+    """Return the message, by its index, that needs a breakpoint because the last answer with its results is longer than
+    the vendor's lookback: the last one of the request before, where that request's cache was written."""
     last = next((index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant"), 0)
     if not last or sum(len(message["content"]) for message in messages[last:]) <= _LOOKBACK_BLOCKS:
         return {}
@@ -280,7 +284,7 @@ def _lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> di
 
 @dataclass
 class _Answer:
-    """The message so far, always equal to what has been emitted. After a pause it goes on behind what it has."""
+    """The message so far, always equal to what has been emitted. After a pause, new blocks follow those it has."""
 
     ended: bool = False
     _by_index: dict[int, Block] = field(default_factory=dict)
@@ -322,7 +326,7 @@ class _Answer:
         return [], Done(reason, self.message(reason))
 
     def take_done(self) -> None:
-        """Some servers that speak this API end as others do."""
+        """End the answer: some servers that speak this API send `[DONE]`, like OpenAI's."""
         self.ended = True
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
@@ -407,7 +411,7 @@ class _Answer:
         return [BlockEnd(index, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Later counts replace earlier ones; what a message leaves out stays."""
+        """Replace earlier counts with later ones; a count that is left out stays."""
         old = self._usage
         self._usage = Usage(
             _number(usage.get("input_tokens"), old.input),

@@ -1,7 +1,7 @@
-"""The Anthropic SDK: its client alone, without those for other vendors' clouds, its helpers, its tracing and its types.
+"""The client of the Anthropic SDK alone, without helpers, tracing, types and the clients for other vendors' clouds.
 
-Tracing is what takes the types of all messages in with it: a client is made with `open_telemetry=False`, or its first
-request loads them after all.
+Tracing is what pulls in the types of all messages. Make each client with `open_telemetry=False`, or its first request
+loads them after all.
 """
 
 from typing import TYPE_CHECKING

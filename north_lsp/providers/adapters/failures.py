@@ -1,5 +1,5 @@
-"""What went wrong with a model, as one kind and one sentence with the next step. Status and the vendor's own error code
-decide; the wording of an error only where they say nothing."""
+"""Turns a model's failure into one kind and one sentence with the next step. Status and the vendor's own error code
+decide; the wording of an error counts only if they say nothing."""
 
 import math
 import re
@@ -85,8 +85,8 @@ _NO_MODEL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is, for messages: `title` is the provider's, `address` its base address, `key` says where its key
-    came from (empty for none)."""
+    """Where a model is served, for messages: `title` is the provider's, `address` its base address, `key` says where
+    its key came from (empty if there is none)."""
 
     title: str
     address: str
@@ -94,8 +94,8 @@ class Endpoint:
 
 
 def describe(body: object, fallback: str = "") -> tuple[str, str]:
-    """The code and the text of an error in any vendor's form: `{"error": {"type", "code", "message"}}`,
-    `{"error": "…"}`, `{"message"}`, `{"detail"}`, or the inner object alone. The code is the most telling field."""
+    """Return the code and the text of an error in any vendor's form: `{"error": {"type", "code", "message"}}`,
+    `{"error": "…"}`, `{"message"}`, `{"detail"}`, or the inner object alone. The code is the most specific field."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if isinstance(inner, str):
         return "", inner or fallback
@@ -111,13 +111,13 @@ def describe(body: object, fallback: str = "") -> tuple[str, str]:
 
 
 def kind_of(status: int | None, code: str, text: str) -> ErrorKind:
-    """The kind of an error answer (`status` None: an error within a stream)."""
+    """Return the kind of an error answer (`status` None: an error within a stream)."""
     by_code = _CODES.get(code.lower())
     if by_code in ("context_overflow", "quota_exhausted"):
         return by_code
     if status is None and by_code is None and code.isdigit():
         status = int(code)
-    # Servers of models on one's own machine say 500 for a prompt that does not fit.
+    # Local model servers answer 500 for a prompt that does not fit.
     may_overflow = status in (None, 400, 413, 422) or (status is not None and status >= 500)
     if may_overflow and _OVERFLOW.search(text):
         return "context_overflow"
@@ -149,13 +149,14 @@ def refused(
     partial: AssistantMessage,
     now: float,
 ) -> Failed:
-    """For an error answer (`status`), or an error within a stream (None). `now` is in seconds since 1970."""
+    """Return the failure for an error answer (`status`) or an error within a stream (None). `now` is in seconds since
+    1970."""
     code, text = describe(body, "")
     is_json = isinstance(body, Mapping)
     kind = kind_of(status, code, text or raw)
     if status is not None and 300 <= status < 400:
         target = one_line(headers.get("location", "another address"), 200)
-        message = f"{endpoint.address} sends requests on to {target}; set that address if you trust it"
+        message = f"{endpoint.address} redirects requests to {target}; set that address if you trust it"
         return failed("bad_request", message, partial, status)
     said = one_line(text, _TEXT_LIMIT) if text else ""
     step = _next_step(kind, endpoint, model, status, code, text, is_json)
@@ -177,9 +178,9 @@ def _next_step(
         case "auth":
             if endpoint.key:
                 return f"check the key in {endpoint.key}"
-            return "it wants a key, and none is set: give it an apiKeyEnv in models.yml"
+            return "it needs a key, and none is set: add an apiKeyEnv in models.yml"
         case "rate_limit":
-            return "wait a little and try again"
+            return "wait a moment and try again"
         case "overloaded":
             return "try again in a moment, or choose another model"
         case "quota_exhausted":
@@ -203,25 +204,25 @@ def _next_step(
 
 
 def unreachable(endpoint: Endpoint, cause: str, partial: AssistantMessage) -> Failed:
-    """For a connection that could not be made, or broke before an answer."""
+    """Return the failure for a connection that could not be made, or that broke before an answer."""
     reason = one_line(cause, 200)
     step = f"check the network, and that {endpoint.address} is right and running"
     return failed("network", f"{endpoint.title} could not be reached ({reason}); {step}", partial)
 
 
 def broken(endpoint: Endpoint, what: str, partial: AssistantMessage) -> Failed:
-    """For a stream that stopped being one. `what` completes "the answer of X …"."""
-    return failed("network", f"the answer of {endpoint.title} {one_line(what, 200)}; try again", partial)
+    """Return the failure for a stream that broke. `what` completes "the answer from X …"."""
+    return failed("network", f"the answer from {endpoint.title} {one_line(what, 200)}; try again", partial)
 
 
 def no_model_server(endpoint: Endpoint, what: str, partial: AssistantMessage) -> Failed:
-    """For an address that answers, but not as a model server does."""
+    """Return the failure for an address that answers, but not as a model server does."""
     message = f"{endpoint.address} answered with {one_line(what, 100)} where a model's answer was expected"
     return failed("bad_request", f"{message}; check that it is a model server's address", partial)
 
 
 def retry_after_ms(headers: Mapping[str, str], now: float) -> int | None:
-    """How long the server asks to wait, in milliseconds, from the first usable of the headers that say so."""
+    """Return how long the server asks to wait, in milliseconds, from the first usable header that says so."""
     for name, scale in (("retry-after-ms", 1.0), ("retry-after", 1000.0), ("x-ratelimit-reset-ms", 1.0)):
         text = headers.get(name, "").strip()
         wait = _number(text)
@@ -248,7 +249,7 @@ def _number(text: str) -> float | None:
 
 
 def _from_epoch(seconds: float, now: float) -> float:
-    """Seconds to wait: the number is a time since 1970 (in seconds, or milliseconds) or already a delay."""
+    """Return seconds to wait; the number is a time since 1970 (in seconds or milliseconds) or already a delay."""
     if seconds > 1e11:
         return seconds / 1000 - now
     return seconds - now if seconds > 1e9 else seconds

@@ -1,8 +1,8 @@
 """Google's generateContent API over plain HTTP. Imported only when it is used.
 
-A call comes whole, and without an id. What the vendor signs (a call, or the text at the end) goes back with it; since
-no other vendor signs calls, a signature is kept in a thinking block of its own before the call or behind the text, as
-a JSON object.
+A call arrives whole and without an id. What the vendor signs (a call, or the text at the end) is sent back with its
+signature. Since no other vendor signs calls, a signature is kept as a JSON object in a thinking block of its own,
+before the call or after the text.
 """
 
 import json
@@ -48,7 +48,7 @@ _UNREADABLE_CALLS = frozenset(
     {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"}
 )
 _ERROR_BYTES = 64 * 1024
-# The vendor's own word for a call that it has not signed itself.
+# The vendor's placeholder for the signature of a call that it has not signed itself.
 _UNSIGNED = "skip_thought_signature_validator"
 _LEAST_PRO_BUDGET = 128
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
@@ -56,8 +56,8 @@ _MOST_BUDGET = {"flash": 24_576, "pro": 32_768}
 
 
 class GoogleProvider:
-    """One client for a model in use; `wire_id` is the id sent in place of the catalogue's, `reasons` whether the model
-    can think. `secret` is an API key."""
+    """One client for a model; `wire_id` is sent in place of the catalog's id, `reasons` says whether the model can
+    think. `secret` is an API key."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class GoogleProvider:
 
 
 def _with_delay(headers: Mapping[str, str], body: object) -> Mapping[str, str]:
-    """The headers, with the wait that the vendor asks for in the body: `"retryDelay": "34.07s"`."""
+    """Return the headers, with the wait that the vendor asks for in the body: `"retryDelay": "34.07s"`."""
     for row in as_list(as_object(as_object(body).get("error")).get("details")):
         delay = as_object(row).get("retryDelay")
         if isinstance(delay, str) and delay.endswith("s") and "retry-after" not in headers:
@@ -140,7 +140,7 @@ def _with_delay(headers: Mapping[str, str], body: object) -> Mapping[str, str]:
 
 
 def request_body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str, Any]:
-    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    """Return the request as JSON. The same conversation gives the same bytes, and a longer one begins with them."""
     fold = _Fold(request.model, wire_id)
     for message in request.messages:
         fold.add(message)
@@ -148,7 +148,7 @@ def request_body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str
 
 
 def _body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str, Any]:
-    """All of a request but its contents."""
+    """Return the request without its contents."""
     config: dict[str, Any] = {"maxOutputTokens": request.max_output}
     if reasons:
         config["thinkingConfig"] = _thinking(request.reasoning.budget, wire_id)
@@ -165,7 +165,7 @@ def _body(request: ModelRequest, wire_id: str, reasons: bool) -> dict[str, Any]:
 
 
 def _thinking(budget: int, wire_id: str) -> dict[str, Any]:
-    """The large models cannot do without; the least they take is sent for "off"."""
+    """Return the thinking configuration. The large models cannot turn thinking off: "off" sends their minimum."""
     name = wire_id.lower()
     most = next((limit for word, limit in _MOST_BUDGET.items() if word in name), None)
     chosen = budget if most is None else min(budget, most)
@@ -198,12 +198,13 @@ class _Fold:
 
 
 def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
-    """Pictures stand within a result for models that know them there, and behind it for older ones."""
+    """Return a result as parts. Pictures go inside the result for models that support that, and after it for older
+    ones."""
     answer = {"error" if result.is_error else "output": result.text}
     response: dict[str, Any] = {"name": result.tool, "response": answer}
     known = [image for image in result.images if image.mime_type in _PICTURES]
     if len(known) < len(result.images):
-        answer["pictures"] = "[image omitted: this model takes PNG, JPEG, WebP and HEIC only]"
+        answer["pictures"] = "[image omitted: this model accepts only PNG, JPEG, WebP and HEIC]"
     pictures = [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in known]
     if pictures and "gemini-3" in wire_id:
         return [{"functionResponse": response | {"parts": pictures}}]
@@ -211,8 +212,8 @@ def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
 
 
 def _parts(message: AssistantMessage, is_own: bool, wire_id: str) -> list[dict[str, Any]]:
-    """What was thought does not go back; what was signed does. Newer models refuse an answer whose first call nobody
-    has signed."""
+    """Return an answer as parts. Thinking is not sent back, but signatures are. Newer models refuse an answer whose
+    first call is unsigned."""
     parts: list[dict[str, Any]] = []
     held: str | None = None
     has_calls = False
@@ -241,7 +242,7 @@ def _signed(kind: Literal["call", "text"], value: str) -> str:
 
 
 def _read_signature(signature: str | None) -> tuple[str, str]:
-    """Empty for the signature of another API."""
+    """Return the kind and value of a signature, both empty for one of another API."""
     try:
         stored = as_object(json.loads(signature or ""))
     except ValueError:
@@ -258,7 +259,7 @@ class _Answer(AnswerAccumulator):
         self._reason: str | None = None
 
     def take_done(self) -> None:
-        """Some servers that speak this API end as others do."""
+        """End the answer: some servers that speak this API send `[DONE]`, like OpenAI's."""
         self.ended = True
 
     def finish(self) -> tuple[list[StreamEvent], Done | None]:
@@ -317,7 +318,7 @@ class _Answer(AnswerAccumulator):
         return [BlockEnd(len(self._blocks) - 1, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """The last report wins. Cached tokens are a part of the prompt's."""
+        """Replace the counts with the last report. Cached tokens are included in the prompt's."""
         if not usage:
             return
         cached = as_count(usage.get("cachedContentTokenCount"))

@@ -1,4 +1,4 @@
-"""The HTTP client below a vendor's SDK. Imported only when a provider is made: it is heavy."""
+"""The HTTP client that a vendor's SDK uses. Imported only when a provider is made: it is heavy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ USER_AGENT = f"north-lsp/{__version__}"
 
 @dataclass(frozen=True, slots=True)
 class HeaderRules:
-    """What becomes of a request's headers: first `add`, then `strip` (names, `prefix*`), then `put` (None removes)."""
+    """How a request's headers are changed: first `add`, then `strip` (names, `prefix*`), then `put` (None removes)."""
 
     add: Mapping[str, str] = field(default_factory=dict)
     strip: tuple[str, ...] = ()
@@ -41,8 +41,8 @@ def make_client(
     environ: Mapping[str, str],
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> httpx2.AsyncClient:
-    """One client for one model. It follows no redirect: a key is for the host that the user has named. Raises OSError
-    for a `NORTH_CA_BUNDLE` that cannot be used."""
+    """Make the client for one model. It follows no redirects, because a key is for the host that the user has named.
+    Raises OSError for a `NORTH_CA_BUNDLE` that cannot be used."""
 
     async def add_headers(request: httpx2.Request) -> None:
         request.headers["user-agent"] = USER_AGENT

@@ -1,4 +1,4 @@
-"""The JSON text of tool arguments, both ways. Pure; shared by all adapters."""
+"""Converts the JSON text of tool arguments, both ways. Pure; shared by all adapters."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from north_lsp.providers.json_values import read_arguments
 
 
 def parse_call(id: str, name: str, text: str) -> ToolCall:
-    """A complete call; `problem` says where its arguments stop being a JSON object."""
+    """Return a complete call; its `problem` says where the arguments are not a JSON object."""
     try:
         arguments = read_arguments(text if text.strip() else "{}")
     except json.JSONDecodeError as error:
@@ -21,5 +21,5 @@ def parse_call(id: str, name: str, text: str) -> ToolCall:
 
 
 def arguments_text(arguments: Mapping[str, object]) -> str:
-    """Arguments as models write them: no blanks, the same bytes each time."""
+    """Return arguments as compact JSON, as models write them: the same bytes each time."""
     return json.dumps(dict(arguments), ensure_ascii=False, separators=(",", ":"))

@@ -1,12 +1,12 @@
-"""Imports a vendor's SDK without what North does not use of it.
+"""Imports a vendor's SDK without the parts that North does not use.
 
-North sends JSON and reads JSON; of the SDKs it uses the clients alone. But their packages of types load a class for
-every shape of every API they know, thousands of modules, which is most of the time and memory that their import takes:
+North sends and reads JSON; of the SDKs it uses only the clients. But their packages of types load a class for every
+shape of every API they know, thousands of modules, which is most of the time and memory that importing them takes:
 
-    anthropic 2.12: 2,931 modules, 1.2 s, 49 MB as it is; 265 modules, 0.35 s, 13 MB in this way
-    openai 3.54: 549 modules, 0.6 s, 28 MB as it is; 106 modules, 0.16 s, 11 MB in this way
+    anthropic 2.12: 2,931 modules, 1.2 s, 49 MB as shipped; 265 modules, 0.35 s, 13 MB this way
+    openai 3.54: 549 modules, 0.6 s, 28 MB as shipped; 106 modules, 0.16 s, 11 MB this way
 
-A test counts the modules: with an SDK that has become something else, this has to change, or go.
+A test counts the modules: if an SDK changes its structure, this must change too, or go.
 """
 
 import importlib
@@ -22,16 +22,17 @@ _BESIDE = re.compile(r"\s*(#.*|from __future__ import .*)?\s*")
 
 
 def import_lean(package: str, left_out: Sequence[str] = ()) -> ModuleType:
-    """The package, with the names of its types looked up when they are first asked for. `left_out` names modules of it
-    that are not loaded either: who imports one later gets it as ever, and so does who calls what the package has of it.
-    An SDK that has changed so much that it does not
-    load in this way is loaded as it is."""
+    """Import the package, but look up the names of its types only when they are first used.
+
+    `left_out` names modules of it that are not loaded either. Importing one later works as usual, and so does calling
+    what the package uses from it. If the SDK has changed so much that this fails, it is imported normally.
+    """
     if package in sys.modules:
         return sys.modules[package]
     try:
         with _lean(package, [f"{package}.{name}" for name in left_out]):
             return importlib.import_module(package)
-    except Exception:  # noqa: BLE001 - whatever is wrong with it will be wrong again below
+    except Exception:  # noqa: BLE001 - a real fault will be raised again below
         for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
             del sys.modules[name]
         return importlib.import_module(package)
@@ -60,7 +61,7 @@ class _LeftOut(ModuleType):
 
 
 class _Later:
-    """Stands for a function or a class of a module that is left out: a call is a call of the real one."""
+    """Stands for a function or a class of a module that is left out: calling it calls the real one."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
@@ -71,7 +72,7 @@ class _Later:
 
 
 class _TypesFinder:
-    """Finds the packages of types, and has them loaded by name."""
+    """Finds the packages of types and has them loaded name by name."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -92,7 +93,7 @@ class _TypesFinder:
 
 
 class _ByName(SourceFileLoader):
-    """Loads a package that does nothing but import names from its modules: each when it is asked for. `names` gives the
+    """Loads a package that does nothing but import names from its modules: each name on first use. `names` gives the
     module and the name there; None for a package that does more."""
 
     def __init__(self, fullname: str, path: str) -> None:

@@ -1,5 +1,5 @@
-"""A conversation as JSON text, kept from one request to the next: what was sent before is neither made nor copied
-again. Pure."""
+"""A conversation as JSON text, kept from one request to the next, so that what was sent before is not converted again.
+Pure."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from north_lsp.providers.base import Message
 
 _MOST = 4
-"""Conversations that one provider keeps at a time."""
+"""The number of conversations that one provider keeps."""
 
 
 class Fold(Protocol):
-    """Messages in a vendor's form while they are added. `add` appends to `sent`, or changes its last item alone."""
+    """Messages in a vendor's form. `add` appends to `sent`, or changes only its last item."""
 
     @property
     def sent(self) -> list[dict[str, Any]]: ...
@@ -26,14 +26,14 @@ F = TypeVar("F", bound=Fold)
 
 @dataclass
 class KeptMessages(Generic[F]):
-    """One conversation: `fold` has all of `messages`, `texts` are those of the first items of what it has."""
+    """One conversation: `fold` has all of `messages`; `_texts` are the JSON texts of the first items in `fold.sent`."""
 
     fold: F
     messages: list[Message] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Whether these are the ones it has, and perhaps more; nearly all of them are the very same objects."""
+        """Return whether these messages begin with the ones it has. Nearly all of them are the very same objects."""
         known = self.messages
         return len(known) <= len(messages) and all(
             one is other or one == other for one, other in zip(known, messages, strict=False)
@@ -45,7 +45,7 @@ class KeptMessages(Generic[F]):
             self.fold.add(message)
 
     def texts(self, changed: Mapping[int, Mapping[str, Any]] | None = None) -> list[str]:
-        """All items as JSON; some of them in another form, for this time."""
+        """Return all items as JSON texts. The items in `changed`, by index, replace others this time only."""
         self._texts += [dumps(item) for item in self.fold.sent[len(self._texts) :]]
         texts = list(self._texts)
         for index, item in (changed or {}).items():
@@ -54,13 +54,13 @@ class KeptMessages(Generic[F]):
 
 
 class KeptTexts(Generic[F]):
-    """Those of one provider. Of each conversation `key` has all on which the form of its messages depends."""
+    """The conversations of one provider. `key` includes everything that the form of the messages depends on."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, KeptMessages[F]] = {}
 
     def take(self, key: Hashable, messages: Sequence[Message], begin: Callable[[], F]) -> KeptMessages[F]:
-        """The conversation with these messages; from the beginning if it is another one."""
+        """Return the conversation with these messages; it starts over if they do not continue the one that is kept."""
         kept = self._kept.pop(key, None)
         if kept is None or not kept.begins(messages):
             kept = KeptMessages(begin())
@@ -77,6 +77,6 @@ def dumps(value: object) -> str:
 
 
 def encode(body: Mapping[str, Any], name: str, texts: Sequence[str]) -> bytes:
-    """A request whose field `name`, its last, is a list of these."""
+    """Return the request as JSON whose last field, `name`, is a list of these texts."""
     rest = dumps({key: value for key, value in body.items() if key != name})
     return f'{rest[:-1]},"{name}":[{",".join(texts)}]}}'.encode()

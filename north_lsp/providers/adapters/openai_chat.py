@@ -1,5 +1,5 @@
-"""OpenAI's Chat Completions through the official SDK, for any server that speaks it more or less. Imported only when it
-is used. Where servers differ in what they accept, `compat.py` says how; what they send is read leniently."""
+"""OpenAI's Chat Completions through the official SDK, for any server that more or less speaks it. Imported only when it
+is used. `compat.py` says how servers differ in what they accept; what they send is read leniently."""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -53,8 +53,8 @@ _MAX_FORMS = 4
 
 
 class ChatProvider:
-    """For one model; `wire_id` is the id sent in place of the catalogue's, `reasons` whether the model can think, and
-    `note` is told what a server turned out not to know."""
+    """One client for a model; `wire_id` is sent in place of the catalog's id, `reasons` says whether the model can
+    think, and `note` receives a message when a server turns out not to support a parameter."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class ChatProvider:
                         yield event
                 return
             except Refused as error:
-                # A server that does not know a parameter is asked again without it, from now on.
+                # If the server does not know a parameter, ask again without it, and leave it out from now on.
                 changed = None
                 if error.status in (400, 422) and attempt + 1 < _MAX_FORMS:
                     changed = without_unsupported(self._compat, describe(error.body, error.raw)[1])
@@ -117,7 +117,7 @@ class ChatProvider:
 
 
 def request_body(request: ModelRequest, compat: Compat, address: str, wire_id: str, reasons: bool) -> dict[str, Any]:
-    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    """Return the request as JSON. The same conversation gives the same bytes, and a longer one begins with them."""
     fold = _Fold(request, compat, reasons)
     for message in request.messages:
         fold.add(message)
@@ -126,7 +126,7 @@ def request_body(request: ModelRequest, compat: Compat, address: str, wire_id: s
 
 
 def _body(request: ModelRequest, compat: Compat, address: str, wire_id: str, reasons: bool) -> dict[str, Any]:
-    """All of a request but its messages."""
+    """Return the request without its messages."""
     host = host_of(address)
     body: dict[str, Any] = {"model": wire_id, "stream": True}
     if compat.supports_usage_in_streaming:
@@ -182,17 +182,17 @@ def _thinking(request: ModelRequest, compat: Compat) -> dict[str, Any]:
 
 
 class _Fold:
-    """Messages in this format, behind the system text."""
+    """Messages in this format, after the system text."""
 
     def __init__(self, request: ModelRequest, compat: Compat, reasons: bool) -> None:
         self._compat = compat
         self._model = request.model
-        self._pictures: list[Image] = []  # results take none: they come behind the last result of an answer
+        self._pictures: list[Image] = []  # not allowed in results: they follow the last one
         role = "developer" if compat.supports_developer_role and reasons else "system"
         self.sent: list[dict[str, Any]] = [{"role": role, "content": request.system}] if request.system else []
 
     def end(self) -> list[dict[str, Any]]:
-        """What comes behind the last message while it is the last."""
+        """Return what must follow the last message for as long as it is the last."""
         return [_pictures(self._pictures)] if self._pictures else []
 
     def add(self, message: Message) -> None:
@@ -205,7 +205,7 @@ class _Fold:
                 if compat.requires_assistant_after_tool_result and sent and sent[-1]["role"] == "tool":
                     sent.append({"role": "assistant", "content": "I have read the results."})
                 if sent and sent[-1]["role"] == "user" and isinstance(sent[-1]["content"], str):
-                    # Many servers' templates know only users and models that take turns.
+                    # Many servers' templates require user and model to alternate.
                     sent[-1]["content"] += f"\n\n{text}"
                 else:
                     sent.append({"role": "user", "content": text})
@@ -226,7 +226,7 @@ def _pictures(images: Sequence[Image]) -> dict[str, Any]:
 
 
 def _assistant(message: AssistantMessage, compat: Compat, is_own: bool) -> dict[str, Any] | None:
-    """None for an answer of which nothing can be sent back."""
+    """Return an answer in this format, None if nothing of it can be sent back."""
     text = message.text
     thinking = "\n\n".join(block.thinking for block in message.blocks if isinstance(block, Thinking) and block.thinking)
     calls = [
@@ -252,7 +252,7 @@ def _assistant(message: AssistantMessage, compat: Compat, is_own: bool) -> dict[
 
 
 def _id(id: str, compat: Compat) -> str:
-    """A call's id as the server takes it; the same for call and result."""
+    """Return a call's id as the server accepts it. It is the same for call and result."""
     if compat.requires_mistral_tool_ids:
         if re.fullmatch("[a-zA-Z0-9]{9}", id):
             return id
@@ -338,7 +338,7 @@ class _Answer(AnswerAccumulator):
         return events
 
     def _part(self, part: dict[str, Any]) -> list[StreamEvent]:
-        """A part of a content that is a list."""
+        """Return the events of one part of a content that is a list."""
         if part.get("type") == "thinking":
             inner = part.get("thinking")
             pieces = inner if isinstance(inner, list) else [{"text": inner}]
@@ -367,8 +367,8 @@ class _Answer(AnswerAccumulator):
         return [*events, CallDelta(call.index, whole)] if whole else events
 
     def _find_call(self, piece: dict[str, Any], name: str) -> _Call:
-        """The call that a piece belongs to. Some servers leave out the index, some the id, some both; some give all
-        calls the index 0."""
+        """Return the call that a piece belongs to. Some servers leave out the index, some the id, some both; some give
+        all calls the index 0."""
         given, id = piece.get("index"), as_text(piece.get("id"))
         index = given if isinstance(given, int | str) else None
         known = self._calls.get(("index", index)) if index is not None else None
@@ -388,7 +388,7 @@ class _Answer(AnswerAccumulator):
         return known
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """The last report wins. Cached tokens are a part of the prompt's."""
+        """Replace the counts with the last report. Cached tokens are included in the prompt's."""
         if not usage:
             return
         details = as_object(usage.get("prompt_tokens_details"))

@@ -1,4 +1,4 @@
-"""The official OpenAI SDK, as both of its APIs use it. Imported only when it is used: the SDK is heavy."""
+"""The official OpenAI SDK, for both of its APIs. Imported only when it is used: the SDK is heavy."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,13 +15,13 @@ else:
 
 
 class OpenAiClient:
-    """One client for a model in use; `secret` None is for servers that want no key. It repeats nothing by itself."""
+    """One client for a model; `secret` is None for servers that need no key. It repeats no request on its own."""
 
     def __init__(
         self, secret: str | None, base_url: str, timeouts: Timeouts, http: httpx2.AsyncClient | None = None
     ) -> None:
         headers: dict[str, Any] = {
-            # From the environment the SDK would take the user's organisation, and tell it to any server.
+            # Otherwise the SDK would read the user's organization from the environment and send it to any server.
             "OpenAI-Organization": openai.Omit(),
             "OpenAI-Project": openai.Omit(),
         }
@@ -38,7 +38,7 @@ class OpenAiClient:
         )
 
     async def post(self, path: str, content: bytes) -> httpx2.Response:
-        """The response to some JSON, its body unread. Raises Refused, Unreachable."""
+        """Post JSON and return the response with its body unread. Raises Refused, Unreachable."""
         try:
             response: object = await self._sdk.post(
                 path,

@@ -1,5 +1,5 @@
-"""OpenAI's Responses API through the official SDK, stateless: nothing is stored there, and the model's reasoning comes
-back to it encrypted. Imported only when it is used.
+"""OpenAI's Responses API through the official SDK, stateless: nothing is stored there, and the model's reasoning is
+sent back to it encrypted. Imported only when it is used.
 
 A call's id is `<call_id>|<item_id>`. A thinking block's signature is its reasoning item as a JSON object.
 """
@@ -50,8 +50,8 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
 class ResponsesProvider:
-    """For one model; `wire_id` is the id sent in place of the catalogue's, `strict_tools` whether calls are held to the
-    tools' schemas."""
+    """One client for a model; `wire_id` is sent in place of the catalog's id, `strict_tools` says whether calls must
+    match the tools' schemas."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ResponsesProvider:
 
 
 def request_body(request: ModelRequest, *, strict_tools: bool = False) -> dict[str, Any]:
-    """The request as JSON; the same conversation gives the same bytes, and a longer one begins with them."""
+    """Return the request as JSON. The same conversation gives the same bytes, and a longer one begins with them."""
     fold = _Fold(request.model)
     for message in request.messages:
         fold.add(message)
@@ -103,7 +103,7 @@ def request_body(request: ModelRequest, *, strict_tools: bool = False) -> dict[s
 
 
 def _body(request: ModelRequest, *, strict_tools: bool) -> dict[str, Any]:
-    """All of a request but its input."""
+    """Return the request without its input."""
     effort = request.reasoning.effort
     body: dict[str, Any] = {
         "model": request.model,
@@ -119,7 +119,7 @@ def _body(request: ModelRequest, *, strict_tools: bool) -> dict[str, Any]:
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": strict_schema(tool.schema) if strict_tools else dict(tool.schema),
-                # Without this word the API makes every parameter required.
+                # Without this field the API makes every parameter required.
                 "strict": strict_tools,
             }
             for tool in request.tools
@@ -130,8 +130,8 @@ def _body(request: ModelRequest, *, strict_tools: bool) -> dict[str, Any]:
 
 
 class _Fold:
-    """Messages as items, for one model. Each item's id comes once: a server that gives one again is sent the item
-    without it, or no reasoning."""
+    """Messages as items, for one model. Each item's id is sent once: if a server repeats an id, the item is sent
+    without it, and a reasoning item is left out."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -146,7 +146,7 @@ class _Fold:
                 is_own = message.model in ("", self._model)
                 said = [item for block in blocks for item in _block(block, is_own)]
                 while said and said[-1].get("type") == "reasoning":
-                    said.pop()  # what it led to was not said any more, and alone it is refused
+                    said.pop()  # what it led to never came, and on its own it is refused
                 self._put(*said)
             case ToolResult(call_id, _, text, _, images):
                 shown: object = [{"type": "input_text", "text": text}, *map(_image, images)] if images else text
@@ -188,7 +188,7 @@ def _split(id: str) -> tuple[str, str]:
 
 
 def _reasoning(signature: str | None) -> dict[str, Any] | None:
-    """A stored reasoning item; None for the signature of another API."""
+    """Return a stored reasoning item, None for the signature of another API."""
     try:
         item = json.loads(signature or "")
     except ValueError:
@@ -211,7 +211,7 @@ class _Answer:
     _blocks: dict[int, Block] = field(default_factory=dict)
     _json: dict[int, list[str]] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)
-    # From the vendor's index or item id to ours; ours count the items that become blocks.
+    # From the vendor's index or item id to our index, which counts only the items that become blocks.
     _known: dict[object, int] = field(default_factory=dict)
     _final: dict[str, Any] | None = None
     _usage: Usage = field(default_factory=Usage)
@@ -249,7 +249,7 @@ class _Answer:
         return "toolUse" if has_calls else "stop"
 
     def take_done(self) -> None:
-        """Some servers that speak this API end as the older one does."""
+        """End the answer: some servers that speak this API send `[DONE]`, like the older one."""
         self.ended = True
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
@@ -366,7 +366,7 @@ class _Answer:
         return [BlockEnd(index, block)]
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """The vendor counts what it read in the cache, and wrote there, as a part of the input."""
+        """Set the counts. The vendor includes tokens read from and written to the cache in the input."""
         details = as_object(usage.get("input_tokens_details"))
         cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("input_tokens"))
@@ -374,7 +374,7 @@ class _Answer:
 
 
 def _place(value: object) -> int | None:
-    """An item's index, where it is one."""
+    """Return an item's index, None if the value is not an integer."""
     return value if isinstance(value, int) else None
 
 
@@ -387,7 +387,7 @@ def _join(call_id: str, item_id: str) -> str:
 
 
 def _joined(parts: object, *keys: str) -> str:
-    """The texts of a list of parts."""
+    """Join the texts of a list of parts, read from these keys, with blank lines."""
     if not isinstance(parts, list):
         return ""
     texts = [as_text(part.get(key)) for part in parts if isinstance(part, dict) for key in keys]

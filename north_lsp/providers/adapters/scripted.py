@@ -1,5 +1,5 @@
-"""The provider `north-test`: answers from a script, so that every rule of a turn can be tried without a network. It is
-there only while `NORTH_TEST_PROVIDER` names a script: a JSON list of answers, each a list of parts.
+"""The provider `north-test`: answers from a script, so that every rule of a turn can be tried without a network. It
+exists only while `NORTH_TEST_PROVIDER` names a script: a JSON list of answers, each a list of parts.
 
 A part is one of `{"say": text}`, `{"think": text}`, `{"call": name, "arguments": {…}}`, `{"delayMs": n}`,
 `{"fail": kind, "message": text, "retryable": true, "retryAfterMs": n}`, `{"stop": reason}` and
@@ -41,7 +41,7 @@ _DELAY_LIMIT_MS = 600_000
 
 
 class ScriptedProvider:
-    """One for a process; answers in the order of the script, whoever asks."""
+    """One for a process; plays the answers in the script's order, regardless of the session."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -94,7 +94,7 @@ class ScriptedProvider:
                     )
                     return
                 case _:
-                    problem = f"the script {self._path} has a part that is none: {json.dumps(part)[:100]}"
+                    problem = f"the script {self._path} has an invalid part: {json.dumps(part)[:100]}"
                     yield Failed("bad_request", problem, AssistantMessage(tuple(blocks), "error", usage))
                     return
         has_calls = any(isinstance(block, ToolCall) for block in blocks)
@@ -102,14 +102,14 @@ class ScriptedProvider:
         yield Done(last, AssistantMessage(tuple(blocks), last, usage))
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def _read(path: Path) -> Sequence[Sequence[Mapping[str, Any]]]:
-    """Raises OSError, ValueError."""
+    """Read the script's answers. Raises OSError, ValueError."""
     answers = json.loads(read_regular(path, MAX_DATA_BYTES))
     if not isinstance(answers, list) or not answers or not all(isinstance(answer, list) for answer in answers):
-        raise ValueError("it has to be a list of answers, each a list of parts")
+        raise ValueError("it must be a list of answers, each a list of parts")
     return answers
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes, however the network has cut them. Pure; knows no vendor."""
+"""Decodes server-sent events from bytes, however the network has split them. Pure; knows no vendor."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class NoEventStream(ValueError):
-    """Bytes that cannot be server-sent events; the text is half a sentence for the user."""
+    """The bytes cannot be server-sent events; the text completes a sentence for the user."""
 
 
 _TOO_LONG = f"sent a line of more than {MAX_LINE_BYTES >> 20} MiB"
@@ -18,14 +18,14 @@ _TOO_LONG = f"sent a line of more than {MAX_LINE_BYTES >> 20} MiB"
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """`name` is empty where the server gave none; `data` is the text of its data lines."""
+    """One event. `name` is empty if the server gave none; `data` is the text of its data lines."""
 
     name: str
     data: str
 
 
 class SseDecoder:
-    """Feed it chunks; lines may end in LF, CR or CRLF, and be cut anywhere, also within a character."""
+    """Decodes chunks; lines may end in LF, CR or CRLF, and be split anywhere, even within a character."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -35,14 +35,14 @@ class SseDecoder:
         self._data: list[str] = []
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """The events that are complete now. Raises NoEventStream."""
+        """Yield the events that a chunk completes. Raises NoEventStream."""
         for line in self._lines(chunk):
             event = self._take(line)
             if event is not None:
                 yield event
 
     def end(self) -> Iterator[ServerEvent]:
-        """What a server left without its empty line."""
+        """Yield the event that a server left without its final empty line."""
         if self._buffer:
             self._take(bytes(self._buffer))
             self._buffer.clear()
@@ -52,14 +52,14 @@ class SseDecoder:
 
     def _lines(self, chunk: bytes) -> Iterator[bytes]:
         if self._skip_line_feed and chunk:
-            # A chunk had ended in CR, which ended the line; the LF that may follow belongs to it.
+            # The chunk before ended in CR, which ended the line; an LF that follows belongs to it.
             self._skip_line_feed = False
             chunk = chunk.removeprefix(b"\n")
         self._buffer += chunk
         if not self._at_start and b"\n" not in chunk and b"\r" not in chunk:
             if len(self._buffer) > MAX_LINE_BYTES:
                 raise NoEventStream(_TOO_LONG)
-            return  # a long line is looked at once, when it is whole
+            return  # a long line is scanned once, when it is complete
         if self._at_start:
             if len(self._buffer) < len(_BOM) and _BOM.startswith(bytes(self._buffer)):
                 return

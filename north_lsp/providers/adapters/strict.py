@@ -1,8 +1,8 @@
-"""OpenAI's strict tools: schemas in the part of JSON Schema that is taken there, and the arguments that come back of
-them. Pure.
+"""OpenAI's strict tools: schemas in the subset of JSON Schema that is accepted there, and the arguments that come back.
+Pure.
 
-In a strict schema every property is required and there are no others. What may be left out may be null instead; an
-object whose properties nobody can name is JSON text. What a value may be beyond its type, North checks itself.
+In a strict schema every property is required and there are no others. An optional property may be null instead; an
+object with unknown properties is sent as JSON text. Restrictions beyond a value's type are checked by North itself.
 """
 
 import json
@@ -16,12 +16,12 @@ from north_lsp.providers.json_values import read_arguments
 Schema = Mapping[str, Any]
 _KEPT = ("description", "enum", "const", "$ref")
 _REFERRED = ("$defs", "definitions")
-_AS_TEXT = "As the text of a JSON object."
-_ANYTHING = "As JSON text."
+_AS_TEXT = "A JSON object, as a string."
+_ANYTHING = "Any JSON value, as a string."
 
 
 def strict_schema(schema: Schema) -> dict[str, Any]:
-    """What is sent in place of a tool's schema."""
+    """Return what is sent in place of a tool's schema."""
     definitions = {
         key: {name: _strict(one) for name, one in schema[key].items()} for key in _REFERRED if schema.get(key)
     }
@@ -29,17 +29,18 @@ def strict_schema(schema: Schema) -> dict[str, Any]:
 
 
 def as_asked(arguments: Mapping[str, object], schema: Schema) -> dict[str, object]:
-    """The arguments of a strict call in the form of the tool's own schema: null for an optional one is none."""
+    """Return the arguments of a strict call in the form of the tool's own schema: null for an optional one is
+    dropped."""
     return _given(arguments, schema, schema)
 
 
 def schemas_of(tools: Sequence[ToolSpec]) -> dict[str, Schema]:
-    """What `called` asks for."""
+    """Return the tools' schemas by name, as `called` needs them."""
     return {tool.name: tool.schema for tool in tools}
 
 
 def called(call: ToolCall, schemas: Mapping[str, Schema]) -> ToolCall:
-    """A call of one of these tools as if it had not been strict; any other as it is."""
+    """Return a call of one of these tools as if it had not been strict, any other call unchanged."""
     schema = schemas.get(call.name)
     return call if schema is None else replace(call, arguments=as_asked(call.arguments, schema))
 
@@ -60,7 +61,7 @@ def _strict(schema: object) -> dict[str, Any]:
         return {key: kept[key] for key in ("description",) if key in kept} | {
             "anyOf": [_strict(one) for one in options]
         }
-    if "$ref" in schema:  # which stands alone
+    if "$ref" in schema:  # allows no sibling keys
         alone = {"$ref": schema["$ref"]}
         return {"description": kept["description"], "anyOf": [alone]} if "description" in kept else alone
     if "type" in schema:
@@ -83,7 +84,7 @@ def _object(schema: Schema) -> dict[str, Any]:
 
 
 def _or_null(schema: object) -> dict[str, Any]:
-    """The schema of what may be left out. What it is then stands in its description."""
+    """Return the schema of an optional property. Its description then states the default."""
     strict = _strict(schema)
     if isinstance(schema, Mapping) and schema.get("default") not in (None, ""):
         words = f"null: {json.dumps(schema['default'], ensure_ascii=False)}."
@@ -100,7 +101,7 @@ def _or_null(schema: object) -> dict[str, Any]:
 
 
 def _options(schema: Schema) -> Sequence[object]:
-    """Those of a union."""
+    """Return the alternatives of a union, none if it is not one."""
     for key in ("anyOf", "oneOf"):
         if isinstance(schema.get(key), list):
             return list(schema[key])
@@ -113,7 +114,7 @@ def _types(schema: Schema) -> Sequence[object]:
 
 
 def _is_text(schema: Schema) -> bool:
-    """No strict schema can say what it is."""
+    """Return whether a value is sent as JSON text, because no strict schema can describe it."""
     if "properties" in schema:
         return False
     says = {"anyOf", "oneOf", "$ref", "enum", "const"} & schema.keys()
@@ -155,7 +156,7 @@ def _referred(reference: str, root: Schema) -> object:
 
 
 def _read(text: str) -> object:
-    """What stands in JSON text; what is none goes on as it is, and the tool says what is wrong with it."""
+    """Parse JSON text. Invalid text is returned unchanged, and the tool reports what is wrong with it."""
     try:
         return read_arguments(text)
     except ValueError:

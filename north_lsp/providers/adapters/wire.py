@@ -1,5 +1,5 @@
-"""From a request to the events of the contract: timeouts, server-sent events, faults. One for all vendors; an adapter
-brings the request and an Answer that understands the vendor's events."""
+"""From a request to the events of the contract: timeouts, server-sent events, faults. Shared by all vendors; an adapter
+supplies the request and an Answer that understands the vendor's events."""
 
 import json
 import time
@@ -45,7 +45,7 @@ class StreamError(Exception):
 
 
 class _LimitHit(Exception):
-    """A timeout; the text completes "the answer of X …"."""
+    """A timeout; the text completes "the answer from X …"."""
 
 
 class _NoModelServer(Exception):
@@ -57,7 +57,7 @@ class Answer(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether the vendor has said that nothing more comes."""
+        """Whether the vendor has said that it is complete."""
         ...
 
     @property
@@ -66,15 +66,15 @@ class Answer(Protocol):
         ...
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
-        """One event of the vendor. Raises StreamError."""
+        """Process one event of the vendor and return what it adds. Raises StreamError."""
         ...
 
     def take_done(self) -> None:
-        """The stream's `[DONE]`."""
+        """Process the stream's `[DONE]`."""
         ...
 
     def finish(self) -> tuple[list[StreamEvent], Done | None]:
-        """At the end of the stream: what was held back, and Done, or None if the message is not complete."""
+        """End the stream: return what was held back, and Done, or None if the message is not complete."""
         ...
 
     def partial(self, reason: Literal["error"]) -> AssistantMessage: ...
@@ -86,8 +86,8 @@ Post = Callable[[], Awaitable[httpx2.Response]]
 async def stream(
     post: Post, answer: Answer, endpoint: Endpoint, model: str, timeouts: Timeouts
 ) -> AsyncGenerator[StreamEvent, None]:
-    """Send one request and give its events. `post` raises Refused or Unreachable; Refused goes on to the caller, so
-    that the adapter may send the request in another form."""
+    """Send one request and yield its events. `post` raises Refused or Unreachable; Refused is passed on to the caller,
+    so that the adapter can send the request in another form."""
     problem: Failed
     counted = answer.usage
     try:
@@ -128,7 +128,7 @@ def refusal(error: Refused, endpoint: Endpoint, model: str, partial: AssistantMe
 async def _vendor_events(
     post: Post, answer: Answer, timeouts: Timeouts
 ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
-    """The vendor's events as JSON objects. Data that is no JSON object is skipped and counted."""
+    """Yield the vendor's events as JSON objects. Data that is not a JSON object is skipped and counted."""
     deadline = anyio.current_time() + timeouts.request
     try:
         response = await _limited(post(), deadline, timeouts)
@@ -145,7 +145,7 @@ async def _vendor_events(
         while not answer.ended:
             try:
                 if deadline - anyio.current_time() > timeouts.idle:
-                    # The client gives up before the deadline could pass: no need for a timer around every chunk.
+                    # The client gives up before the deadline could pass, so no timer is needed around every chunk.
                     chunk = await _translated(anext(chunks), timeouts)
                 else:
                     chunk = await _limited(anext(chunks), deadline, timeouts)
@@ -168,7 +168,7 @@ async def _vendor_events(
                     continue
                 unreadable += 1
                 if unreadable > _MAX_UNREADABLE:
-                    raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are no JSON")
+                    raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are not JSON objects")
             if chunk is None:
                 if not readable and kind not in ("text/event-stream", ""):
                     raise _NoModelServer(kind)
@@ -183,7 +183,7 @@ async def _vendor_events(
 
 
 async def _limited(waiting: Awaitable[Any], deadline: float, timeouts: Timeouts) -> Any:
-    """Wait for it within the time of a whole request. The client itself watches over connecting and silence."""
+    """Wait within the time limit of a whole request. The client itself limits connecting and silence."""
     try:
         with anyio.fail_after(max(deadline - anyio.current_time(), 0)):
             return await _translated(waiting, timeouts)
@@ -200,12 +200,13 @@ async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:
 
 def _timeout_text(error: BaseException, timeouts: Timeouts) -> str:
     if any(isinstance(reason, httpx2.ConnectTimeout | httpx2.PoolTimeout) for reason in _causes(error)):
-        return f"could not be asked for: no connection within {timeouts.connect:g} s"
+        return f"could not be requested: no connection within {timeouts.connect:g} s"
     return f"stalled: nothing came for {timeouts.idle:g} s"
 
 
 async def _refuse_body(response: httpx2.Response, kind: str, deadline: float, timeouts: Timeouts) -> None:
-    """An answer that is no stream: an error in JSON with status 200, or something else altogether."""
+    """Raise for an answer that is not a stream: StreamError for an error in JSON with status 200, else
+    _NoModelServer."""
     body = b""
     chunks: AsyncIterator[bytes] = response.aiter_bytes()
     while len(body) < _ERROR_BYTES:
@@ -231,6 +232,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def cause(error: BaseException) -> str:
-    """The innermost reason, which is the one that helps."""
+    """Return the text of the innermost cause, which is the helpful one."""
     innermost = list(_causes(error))[-1]
     return str(innermost) or type(innermost).__name__

@@ -1,1 +1,1 @@
-"""Which models there are: the shipped catalog, the user's `models.yml`, what servers offer, and how one is picked."""
+"""The models that exist (the shipped catalog, the user's `models.yml`, what servers offer) and how one is chosen."""

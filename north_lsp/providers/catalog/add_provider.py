@@ -1,4 +1,4 @@
-"""A ready-made provider on its way into models.yml: planned, shown, written."""
+"""Adds a ready-made provider to models.yml: plans the change, shows it, writes it."""
 
 import errno
 from contextlib import suppress
@@ -12,7 +12,7 @@ from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_re
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """`before` and `after` are the texts of the file at `path`, which need not exist yet."""
+    """A planned change. `before` and `after` are the texts of the file at `path`, which need not exist yet."""
 
     id: str
     path: Path
@@ -24,18 +24,18 @@ class Addition:
         return difference(self.path, self.before, self.after)
 
     def write(self) -> None:
-        """Blocks. Raises OSError, also for a file that is not as it was any more."""
+        """Write the file. Blocks. Raises OSError, also if the file has changed since `before` was read."""
         private_directory(self.path.parent)
         path, now, mode = self.path.resolve(), "", 0o644
         with suppress(FileNotFoundError):
             now, mode = read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig", "replace"), path.stat().st_mode & 0o777
         if now != self.before:
-            raise OSError(errno.ESTALE, "it has changed since its lines were shown: try again")
+            raise OSError(errno.ESTALE, "it has changed since the diff was shown: try again")
         write_atomic(path, self.after.encode(), mode)
 
 
 class ModelsText:
-    """The user's models.yml as it stands. Reading it blocks, and raises PresetError if it cannot be read."""
+    """The user's models.yml as it is now. Reading it blocks, and raises PresetError if it cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         self.path = find_file(folder) or folder / "models.yml"
@@ -56,7 +56,7 @@ class ModelsText:
         return f"{id}-{number}"
 
     def with_preset(self, preset: str, id: str | None, address: str | None, *, replace: bool = False) -> Addition:
-        """Raises PresetError."""
+        """Plan to add the preset under an id and address. Raises PresetError."""
         found = find_preset(preset)
         name = id or found.id
         after = with_provider(self.path, self.text, found, name, address, replace=replace)

@@ -1,5 +1,5 @@
-"""Which models there are, and what they need. The shipped ones are data (`catalog.toml`); the user's `models.yml` and
-what servers say of themselves are added (`loading.py`). Imports nothing heavy."""
+"""The catalog of models and what they need. The shipped ones are data (`catalog.toml`); the user's `models.yml` and
+what servers report are added (`loading.py`). Imports nothing heavy."""
 
 import tomllib
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from north_lsp.providers.thinking import ThinkingInfo
 
 
 class Catalog(ModelList):
-    """The list, and how a text picks a model of it."""
+    """The list of models, and how a selector picks one of them."""
 
     def current(self, model: "Model") -> "Model":
-        """The model as the catalogue has it now, with the same level; the model itself, if it is not there any more.
-        What stood for a name may have come to be a model."""
+        """Return the model as the catalog has it now, with the same level, or the model itself if it is gone. A
+        placeholder for an unknown name becomes the model if one has that name by now."""
         if model.problem:
             found = asked_for(self, model.id)
             return found.with_level(found.level or model.level)
@@ -27,18 +27,18 @@ class Catalog(ModelList):
         return model if now is None else now.with_level(model.level)
 
     def find(self, selector: str) -> Model:
-        """The model that a selector picks: a role, `provider/id`, alias, id, or a part of one, each with a thinking
-        level behind it or not (`sonnet-4:high`). Raises UnknownModel."""
+        """Return the model that a selector picks: a role, `provider/id`, alias, id, or part of one, each optionally
+        followed by a thinking level (`sonnet-4:high`). Raises UnknownModel."""
         return selectors.find(self, selector)
 
     def default(self, environ: Mapping[str, str]) -> Model:
-        """The default role if it can be used, else the shipped default of the first provider with a credential, else
-        the first model that can be used: the offline model, if there is no other."""
+        """Return the model of the default role if it can be used, else the shipped default of the first provider with a
+        credential, else the first model that can be used: the offline model, if there is no other."""
         return selectors.default(self, environ)
 
 
 def secret_names(known: Catalog | None = None) -> frozenset[str]:
-    """Variables that hold credentials of North's own; no command inherits them."""
+    """Return the variables that hold North's own credentials; no command inherits them."""
     names = {"ANTHROPIC_AUTH_TOKEN", "NORTH_TCP_TOKEN", "NORTH_AUTH_BROKER_TOKEN"}
     known = known or catalog()
     names.update(known.keys.variables)
@@ -52,7 +52,7 @@ def secret_names(known: Catalog | None = None) -> frozenset[str]:
 
 @cache
 def catalog() -> Catalog:
-    """The shipped catalogue alone."""
+    """Return the shipped catalog alone."""
     data = tomllib.loads(files(__package__).joinpath("catalog.toml").read_text("utf-8"))
     providers = {
         id: ProviderInfo(

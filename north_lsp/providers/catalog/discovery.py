@@ -1,7 +1,7 @@
-"""Asks servers which models they have: those on this machine, and providers that have a key but no shipped models.
+"""Asks servers which models they have: local ones, and providers that have a key but no shipped models.
 
-Nobody waits for it: it runs beside everything else, all servers at once, and a server that is not there, slow, or no
-model server is passed over in silence."""
+Nothing waits for it: it runs in the background, for all servers at once, and a server that is absent, slow or not a
+model server is silently skipped."""
 
 import re
 import time
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from north_lsp.providers.catalog.models_cache import ModelsCache
 
 LOCAL_SECONDS = 0.3
-# Asked although nobody has configured them.
+# Asked even though they are not configured.
 _PROBED = ("ollama", "llama.cpp", "lm-studio")
 _REMOTE_SECONDS = 5.0
 _FRESH_LOCAL_SECONDS = 60.0
@@ -36,7 +36,8 @@ _GOOGLE_THINKING = ThinkingInfo("budget", 8_192)
 
 
 class Discoverer:
-    """For one process; keeps what it has found as long as it is fresh, and when a server does not answer."""
+    """Asks servers, one instance per process. Keeps what it found while it is fresh, and if a remote server does not
+    answer."""
 
     def __init__(
         self,
@@ -53,11 +54,11 @@ class Discoverer:
         self._environ = environ
         self._local_seconds = local_seconds
         self._asked: dict[str, float] = {}
-        self._ages: dict[str, float] = {}  # in seconds, when they were recalled
+        self._ages: dict[str, float] = {}  # in seconds, at the time of `recall`
         self._running = anyio.Lock()
 
     async def refresh(self) -> bool:
-        """Ask every server whose answer is not fresh, and put the models into the catalogue. Says whether the catalogue
+        """Ask every server whose answer is not fresh, and put the models into the catalog. Returns whether the catalog
         has changed. Raises nothing but cancellation."""
         async with self._running:
             now = anyio.current_time()
@@ -75,7 +76,7 @@ class Discoverer:
                     changed = self._catalog.add(found, info.id) or changed
                     if self._cache is not None:
                         await anyio.to_thread.run_sync(self._cache.keep, info, found)
-                elif self._is_local(info):  # a server that was stopped has no models; others keep what they said
+                elif self._is_local(info):  # a stopped local server has no models; others keep theirs
                     changed = self._catalog.add([], info.id) or changed
 
             await anyio.to_thread.run_sync(_import_client, abandon_on_cancel=True)
@@ -85,8 +86,8 @@ class Discoverer:
             return changed
 
     def recall(self) -> None:
-        """Put in what servers said the last time, so that it can be chosen before they are asked. Blocks: call it on a
-        thread, before `refresh`."""
+        """Add what servers said last time, so that it can be chosen before they are asked. Blocks: call it on a thread,
+        before `refresh`."""
         if self._cache is None:
             return
         asked = [info for info in self._catalog.providers if self._is_wanted(info)]
@@ -117,7 +118,7 @@ class Discoverer:
         return self._ages.get(info.id, fresh) >= fresh
 
     async def _ask(self, info: ProviderInfo) -> list[Model] | None:
-        """The models of a server; None if it did not answer as one."""
+        """Ask a server for its models, None if it did not answer as a model server."""
         import httpx2
 
         from north_lsp.providers.keys.credential_lookup import find_key
@@ -141,7 +142,7 @@ class Discoverer:
                 verify = await anyio.to_thread.run_sync(verification, self._environ, address)
                 async with httpx2.AsyncClient(headers=headers, timeout=limit, verify=verify) as client:
                     return await _read(client, info, address)
-        except Exception:  # noqa: BLE001 - whatever it answers, it is a server without models
+        except Exception:  # noqa: BLE001 - any failure means that the server offers no models
             return None
 
 
@@ -152,7 +153,7 @@ def _import_client() -> None:
 
 
 async def _read(client: Any, info: ProviderInfo, address: str) -> list[Model]:
-    """Raises ValueError for an answer that is no list of models."""
+    """Read a server's list of models. Raises ValueError for an answer that is not such a list."""
     if info.discovery == "ollama":
         root = address.removesuffix("/v1")
         rows = _rows(await _get(client, f"{root}/api/tags"), "models")
@@ -178,7 +179,7 @@ async def _get(client: Any, url: str) -> dict[str, Any]:
 
 
 async def _post(client: Any, url: str, body: dict[str, Any]) -> dict[str, Any]:
-    """An empty object if the server does not know this."""
+    """Return the server's answer, an empty object if it does not know the request."""
     import httpx2
 
     try:
@@ -238,7 +239,7 @@ def _model(info: ProviderInfo, address: str, row: Mapping[str, Any], window: int
 
 
 def _is_google_chat(row: Mapping[str, Any]) -> bool:
-    """Whether it answers with text: the list also has models for images, speech and embeddings."""
+    """Return whether a model answers with text: the list also has models for images, speech and embeddings."""
     name, methods = row.get("name"), row.get("supportedGenerationMethods")
     if not isinstance(name, str) or not isinstance(methods, list) or "generateContent" not in methods:
         return False
@@ -257,7 +258,7 @@ def _google_model(info: ProviderInfo, address: str, row: Mapping[str, Any]) -> M
 
 
 def _prices(row: Mapping[str, Any], address: str) -> Prices:
-    """From the form of OpenRouter: texts, in dollars for one token."""
+    """Return the prices that a row gives in OpenRouter's form: strings, in dollars per token."""
     if is_local(address):
         return FREE
     pricing = _inner(row, "pricing")
@@ -271,7 +272,7 @@ def _prices(row: Mapping[str, Any], address: str) -> Prices:
 
 
 def _window(row: Mapping[str, Any]) -> int | None:
-    """Every server has its own word for it."""
+    """Return the context window in tokens, under whichever name the server gives it, None if it gives none."""
     for place in (row, _inner(row, "meta"), _inner(row, "top_provider")):
         for key in ("context_length", "context_window", "max_model_len", "max_context_length", "n_ctx", "n_ctx_train"):
             if (size := _tokens(place.get(key))) is not None:
@@ -280,7 +281,7 @@ def _window(row: Mapping[str, Any]) -> int | None:
 
 
 def _ollama_window(shown: Mapping[str, Any]) -> int | None:
-    """What the model was made for; a `num_ctx` that the user has set for it wins."""
+    """Return the window in tokens: a `num_ctx` that the user has set, else what the model was made for."""
     parameters = shown.get("parameters")
     for line in parameters.splitlines() if isinstance(parameters, str) else ():
         name, _, value = line.partition(" ")

@@ -1,6 +1,6 @@
 """Providers that the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, with a
 function `setup(api)` that calls `api.register_provider`. They run in the server's process with the user's rights, so
-only the user's own folder is looked at, never a project's.
+only the user's own folder is read, never a project's.
 
     def setup(api):
         api.register_provider({"id": "mine", "name": "Mine", "models": [{"id": "m-1", "contextWindow": 32000}],
@@ -50,7 +50,7 @@ _loaded: dict[tuple[Path, int], "Registered"] = {}
 
 @dataclass
 class Registered:
-    """What one extension has registered; `problem` is one line for the user where it could not be loaded."""
+    """What one extension has registered; `problem` is one line for the user if it could not be loaded."""
 
     providers: list[ProviderInfo] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Registered:
 
 
 class Api:
-    """What an extension may use while it is set up."""
+    """The API that an extension's `setup` receives."""
 
     version = __version__
 
@@ -66,14 +66,14 @@ class Api:
         self._registered = registered
 
     def register_provider(self, definition: Mapping[str, Any]) -> None:
-        """`{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and gives the
-        events of `providers/base.py`. Raises ValueError for a definition that is none; nothing is registered then."""
+        """Register `{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and
+        yields the events of `providers/base.py`. Raises ValueError for an invalid definition and registers nothing."""
         unknown = set(definition) - set(_FIELDS)
         if unknown:
-            raise ValueError(f"register_provider knows {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
+            raise ValueError(f"register_provider takes only {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
         stream = definition.get("stream")
         if not callable(stream):
-            raise ValueError("register_provider: stream has to be a function that gives events")
+            raise ValueError("register_provider: stream must be a function that yields events")
         id = str(definition.get("id", ""))
         there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
         text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
@@ -82,9 +82,9 @@ class Api:
         except ModelsFileError as error:
             raise ValueError(f"register_provider: {error.key}: {error.problem}") from None
         if not file.providers[0].models:
-            raise ValueError("register_provider: models has to name at least one")
+            raise ValueError("register_provider: models must list at least one")
         if id in ("offline", "north-test") or any(info.id == id for info in self._registered.providers):
-            raise ValueError(f"register_provider: {id!r} is taken")
+            raise ValueError(f"register_provider: {id!r} is already registered or reserved")
         title = one_line(str(definition.get("name") or id), 80)
         info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
         found = [model for model in merged(catalog(), file, {}).models if model.source == "models.yml"]
@@ -93,8 +93,8 @@ class Api:
 
 
 def with_extensions(known: Catalog, folder: Path) -> Catalog:
-    """The catalogue with what the extensions of a folder register: they replace providers and models of the same names.
-    Runs their code."""
+    """Add what the extensions of a folder register: they replace providers and models of the same names. Runs their
+    code."""
     files = _files(folder)
     if not files:
         return known
@@ -121,13 +121,13 @@ def _files(folder: Path) -> Sequence[Path]:
 
 
 def _load(path: Path) -> Registered:
-    """Once for each state of a file."""
+    """Load an extension, once for each modification time of its file."""
     key = (path, path.stat().st_mtime_ns)
     if key not in _loaded:
         registered = Registered()
         try:
             _set_up(path, registered)
-        except Exception as error:  # noqa: BLE001 - it is somebody else's code
+        except Exception as error:  # noqa: BLE001 - an extension may raise anything
             registered = Registered(problem=f"the extension {path} is not used: {one_line(str(error), 300) or error!r}")
         _loaded[key] = registered
     return _loaded[key]
@@ -137,7 +137,7 @@ def _set_up(path: Path, registered: Registered) -> None:
     name = f"north_extension_{path.parent.name if path.name == '__init__.py' else path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ValueError("it is no Python module")
+        raise ValueError("it is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     failures: list[BaseException] = []
@@ -151,14 +151,14 @@ def _set_up(path: Path, registered: Registered) -> None:
             result = setup(Api(registered))
             if inspect.iscoroutine(result):
                 asyncio.run(result)
-        except BaseException as error:  # noqa: BLE001 - reported by the thread that waits
+        except BaseException as error:  # noqa: BLE001 - reported by the waiting thread
             failures.append(error)
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     thread.join(_SECONDS)
     if thread.is_alive():
-        raise TimeoutError(f"setup(api) did not end within {_SECONDS:g} s")
+        raise TimeoutError(f"setup(api) did not finish within {_SECONDS:g} s")
     if failures:
         raise ValueError(f"{type(failures[0]).__name__}: {failures[0]}")
 
@@ -175,11 +175,11 @@ class ExtensionProvider:
         try:
             events = self._stream(request)
             if not inspect.isasyncgen(events):
-                raise TypeError("stream has to be an async function that yields events")
+                raise TypeError("stream must be an async function that yields events")
             try:
                 async for event in events:
                     if not isinstance(event, get_args(StreamEvent)):
-                        raise TypeError(f"{type(event).__name__} is no event of a stream")
+                        raise TypeError(f"{type(event).__name__} is not a stream event")
                     _check_calls(event)
                     yield event
                     if isinstance(event, Done | Failed):
@@ -190,18 +190,20 @@ class ExtensionProvider:
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise  # it is North that cancels
+                raise  # North itself cancels
             said = one_line(f"{type(error).__name__}: {error}", 300)
             yield Failed("network", f"{self._title} failed ({said}): fix its extension", _partial(blocks))
             return
-        yield Failed("network", f"{self._title} ended its answer without an end", _partial(blocks), retryable=True)
+        yield Failed(
+            "network", f"{self._title} ended its answer without Done or Failed", _partial(blocks), retryable=True
+        )
 
     async def aclose(self) -> None:
-        """It has no connections that North knows of."""
+        """Do nothing: an extension has no connections that North knows of."""
 
 
 def _check_calls(event: StreamEvent) -> None:
-    """Raises TypeError, ValueError for arguments that are no JSON object: they could not be stored."""
+    """Check that a call's arguments are a JSON object, or they could not be stored. Raises TypeError, ValueError."""
     blocks: Sequence[Block] = ()
     match event:
         case BlockEnd(_, block):

@@ -1,4 +1,4 @@
-"""The models as rows for people and programs. Pure."""
+"""Lists the models as rows for people and programs. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ _HOUR = 3600
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`reason` says why it cannot be used; None where it can. `age_s` is how long ago its server was asked."""
+    """A model and, in `reason`, why it cannot be used (None if it can). `age_s` is how long ago its server was
+    asked."""
 
     model: Model
     canonical: str
@@ -54,7 +55,7 @@ class Row:
 def rows(
     known: Catalog, pattern: str = "", *, allowed: Allowed = ALL_MODELS, available: bool = False, now: float = 0.0
 ) -> list[Row]:
-    """The models whose selector, alias or name has the pattern in it; `now` is in seconds since 1970."""
+    """Return the models whose selector, alias or name contains the pattern; `now` is in seconds since 1970."""
     wanted = pattern.lower()
     found = []
     for model in known.models:
@@ -80,7 +81,8 @@ def _reason(known: Catalog, model: Model, allowed: Allowed) -> str | None:
 
 
 def table(found: Sequence[Row]) -> str:
-    """One model a line, columns aligned: selector, window, output, price, thinking, what stands in the way."""
+    """Format one model per line in aligned columns: selector, window, output, price, thinking, why it is
+    unavailable."""
     head = ["model", "context", "output", "$/M in, out", "thinks", ""]
     cells = [head, *(list(_cells(row)) for row in found)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]

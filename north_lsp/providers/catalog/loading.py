@@ -1,4 +1,4 @@
-"""The catalogue of a process: the shipped one with the user's `models.yml` and extensions."""
+"""Loads a process's catalog: the shipped one with the user's `models.yml` and extensions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +11,8 @@ SCRIPT_VARIABLE = "NORTH_TEST_PROVIDER"
 
 
 def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
-    """The shipped catalogue with the user's `models.yml` and extensions. What has errors is left out as a whole, and
-    said in `problems`; nothing is raised. Reads files: call it on a thread where somebody waits."""
+    """Return the shipped catalog with the user's `models.yml` and extensions. A file with errors is left out entirely
+    and reported in `problems`; nothing is raised. Reads files: call it on a thread in an event loop."""
     known = _configured(config_dir, environ)
     if not (config_dir / "extensions").is_dir():
         return known
@@ -38,7 +38,7 @@ def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
 
 
 def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:
-    """With the provider that plays a script, if the environment names one."""
+    """Return the catalog with the provider that plays a script, if the environment names one."""
     if not environ.get(SCRIPT_VARIABLE):
         return known
     info = ProviderInfo("north-test", "north-test", "Test", (), address="script:", keyless=True)

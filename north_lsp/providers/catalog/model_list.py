@@ -1,5 +1,5 @@
-"""The models of a process as a list: what they need, which of them can be used, and what is found meanwhile. How a text
-picks one is in `selectors.py`."""
+"""The models of a process as a list: what they need, which can be used, and those discovered meanwhile. `selectors.py`
+picks one by its selector."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,14 +12,14 @@ from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, UNPR
 
 
 class UnknownModel(ValueError):
-    """A selector that picks none or several; the text is one line for the user."""
+    """A selector that picks no model or several; the text is one line for the user."""
 
 
 class ModelList:
-    """The models of a process, in their order. What servers are found to offer is added while it lives (`add`); a model
-    once given out stays as it was. `problems` are lines for the user about a `models.yml` that is not used, `overrides`
-    changes to models that are yet to be discovered, `order` the providers to prefer, and `found_at` when a provider was
-    last asked (seconds since 1970)."""
+    """The models of a process, in their order. Discovered models are added later (`add`); a model that was returned
+    never changes. `problems` are lines for the user about a `models.yml` that is not used, `overrides` changes to
+    models that are yet to be discovered, `order` the providers to prefer, and `found_at` when a provider was last asked
+    (seconds since 1970)."""
 
     def __init__(
         self,
@@ -45,13 +45,13 @@ class ModelList:
         self._tune: Callable[[Model], Model] = _as_it_is
 
     def tuned(self, tune: Callable[["Model"], "Model"]) -> Self:
-        """This catalogue, with a change for every model that is or comes into it."""
+        """Apply a change to every model, present and future, and return this catalog."""
         self._tune = tune
         self.models = tuple(map(tune, self.models))
         return self
 
     def take(self, newer: "ModelList") -> None:
-        """Become what another catalogue says, and keep what was discovered at providers that are still asked."""
+        """Take over another catalog's content, but keep what was discovered at providers that are still asked."""
         providers = {info.id: info for info in newer.providers}
         found = [
             replace(model, provider=providers[model.provider.id])
@@ -65,11 +65,12 @@ class ModelList:
             self.add([model for model in found if model.provider.id == id])
 
     def recover(self, selector: str) -> "Model | None":
-        """The model of a stored `provider/id`; one that has yet to be asked for is taken at its word."""
+        """Return the model of a stored `provider/id`. If its provider has not been asked yet, the model is assumed to
+        exist."""
         return self.get(selector) or self._undiscovered(selector)
 
     def _undiscovered(self, selector: str) -> "Model | None":
-        """A model at a provider that has not said yet which it has: what is usual is assumed of it."""
+        """Return a model at a provider that has not listed its models yet, with the usual sizes assumed."""
         id, _, name = selector.partition("/")
         info = next((one for one in self.providers if one.id == id), None)
         if info is None or info.discovery is None or not name or id in self.found_at:
@@ -80,26 +81,26 @@ class ModelList:
         return self._discovered(model)
 
     def get(self, selector: str) -> Model | None:
-        """The model with exactly this `provider/id`."""
+        """Return the model with exactly this `provider/id`, None if there is none."""
         return next((model for model in self.models if model.selector == selector), None)
 
     def is_available(self, model: Model, environ: Mapping[str, str] | None = None) -> bool:
-        """Whether it can be used as far as credentials go."""
+        """Return whether the model's provider has an address and the credentials it needs."""
         return self.is_usable(model.provider, self.environ if environ is None else environ)
 
     def is_usable(self, provider: ProviderInfo, environ: Mapping[str, str]) -> bool:
-        """Whether a provider has an address, and a key if it wants one."""
+        """Return whether a provider has an address, and a key if it needs one."""
         if provider.address_in(environ) is None and provider.api != "offline":
             return False
         return provider.keyless or has_credential(provider, environ, self.keys)
 
     def available(self) -> tuple[Model, ...]:
-        """The models that can be used, in their order."""
+        """Return the models that can be used, in their order."""
         return tuple(model for model in self.models if self.is_available(model))
 
     def add(self, found: Sequence[Model], provider: str | None = None) -> bool:
-        """Put discovered models in: they take the place of their provider's earlier discovered ones, never of shipped
-        or configured ones. `provider` is named where it may have none. Says whether anything changed."""
+        """Add discovered models and return whether anything changed. They replace their provider's earlier discovered
+        models, never shipped or configured ones. `provider` names the provider in case there are none."""
         ids = {model.provider.id for model in found} | ({provider} if provider is not None else set())
         kept = [model for model in self.models if model.source != "discovered" or model.provider.id not in ids]
         known = {model.selector for model in kept}

@@ -1,4 +1,4 @@
-"""Which models may be used in a workspace, and with which one a conversation begins. Pure."""
+"""Decides which models may be used in a workspace, and which one a conversation starts with. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from north_lsp.storage.model_settings import ModelSettings, Scoped
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`notices` say, in a line each, what was wanted and could not be had."""
+    """A model, and in `notices`, one line each, what was requested but could not be used."""
 
     model: Model
     notices: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What the settings allow in one workspace; `models` empty allows all of them."""
+    """What the settings allow in one workspace; empty `models` allows all models."""
 
     models: tuple[str, ...] = ()
     without: frozenset[str] = frozenset()
@@ -35,7 +35,7 @@ class Allowed:
         return cls(_held(settings.enabled, folder), frozenset(_held(settings.disabled_providers, folder)))
 
     def allows(self, model: Model) -> bool:
-        """The offline model is always there."""
+        """Return whether a model may be used. The offline model always may."""
         if model.api == "offline":
             return True
         if self._is_off(model):
@@ -49,11 +49,12 @@ class Allowed:
         if self.allows(model):
             return None
         if self._is_off(model):
-            return f"the provider {model.provider.id} is switched off here (disabledProviders)"
-        return "it is not among the models of enabledModels"
+            return f"the provider {model.provider.id} is disabled here (disabledProviders)"
+        return "it is not listed in enabledModels"
 
     def preferred(self, known: Catalog, environ: Mapping[str, str]) -> Model | None:
-        """The first of the enabled models that can be used."""
+        """Return the first of the enabled models that can be used, in the order of the setting, None if there is
+        none."""
         for pattern in self.models:
             for model in known.models:
                 if fits(pattern, model) and self.allows(model) and known.is_available(model, environ):
@@ -65,8 +66,8 @@ ALL_MODELS = Allowed()
 
 
 def larger_models(known: Catalog, model: Model) -> Sequence[Model]:
-    """What can go on with a conversation that is too long for a model: the one that models.yml names for that, else
-    those of its provider and API with larger windows, the smallest first."""
+    """Return the models that can continue a conversation that is too long for `model`: the one that models.yml names
+    for that, else those of its provider and API with larger windows, the smallest first."""
     if model.promotion_target is not None:
         here = known.get(f"{model.provider.id}/{model.promotion_target}")
         try:
@@ -78,7 +79,7 @@ def larger_models(known: Catalog, model: Model) -> Sequence[Model]:
 
 
 def fits(pattern: str, model: Model) -> bool:
-    """Whether a selector of a list names the model; `*` and `?` are wildcards."""
+    """Return whether a selector in a list names the model; `*` and `?` are wildcards."""
     base, _, tail = pattern.rpartition(":")
     name = base if base and as_level(tail) is not None else pattern
     names = (model.selector, model.alias, model.id, f"{model.provider.id}/{model.alias}")
@@ -88,8 +89,8 @@ def fits(pattern: str, model: Model) -> bool:
 def choose(
     known: Catalog, environ: Mapping[str, str], *, asked: str | None, saved: str | None, allowed: Allowed = ALL_MODELS
 ) -> Choice:
-    """The model asked for, else the first of the enabled ones, else the saved choice, else the default of what can be
-    used. Raises UnknownModel or MissingCredential for an asked-for model only."""
+    """Choose the model asked for, else the first enabled one, else the saved choice, else the default of those that can
+    be used. Raises UnknownModel or MissingCredential for an asked-for model only."""
     if asked is not None:
         model = known.find(asked)
         require_credential(model, environ, known.keys)
@@ -99,7 +100,7 @@ def choose(
         return Choice(preferred)
     notices = []
     if allowed.models:
-        notices.append(f"no model of enabledModels can be used ({', '.join(allowed.models)})")
+        notices.append(f"no model in enabledModels can be used ({', '.join(allowed.models)})")
     if saved is not None:
         problem = _problem(known, environ, saved, allowed)
         if problem is None:
@@ -136,15 +137,15 @@ def _with_level(model: Model, pattern: str) -> Model:
 
 
 def prepared(known: Catalog, settings: ModelSettings) -> Catalog:
-    """The catalogue with what the settings say of roles, of the order of providers, and of all models."""
+    """Apply the settings to the catalog: roles, the order of providers, and changes to all models."""
     known.roles = {**known.roles, **settings.roles}
     known.order = settings.provider_order
     return known.tuned(partial(tune, settings=settings))
 
 
 def tune(model: Model, settings: ModelSettings) -> Model:
-    """A model as the settings want it: how long its answers may be, what an hour's cache costs, and in which format a
-    Kimi is asked."""
+    """Return a model with the settings applied: how long its answers may be, what caching for an hour costs, and which
+    API a Kimi model is asked through."""
     anthropic = model.provider.anthropic_address
     if settings.kimi_format == "anthropic" and anthropic is not None and model.api == "openai-completions":
         model = replace(model, api="anthropic-messages", address=anthropic)

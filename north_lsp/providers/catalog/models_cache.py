@@ -1,5 +1,5 @@
-"""What servers said of their models the last time: `<data>/models-cache.db`. A cache: whatever is wrong with it, it is
-empty. SQLite is imported when there is something to read or to keep."""
+"""Keeps what servers last said about their models: `<data>/models-cache.db`. If anything is wrong with this cache, it
+counts as empty. SQLite is imported only when there is something to read or store."""
 
 import json
 import time
@@ -22,20 +22,20 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """`asked_at` is in seconds since 1970."""
+    """A provider's models; `asked_at` is in seconds since 1970."""
 
     models: tuple[Model, ...]
     asked_at: float
 
 
 class ModelsCache:
-    """Methods block for a moment: call them on a thread. None raises."""
+    """The cache in one file. Methods block briefly, so call them on a thread. None of them raises."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self, providers: Iterable[ProviderInfo]) -> dict[str, Cached]:
-        """What is kept of these providers, by id; not what was kept of one that was configured in another way."""
+        """Return what is stored for these providers, by id, unless a provider's configuration has changed since."""
         if not self._path.exists():
             return {}
         found = {}
@@ -62,7 +62,7 @@ class ModelsCache:
             try:
                 version = database.execute("PRAGMA user_version").fetchone()[0]
             except sqlite3.DatabaseError:
-                self._path.unlink(missing_ok=True)  # it was no cache: the next one is
+                self._path.unlink(missing_ok=True)  # not a cache: the next one is made from scratch
                 raise
             if version != _VERSION:
                 database.execute("DROP TABLE IF EXISTS models")
@@ -75,7 +75,7 @@ class ModelsCache:
 
 
 def fingerprint(info: ProviderInfo) -> str:
-    """Of what decides how a provider is asked and what its models are like; of no secret."""
+    """Hash everything that decides how a provider is asked and what its models are like, but no secrets."""
     parts = (
         info.api,
         info.address,

@@ -1,4 +1,4 @@
-"""What the user's `models.yml` says, as values. What it does not say is None."""
+"""The content of the user's `models.yml` as values. What the file does not say is None."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from north_lsp.providers.thinking import ThinkingInfo
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """What a file says of a model; None where it says nothing."""
+    """What a file says about a model; None for what it does not say."""
 
     id: str
     name: str | None = None
@@ -32,7 +32,7 @@ class ModelEntry:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEntry:
-    """What a file says of a provider; None where it says nothing."""
+    """What a file says about a provider; None for what it does not say."""
 
     id: str
     base_url: str | None = None
@@ -51,7 +51,8 @@ class ProviderEntry:
 
 @dataclass(frozen=True, slots=True)
 class ModelsFile:
-    """`names` are canonical names by `provider/id`: models that are the same share one, an excluded one has its own."""
+    """A whole file. `names` are canonical names by `provider/id`: equivalent models share one, an excluded model has
+    its own."""
 
     path: Path
     providers: tuple[ProviderEntry, ...] = ()

@@ -1,8 +1,8 @@
-"""The user's `models.yml`, read and checked. An error names the file, the line, the key path and what is expected.
-It is never read from a project: a repository must not say where credentials go.
+"""Reads and checks the user's `models.yml`. An error names the file, the line, the key path and what is expected. The
+file is never read from a project: a repository must not decide where credentials go.
 
-pydantic was tried instead of `_Reader`: its models alone were 125 lines, without the words of errors, their places and
-the ways to the entries, and took 88 ms to load before a conversation can open, where reading the file takes 13 ms.
+pydantic was tried instead of `_Reader`: its models alone took 125 lines, without error messages, their positions and
+the key paths, and 88 ms to load before a conversation can open, where reading the file takes 13 ms.
 """
 
 import difflib
@@ -41,7 +41,7 @@ _SDK_HEADERS = ("x-stainless-*", "openai-organization", "openai-project")
 
 
 class ModelsFileError(ValueError):
-    """A file that is not used; the text is one line for the user."""
+    """The file cannot be used; the text is one line for the user."""
 
     def __init__(self, path: Path, line: int, key: str, problem: str) -> None:
         where = f"{key}: " if key else ""
@@ -53,12 +53,12 @@ class ModelsFileError(ValueError):
 
 
 def find_file(config_dir: Path) -> Path | None:
-    """The first of the names that is there."""
+    """Return the first file of `NAMES` that exists, None if none does."""
     return next((path for name in NAMES if (path := config_dir / name).exists()), None)
 
 
 def read_models_file(path: Path) -> ModelsFile:
-    """Raises ModelsFileError."""
+    """Read and check models.yml. Raises ModelsFileError."""
     try:
         text = read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig")
         root = parse(text, is_json=path.suffix in (".json", ".jsonc"))
@@ -72,7 +72,7 @@ def read_models_file(path: Path) -> ModelsFile:
 
 
 def check_models_text(path: Path, text: str) -> ModelsFile:
-    """The same for a text that is about to be written. Raises ModelsFileError."""
+    """Check a text that is about to be written as models.yml. Raises ModelsFileError."""
     try:
         return _Reader(path).file(parse(text))
     except TreeError as error:
@@ -80,7 +80,7 @@ def check_models_text(path: Path, text: str) -> ModelsFile:
 
 
 class _Reader:
-    """Turns nodes into entries; every complaint goes through `fail`."""
+    """Turns nodes into entries; every error is made by `fail`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -96,16 +96,16 @@ class _Reader:
     # -- plain values --------------------------------------------------------------------------------------------------
 
     def fields(self, node: Node, known: Collection[str]) -> dict[str, Node]:
-        """Return the keys of an object that has none but these; those without a value are left out."""
+        """Return the keys of an object that may have no others; those without a value are left out."""
         for key, value in self.entries(node).items():
             if key not in known:
                 close = difflib.get_close_matches(key, known, 1, 0.6)
-                meant = f"the closest is {close[0]}" if close else f"known are {', '.join(known)}"
+                meant = f"the closest is {close[0]}" if close else f"known keys are {', '.join(known)}"
                 raise self.fail(value, f"this key is unknown; {meant}")
         return {key: value for key, value in node.value.items() if value.value is not None}
 
     def record(self, node: Node, known: Mapping[str, tuple[str, _Read]]) -> dict[str, Any]:
-        """Read an object that has none but these keys; each has a name for its value in the result, and a reader."""
+        """Read an object that has no keys but these; each has a name for its value in the result, and a reader."""
         return {known[key][0]: known[key][1](value) for key, value in self.fields(node, known).items()}
 
     def entries(self, node: Node) -> dict[str, Node]:
@@ -120,7 +120,7 @@ class _Reader:
 
     def text(self, node: Node) -> str:
         if not isinstance(node.value, str) or not node.value.strip():
-            raise self._expected(node, "a text")
+            raise self._expected(node, "a string")
         return node.value.strip()
 
     def boolean(self, node: Node) -> bool:
@@ -175,7 +175,9 @@ class _Reader:
 
     def provider(self, id: str, node: Node) -> ProviderEntry:
         if not _PROVIDER_ID.fullmatch(id):
-            raise self.fail(node, "a provider's id has small letters, digits, dots, dashes and underscores")
+            raise self.fail(
+                node, "a provider's id may contain only lowercase letters, digits, dots, dashes and underscores"
+            )
         known: dict[str, tuple[str, _Read]] = {
             "baseUrl": ("base_url", self.address),
             "apiKey": ("key", self.secret),
@@ -186,14 +188,14 @@ class _Reader:
             "headers": ("headers", self.headers),
             "compat": ("compat", self.compat),
             "requestTransform": ("transform", self.transform),
-            "disableStrictTools": ("", self.boolean),  # of other programs; it changes nothing here
+            "disableStrictTools": ("", self.boolean),  # other programs' key; it has no effect here
             "discovery": ("discovery", self.discovery),
             "modelOverrides": ("overrides", self.overrides),
             "models": ("models", lambda models: tuple(self.model(one) for one in self.items(models))),
         }
         values = self.record(node, known)
         if not values:
-            raise self.fail(node, f"says nothing: give it one of {', '.join(known)}")
+            raise self.fail(node, f"is empty: add one of {', '.join(known)}")
         values.pop("", None)
         entry = ProviderEntry(id, **values)
         self.check_provider(node, entry)
@@ -203,24 +205,24 @@ class _Reader:
         if entry.models:
             rows = node.value["models"].value
             if entry.base_url is None:
-                raise self.fail(node, "expected baseUrl beside models")
+                raise self.fail(node, "models requires baseUrl")
             for index, model in enumerate(entry.models):
                 if model.api is None and entry.api is None:
                     raise self.fail(rows[index], "expected api, here or for the provider")
             if entry.key is None and entry.variable is None and not entry.keyless:
-                raise self.fail(node, "expected apiKeyEnv or apiKey beside models, or auth: none")
+                raise self.fail(node, "models requires apiKeyEnv, apiKey or auth: none")
             ids = [model.id for model in entry.models]
             for index, id in enumerate(ids):
                 if id in ids[:index]:
-                    raise self.fail(rows[index], f"the model {id!r} is there twice")
+                    raise self.fail(rows[index], f"the model {id!r} is listed twice")
         if entry.discovery is not None and entry.api is None:
-            raise self.fail(node.value["discovery"], "expected api beside discovery")
+            raise self.fail(node.value["discovery"], "discovery requires api")
 
     def overrides(self, node: Node) -> tuple[ModelEntry, ...]:
         return tuple(self.model(one, id=key) for key, one in self.entries(node).items())
 
     def model(self, node: Node, id: str | None = None) -> ModelEntry:
-        """Read a model. `id` is given for an override, whose key it is."""
+        """Read a model. `id` is given for an override, which has its id as key."""
         known: dict[str, tuple[str, _Read]] = {
             "id": ("id", self.text),
             "name": ("name", self.text),
@@ -266,7 +268,7 @@ class _Reader:
     def api(self, node: Node) -> str:
         text = self.text(node)
         if text in _LATER:
-            raise self.fail(node, f"{text} is not supported in this version; supported are {', '.join(APIS)}")
+            raise self.fail(node, f"{text} is not supported in this version; use one of {', '.join(APIS)}")
         return _ALIASES.get(text) or self.choice(node, APIS)
 
     def secret(self, node: Node) -> KeySource:
@@ -344,11 +346,11 @@ class _Reader:
     def body(self, node: Node) -> dict[str, Any]:
         for key, value in self.entries(node).items():
             if key in _FIXED_BODY:
-                raise self.fail(value, "this field is North's own and cannot be changed")
+                raise self.fail(value, "North sets this field itself, so it cannot be changed")
         return cast("dict[str, Any]", node.plain())
 
     def compat(self, node: Node) -> dict[str, Any]:
-        """Fields of Compat by their names there."""
+        """Read compatibility flags as fields of Compat, under their names there."""
         flags = (
             "supportsStore", "supportsDeveloperRole", "supportsUsageInStreaming", "supportsToolChoice",
             "disableReasoningOnForcedToolChoice", "supportsReasoningEffort", "requiresReasoningContentForToolCalls",

@@ -1,4 +1,4 @@
-"""The shipped catalogue with what `models.yml` says: provider overrides, then model overrides, then models of its own.
+"""Merges `models.yml` into the shipped catalog: provider overrides, then model overrides, then the file's own models.
 Pure."""
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ DEFAULT_THINKING = ThinkingInfo("effort", levels=("off", "minimal", "low", "medi
 
 
 def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Catalog:
-    """Configured providers stand behind the shipped ones, and the offline model last."""
+    """Return the merged catalog. Configured providers follow the shipped ones; the offline model is last."""
     providers = {info.id: info for info in shipped.providers}
     models = {model.selector: model for model in shipped.models}
     problems = []
@@ -55,7 +55,7 @@ def _provider(known: ProviderInfo | None, entry: ProviderEntry) -> ProviderInfo:
     return replace(
         info,
         api=entry.api or info.api,
-        # What the file says stands above the variable that moves a shipped provider.
+        # The file's address wins over the variable that moves a shipped provider.
         base_url=None if entry.base_url is not None else info.base_url,
         address=entry.base_url or info.address,
         credentials=(*(name for name in info.credentials if name not in variables), *variables),
@@ -113,7 +113,7 @@ def _model(base: Model, entry: ModelEntry) -> Model:
 
 
 def deep(base: dict[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
-    """`top` over `base`; objects within are merged."""
+    """Put `top` over `base`, which is changed; nested objects are merged."""
     for key, value in top.items():
         before = base.get(key)
         if isinstance(before, Mapping) and isinstance(value, Mapping):

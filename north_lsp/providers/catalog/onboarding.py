@@ -1,10 +1,10 @@
-"""What to do when no model can be used. Pure."""
+"""Says what to do if no model can be used. Pure."""
 
 from north_lsp.providers.catalog.catalog import Catalog
 
 
 def ways_to_a_model(known: Catalog) -> str:
-    """The three ways, and what was found on this machine."""
+    """Return a sentence with the three ways to get a model, and the local models that were found."""
     local = [model.selector for model in known.available() if model.source == "discovered" and model.provider.keyless]
     variables = [info.credentials[-1] for info in known.providers if info.default is not None and info.credentials]
     ways = [

@@ -1,5 +1,5 @@
-"""Ready-made providers for models.yml. What stands there already is left as it was written; the text is only added to,
-or one provider's lines are replaced. Pure, but for `presets`."""
+"""Ready-made providers for models.yml. Existing lines stay as they were written: a provider is only added, or the lines
+of one provider are replaced. Pure, except for `presets`."""
 
 import difflib
 import re
@@ -14,12 +14,12 @@ from north_lsp.providers.catalog.models_file import ModelsFileError, check_model
 
 
 class PresetError(ValueError):
-    """What cannot be written as wanted; the text is one line for the user."""
+    """A preset cannot be written as requested; the text is one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """`id` is the provider that it makes; `entry` is YAML, with a place for an address where `wants_address`."""
+    """A ready-made provider. `id` is its default id; `entry` is YAML, with `{address}` in it if it needs an address."""
 
     name: str
     id: str
@@ -39,7 +39,7 @@ def presets() -> tuple[Preset, ...]:
 
 
 def find_preset(name: str) -> Preset:
-    """Raises PresetError with the names that there are."""
+    """Return the preset with this name or alias. Raises PresetError that lists the names."""
     for preset in presets():
         if name in (preset.name, *preset.aliases):
             return preset
@@ -52,12 +52,12 @@ def has_provider(text: str, id: str) -> bool:
 
 
 def with_provider(path: Path, text: str, preset: Preset, id: str, address: str | None, *, replace: bool) -> str:
-    """The text of models.yml with the preset under this id. Raises PresetError for what would be no good file, and for
-    an id that is there already, unless it is to be replaced."""
+    """Return the text of models.yml with the preset under this id. Raises PresetError if the result would not be valid,
+    or if the id already exists and must not be replaced."""
     entry = preset.entry
     if preset.wants_address:
         if address is None or urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-            raise PresetError(f"{address!r} is no address like http://127.0.0.1:8000/v1")
+            raise PresetError(f"{address!r} is not an address like http://127.0.0.1:8000/v1")
         entry = entry.replace("{address}", address.rstrip("/"))
     if path.suffix in (".json", ".jsonc"):
         raise PresetError(
@@ -93,7 +93,7 @@ def difference(path: Path, before: str, after: str) -> str:
 
 
 def _indent(lines: list[str], head: int) -> str:
-    """How far the providers that are there stand in."""
+    """Return the indentation of the existing providers, two spaces if there are none."""
     for line in lines[head + 1 :]:
         if line.strip() and not line.lstrip().startswith("#"):
             found = re.match(r" +", line)
@@ -102,7 +102,7 @@ def _indent(lines: list[str], head: int) -> str:
 
 
 def _lines_of(lines: list[str], id: str) -> slice | None:
-    """The lines of a provider's entry."""
+    """Return the range of lines of a provider's entry, None if there is none."""
     head = next((at for at, line in enumerate(lines) if re.match(r"providers:\s*(#.*)?$", line)), None)
     if head is None:
         return None

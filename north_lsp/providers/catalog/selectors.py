@@ -1,4 +1,4 @@
-"""How a text picks a model. Pure."""
+"""Picks a model by its selector. Pure."""
 
 import difflib
 import re
@@ -26,7 +26,7 @@ _DATE = re.compile(r"-20\d{6}$")
 
 
 def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model":
-    """See Catalog.find. Raises UnknownModel."""
+    """Return the model that a selector picks, as Catalog.find describes. Raises UnknownModel."""
     text = selector.strip()
     base, _, tail = text.rpartition(":")
     level = as_level(tail) if base else None
@@ -54,7 +54,7 @@ def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model
 
 
 def _closest(known: ModelList, part: str) -> str:
-    """The names that are most like it: aliases, ids, or selectors of providers that write them with a slash."""
+    """Say which aliases or selectors are closest to what was typed, or name some models if none is close."""
     by_name: dict[str, str] = {}
     for one in known.models:
         for name in (one.alias, one.id, one.selector):
@@ -65,26 +65,26 @@ def _closest(known: ModelList, part: str) -> str:
     names = list(dict.fromkeys(by_name[one] for one in close))[:3]
     if names:
         return f"the closest {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
-    return f"there are {', '.join(list(dict.fromkeys(one.alias for one in known.models))[:3])} and others"
+    return f"there are {', '.join(list(dict.fromkeys(one.alias for one in known.models))[:3])}, and others"
 
 
 def _nor(known: ModelList, part: str) -> str:
-    """That the provider is unknown as well, and which name it may be meant to have."""
+    """Say that the provider is unknown too, and suggest a similar name; empty if the provider exists."""
     provider, slash, _ = part.partition("/")
     ids = [one.id for one in known.providers]
     if not slash or provider in ids:
         return ""
     close = difflib.get_close_matches(provider.lower(), ids, 1, 0.6)
-    return f", nor a provider {shown(provider)!r}{f' (do you mean {close[0]}?)' if close else ''}"
+    return f", nor a provider {shown(provider)!r}{f' (did you mean {close[0]}?)' if close else ''}"
 
 
 def shown(text: str) -> str:
-    """A text that somebody typed, short enough for a message."""
+    """Shorten a text that was typed, for a message."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def default(known: ModelList, environ: Mapping[str, str]) -> "Model":
-    """See Catalog.default."""
+    """Return the default model, as Catalog.default describes."""
     from north_lsp.providers.keys.credential_lookup import has_credential
 
     if "default" in known.roles:
@@ -104,14 +104,14 @@ def default(known: ModelList, environ: Mapping[str, str]) -> "Model":
 
 
 def role_of(text: str) -> str | None:
-    """The role that a selector names: `fast`, `north/fast`, `smol`."""
+    """Return the role that a selector names (`fast`, `north/fast`, `smol`), None if it names none."""
     name = text.removeprefix("north/")
     name = _SYNONYMS.get(name, name)
     return name if name in ROLES else None
 
 
 def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> "Model":
-    """The model of a role: the environment's, the configured one, or a fitting one. Raises UnknownModel."""
+    """Return the model of a role: the environment's, the configured one, or a suitable one. Raises UnknownModel."""
     if role in seen:
         raise UnknownModel(f"the roles {' -> '.join((*seen, role))} refer to each other: name a model in one of them")
     selector = environ.get(_VARIABLES.get(role, ""), "").strip() or known.roles.get(role)
@@ -124,9 +124,9 @@ def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple
 
 
 def canonical(model: "Model", names: Mapping[str, str]) -> str:
-    """The name that the same model has at several providers: the one that the user gave, or its id without the maker's
-    prefix and the date, and with one way to write a version. A model of the user's own machine is the same as no
-    other: `qwen3:8b` of Ollama keeps its tag."""
+    """Return the name that the same model has at several providers: the one that the user gave, or its id without the
+    maker's prefix and the date, and with one way to write versions. A local model is never the same as another:
+    Ollama's `qwen3:8b` keeps its tag."""
     if model.selector in names:
         return names[model.selector]
     name = model.id.rpartition("/")[2].lower()
@@ -146,13 +146,13 @@ def _exact(known: ModelList, text: str) -> "Model | None":
 
 
 def _equivalents(known: ModelList, matches: "Sequence[Model]") -> "list[Model]":
-    """The matches, and behind them the same models at other providers."""
+    """Return the matches, followed by the same models at other providers."""
     names = {canonical(one, known.names) for one in matches}
     return [*matches, *(one for one in known.models if canonical(one, known.names) in names and one not in matches)]
 
 
 def _first_available(known: ModelList, matches: "Sequence[Model]") -> "Model":
-    """The first that can be used, of the provider that the user prefers."""
+    """Return the first match that can be used, by the user's order of providers, else the first match."""
     ordered = sorted(matches, key=lambda one: _rank(known, one.provider.id))
     return next((one for one in ordered if known.is_available(one)), matches[0])
 
@@ -166,7 +166,7 @@ def _with(model: "Model", level: Level | None) -> "Model":
 
 
 def _names(matches: "Sequence[Model]") -> str:
-    """What to type for each: the alias, with its provider where two have the same."""
+    """Return what to type for each model: its alias, or its selector if two have the same alias."""
     aliases = [one.alias for one in matches]
     names = [one.alias if aliases.count(one.alias) == 1 else one.selector for one in matches[:_SHOWN]]
     return ", ".join(names)

@@ -1,5 +1,5 @@
-"""What stands where a model would while nothing has the name that was asked for: it answers with what is wrong, and
-sends nothing anywhere. Another model is not put in its place, since that one may be another company's."""
+"""A placeholder for a model that does not exist under the name that was asked for. It answers with what is wrong and
+sends nothing. No other model is used in its place, since that could be another company's."""
 
 from collections.abc import AsyncGenerator
 
@@ -14,7 +14,7 @@ _NEXT = "choose a model in the editor or with `/model <name>`, or correct --mode
 
 
 def asked_for(known: ModelList, selector: str) -> Model:
-    """The model that a selector picks, or what stands in its place for now. Its key may be missing."""
+    """Return the model that a selector picks, or a placeholder for it. Its key may be missing."""
     try:
         return find(known, selector)
     except UnknownModel as error:
@@ -27,7 +27,7 @@ def missing_model(selector: str, problem: str) -> Model:
 
 
 class UnknownProvider:
-    """Every request fails with the same words."""
+    """Fails every request with the same message."""
 
     def __init__(self, problem: str) -> None:
         self._problem = problem
@@ -36,4 +36,4 @@ class UnknownProvider:
         yield Failed("bad_request", self._problem, AssistantMessage(()))
 
     async def aclose(self) -> None:
-        """It has no connections."""
+        """Do nothing: there are no connections."""

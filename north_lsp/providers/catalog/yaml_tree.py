@@ -1,5 +1,5 @@
-"""YAML or JSON with comments as a tree of values that know their line and their key path. Loads the YAML library when
-it is first used. Nothing in a file can run code, refer to itself, or grow beyond what was written."""
+"""Parses YAML, or JSON with comments, into a tree of values that know their line and key path. Loads the YAML library
+on first use. Nothing in a file can run code, refer to itself, or grow beyond what was written."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|(//[^\n]*|/\*.*?\*/)', re.S)
 
 
 class TreeError(ValueError):
-    """A text that is no YAML; `line` counts from 1."""
+    """The text is not valid YAML; `line` counts from 1."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -20,15 +20,15 @@ class TreeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`value` is None, a bool, number or text, a list of Nodes, or a dict from text to Node. `path` is like
-    `providers.local.models[0].id`; empty for the whole."""
+    """A value with its place. `value` is None, a bool, number or string, a list of Nodes, or a dict from string to
+    Node. `path` is like `providers.local.models[0].id`, empty for the root."""
 
     value: Any
     line: int
     path: str
 
     def plain(self) -> Any:
-        """The value without lines."""
+        """Return the value without lines and paths."""
         match self.value:
             case dict():
                 return {key: node.plain() for key, node in self.value.items()}
@@ -39,7 +39,7 @@ class Node:
 
 
 def parse(text: str, *, is_json: bool = False) -> Node:
-    """Raises TreeError."""
+    """Parse a text into a tree. Raises TreeError."""
     import yaml
 
     source = _without_comments(text) if is_json else text
@@ -71,7 +71,7 @@ def parse(text: str, *, is_json: bool = False) -> Node:
             for key_node, value_node in node.value:
                 key_line = key_node.start_mark.line + 1
                 if not isinstance(key_node, yaml.ScalarNode):
-                    raise TreeError(key_line, "has a key that is no text")
+                    raise TreeError(key_line, "has a key that is not a string")
                 key = key_node.value
                 if key in values:
                     raise TreeError(key_line, f"has the key {key!r} twice")
@@ -86,14 +86,14 @@ def parse(text: str, *, is_json: bool = False) -> Node:
         except (yaml.YAMLError, ValueError):
             raise TreeError(line, f"has a value that cannot be read: {node.value!r}") from None
         if not isinstance(value, bool | int | float | str | None):
-            value = node.value  # dates and the like are texts here
+            value = node.value  # dates and the like count as strings
         return Node(value, line, path)
 
     return build(root, "", ())
 
 
 def _without_comments(text: str) -> str:
-    """Comments and tabs outside of texts become blanks; every line stays where it is."""
+    """Replace comments, and tabs outside of strings, with blanks; every line keeps its number."""
 
     def blank(match: re.Match[str]) -> str:
         return match[1] if match[1] is not None else re.sub(r"[^\n]", " ", match[2])

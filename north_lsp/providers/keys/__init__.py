@@ -1,1 +1,1 @@
-"""Where keys come from: variables, stored keys, brokers; and trying one out."""
+"""Where keys come from (variables, stored keys, brokers), and checking one."""

@@ -1,5 +1,5 @@
-"""A key broker: a server of the user's company that gives out keys (`auth.broker.url`, `NORTH_AUTH_BROKER_URL`).
-Nothing of it is stored. `refresh` blocks: call it on a thread.
+"""A key broker: a server of the user's company that hands out keys (`auth.broker.url`, `NORTH_AUTH_BROKER_URL`). None
+of its keys are stored. `refresh` blocks: call it on a thread.
 
 The broker answers `GET /v1/credentials` with `{"credentials": [{"id", "provider", "secret", "expires_at"}]}`, where
 `expires_at` is in seconds since 1970 or missing, and `POST /v1/credential/<id>/refresh` with one such object.
@@ -28,7 +28,7 @@ _MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class BrokerKey:
-    """A key and when it ends (seconds since 1970), if it does."""
+    """A key and when it expires (seconds since 1970), None for never."""
 
     id: str
     provider: str
@@ -40,8 +40,8 @@ class BrokerKey:
 
 
 class Broker:
-    """`problem` is one line for the user about a broker that cannot be asked; keys that it has given before are used on
-    until they end."""
+    """Asks a broker for keys. `problem` is one line for the user about a broker that cannot be asked; keys that it has
+    given before are used until they expire."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Broker:
         self.problem: str | None = None
 
     def find(self, provider: str) -> Credential | None:
-        """What was given for a provider, unless it has ended."""
+        """Return the key that was given for a provider, None if there is none or it has expired."""
         lent = self._lent.get(provider)
         if lent is None or (lent.expires_at is not None and lent.expires_at <= self._now()):
             return None
@@ -68,7 +68,7 @@ class Broker:
 
     @property
     def variable(self) -> str | None:
-        """The variable that holds its token, if one does."""
+        """The environment variable that holds the broker's token, None if none does."""
         return self._token.variable if self._token is not None else None
 
     @property
@@ -77,7 +77,7 @@ class Broker:
         return now >= self._next or (self.problem is None and any(self._ends_soon(one) for one in self._lent.values()))
 
     def refresh(self) -> bool:
-        """Ask for all keys, and for new ones in place of those that end soon; says whether any has changed."""
+        """Ask for all keys, and for new ones in place of those that expire soon. Returns whether any has changed."""
         before = dict(self._lent)
         try:
             self._check()
@@ -98,22 +98,22 @@ class Broker:
         try:
             renewed = _lent(self._ask("POST", f"/v1/credential/{quote(lent.id, safe='')}/refresh"))
         except (ValueError, OSError):
-            return lent  # it is good until it ends
+            return lent  # still valid until it expires
         return renewed if renewed is not None and renewed.provider == lent.provider else lent
 
     def _ends_soon(self, lent: BrokerKey) -> bool:
         return lent.expires_at is not None and lent.expires_at - self._now() <= _EARLY_SECONDS
 
     def _check(self) -> None:
-        """Raises ValueError for an address that keys must not travel from."""
+        """Check the address: keys must not be sent unencrypted over a network. Raises ValueError."""
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("auth.broker.url has to be an address like https://keys.example.com")
+            raise ValueError("auth.broker.url must be an address like https://keys.example.com")
         if parts.scheme == "http" and not is_local(self._url):
-            raise ValueError("over http only a broker on this machine is asked: use https")
+            raise ValueError("http is allowed only for a broker on this machine: use https")
 
     def _ask(self, method: str, path: str) -> Any:
-        """Raises ValueError, OSError."""
+        """Send a request and return the answer's JSON. Raises ValueError, OSError."""
         import httpx2
 
         headers = {}
@@ -136,7 +136,7 @@ class Broker:
             raise OSError(str(error) or type(error).__name__) from None
         if response.status_code in (401, 403):
             where = self._token.where if self._token is not None else "auth.broker.token"
-            raise ValueError(f"it refuses the token ({response.status_code}): check {where}")
+            raise ValueError(f"it refused the token ({response.status_code}): check {where}")
         if response.status_code != 200:
             raise ValueError(f"it answered with status {response.status_code}")
         try:
@@ -145,12 +145,12 @@ class Broker:
             raise ValueError("its answer cannot be read") from None
 
     def _whole(self, pieces: Iterator[bytes]) -> bytes:
-        """Raises OSError for an answer that takes too long or is too large."""
+        """Join the pieces of an answer. Raises OSError if it takes too long or is too large."""
         until, answer = time.monotonic() + _SECONDS, b""
         for piece in pieces:
             answer += piece
             if time.monotonic() > until or len(answer) > _MAX_BYTES:
-                raise OSError("its answer takes too long, or is too large")
+                raise OSError("its answer took too long, or is too large")
         return answer
 
 
@@ -161,13 +161,13 @@ def _lent(row: object) -> BrokerKey | None:
         return None
     try:
         expires_at = float(ends) if isinstance(ends, int | float) and not isinstance(ends, bool) else None
-    except OverflowError:  # later than anything
+    except OverflowError:  # too large for a float: it never expires
         expires_at = None
     return BrokerKey(str(found.get("id", "")), provider, secret.strip(), expires_at)
 
 
 def broker_of(settings: ModelSettings, environ: Mapping[str, str]) -> Broker | None:
-    """The one that the environment or the settings name."""
+    """Return the broker that the environment or the settings name, None if neither does."""
     url = environ.get("NORTH_AUTH_BROKER_URL", "").strip() or settings.broker_url
     if not url:
         return None

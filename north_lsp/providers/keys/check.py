@@ -1,4 +1,4 @@
-"""Tries a key out with one cheap request: the list of models. The key is sent to its provider's own address only."""
+"""Checks a key with one cheap request: the list of models. The key is sent only to its provider's own address."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,12 @@ _REFUSED = (401, 403)
 
 
 async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> str | None:
-    """Why a key does not seem to work, as one line for the user; None if the provider takes it."""
+    """Return one line saying why a key does not seem to work, None if the provider accepts it."""
     if not can_be_sent(secret) or " " in secret:
         return "not a valid API key: it has spaces, line breaks or other characters that keys do not have"
     address = info.address_in(environ)
     if address is None:
-        return None  # there is nobody to ask before models.yml names an address
+        return None  # there is no server to ask until models.yml names an address
     await anyio.to_thread.run_sync(_import_client)
     import httpx2
 
@@ -31,9 +31,9 @@ async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str
                 answer = await client.get(_url(info, address), headers=_headers(info, secret))
     except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         reason = str(error) or type(error).__name__
-        return f"{info.title} could not be asked whether it takes this key ({one_line(reason, 200)})"
+        return f"{info.title} could not be asked whether it accepts this key ({one_line(reason, 200)})"
     if answer.status_code in _REFUSED or (answer.status_code == 400 and "API_KEY_INVALID" in answer.text[:4000]):
-        return f"{info.title} does not take this key (it answered {answer.status_code})"
+        return f"{info.title} does not accept this key (it answered {answer.status_code})"
     return None
 
 

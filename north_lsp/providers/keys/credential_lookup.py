@@ -1,4 +1,4 @@
-"""Where the key of a provider is: the places in their order, and what to do where there is none."""
+"""Finds a provider's key: the places in their order, and what to do if there is none."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from north_lsp.providers.model import Model, ProviderInfo
 
 
 def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None:
-    """The name of the variable that holds the provider's credential, or None."""
+    """Return the name of the variable that holds the provider's credential, None if none is set."""
     return next((name for name in provider.credentials if environ.get(name, "").strip()), None)
 
 
@@ -17,14 +17,14 @@ def has_credential(provider: ProviderInfo, environ: Mapping[str, str], keys: Key
 
 
 def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
-    """Where the provider's key is, by the order in which places are looked at: given to this process, stored, a
-    variable, models.yml (with a broker: models.yml before it). Runs no command."""
+    """Return where the provider's key is, None if there is none. Places are checked in this order: given to this
+    process, stored, a variable, models.yml (with a broker, models.yml comes before it). Runs no command."""
     found = _place(provider, environ, keys)
     return found.where if isinstance(found, KeySource) else found.source if found is not None else None
 
 
 def _place(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> Credential | KeySource | None:
-    """The key, or the words of models.yml that say where it is."""
+    """Return the key, or the value in models.yml that says where it is."""
     written = provider.key if provider.key is not None and provider.key.is_there(environ) else None
     name = credential(provider, environ)
     variable = Credential(environ[name].strip(), name, name.endswith("_TOKEN")) if name is not None else None
@@ -33,8 +33,8 @@ def _place(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> Cr
 
 
 def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
-    """Where the model's key is: North's store, the variable, or the key path in models.yml; None for a model that goes
-    without. Runs no command. Raises MissingCredential."""
+    """Return where the model's key is: North's store, the variable, or the key path in models.yml; None for a model
+    that needs none. Runs no command. Raises MissingCredential."""
     provider = model.provider
     source = credential_source(provider, environ, keys)
     if source is not None or provider.keyless:
@@ -49,12 +49,12 @@ def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO
 
 
 def find_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
-    """The model's key; None for a model that goes without. May run a command. Raises MissingCredential."""
+    """Return the model's key, None for a model that needs none. May run a command. Raises MissingCredential."""
     require_credential(model, environ, keys)
     return find_key(model.provider, environ, keys)
 
 
 def find_key(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
-    """The provider's key, if there is one. May run a command. Raises MissingCredential."""
+    """Return the provider's key, None if there is none. May run a command. Raises MissingCredential."""
     found = _place(provider, environ, keys)
     return found.resolve(environ) if isinstance(found, KeySource) else found

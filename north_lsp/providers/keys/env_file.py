@@ -1,5 +1,5 @@
 """`~/.env`: credentials and North's own variables that the environment does not have. It is the user's own file; one in
-a repository is never read, since a repository must not say whose key is used. Imports nothing heavy."""
+a repository is never read, since a repository must not decide whose key is used. Imports nothing heavy."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -12,7 +12,7 @@ _QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?$""", re.DOTALL)
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of a file of `NAME=value` lines; nothing of one that cannot be read. Nothing is expanded."""
+    """Read a file of `NAME=value` lines. Nothing is expanded; a file that cannot be read gives no variables."""
     try:
         text = read_regular(path, MAX_CONFIG_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -26,7 +26,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def with_env_file(environ: Mapping[str, str], path: Path, secrets: Collection[str]) -> dict[str, str]:
-    """The environment, with what it lacks of `NORTH_*` and of the names of credentials."""
+    """Return the environment, adding the `NORTH_*` variables and credentials that only the file has."""
     taken = {
         name: value
         for name, value in read_env_file(path).items()

@@ -1,6 +1,6 @@
-"""The keys that are no variables: those given for this process alone, those of a key broker, and those that the user
-has stored. A snapshot, so that asking costs nothing; `refresh` reads them again when they have changed. Imports nothing
-heavy."""
+"""The keys that are not in variables: those given to this process alone, those of a key broker, and those that the user
+has stored. A snapshot, so that reading it costs nothing; `refresh` reads keys again if they have changed. Imports
+nothing heavy."""
 
 import time
 from typing import TYPE_CHECKING
@@ -15,13 +15,13 @@ _AGAIN_SECONDS = 60.0
 
 
 class Keys:
-    """`problem` is one line for the user about keys that cannot be read."""
+    """A snapshot of the keys. `problem` is one line for the user about keys that cannot be read."""
 
     def __init__(self, store: CredentialStore | None = None, broker: "Broker | None" = None) -> None:
         self._store = store
         self._broker = broker
         self._stamp: tuple[int, int] | None = None
-        self._again = 0.0  # when a store that could not be read is tried again
+        self._again = 0.0  # when to retry a store that could not be read
         self._stored: tuple[StoredKey, ...] = ()
         self._given: dict[str, str] = {}
         self._store_problem: str | None = None
@@ -31,24 +31,24 @@ class Keys:
         return self._store_problem or (self._broker.problem if self._broker is not None else None)
 
     def given(self, provider: str) -> Credential | None:
-        """The key that this process was given: it stands above all others."""
+        """Return the key that this process was given, which wins over all others, None if there is none."""
         secret = self._given.get(provider)
         source = "the key given to this process"
         return None if secret is None else Credential(secret, source, is_bearer_token(secret))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables that open the broker."""
+        """The environment variables that hold the broker's token."""
         variable = self._broker.variable if self._broker is not None else None
         return () if variable is None else (variable,)
 
     @property
     def has_broker(self) -> bool:
-        """Keys come from a broker; what models.yml says stands above those."""
+        """Whether keys come from a broker. What models.yml says then wins over those."""
         return self._broker is not None
 
     def find(self, provider: str) -> Credential | None:
-        """The key of a provider: the broker's, else the newest stored one."""
+        """Return the key of a provider: the broker's, else the newest stored one, else None."""
         lent = self._broker.find(provider) if self._broker is not None else None
         if lent is not None:
             return lent
@@ -62,7 +62,7 @@ class Keys:
         return self._stored
 
     def give(self, provider: str, secret: str | None) -> None:
-        """A key for this process alone, which stands above all others; None takes it back."""
+        """Use a key in this process only, where it wins over all others. None removes it."""
         if secret is None:
             self._given.pop(provider, None)
         else:
@@ -81,8 +81,8 @@ class Keys:
         return self._store is not None and self._store.stamp() != self._stamp
 
     def refresh(self) -> bool:
-        """Read the store again if its file has changed, and ask the broker where its keys are not fresh; says whether
-        the keys have changed. Blocks, for some seconds where the broker does not answer."""
+        """Read the store again if its file has changed, and ask the broker if its keys are not fresh. Returns whether
+        the keys have changed. Blocks, for some seconds if the broker does not answer."""
         lent = self._broker is not None and self._broker.is_stale and self._broker.refresh()
         return self._read_store() or lent
 

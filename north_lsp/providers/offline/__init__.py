@@ -1,1 +1,2 @@
-"""A rule-based stand-in for a language model, inside the package: no key, no network, the same stream of events."""
+"""A rule-based stand-in for a language model, included in the package: no key, no network, the same stream of
+events."""

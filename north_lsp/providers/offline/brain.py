@@ -1,7 +1,7 @@
-"""What the offline model answers: a pure function of the request.
+"""Computes the offline model's answer: a pure function of the request.
 
-Each request of a turn plays the same work again from the user's message and feeds it the results so far; where they
-end, the next calls are the answer, and where the work ends, its report is.
+Each request of a turn replays the same work from the user's message and feeds it the results so far. Where the results
+end, the next calls are the answer; where the work ends, its report is.
 """
 
 import hashlib
@@ -31,19 +31,19 @@ _CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """An earlier answer of this turn and the results of its calls."""
+    """An earlier answer in this turn, and the results of its calls."""
 
     answer: AssistantMessage
     results: tuple[ToolResult | None, ...]
 
 
 def next_answer(request: ModelRequest) -> AssistantMessage:
-    """The answer to a request: a sentence and calls, or the report that ends the turn."""
+    """Return the answer to a request: a sentence and calls, or the report that ends the turn."""
     at = _turn_start(request.messages)
     opening = request.messages[at] if at is not None else None
     order = parse(opening.text) if isinstance(opening, UserMessage) else Order((Help(),))
     rounds = _rounds(request.messages[at + 1 :] if at is not None else ())
-    # A tool that was called before was there then: what is done is not undone by a change of mode.
+    # A tool that was called earlier counts as offered: switching modes does not undo what was done.
     called = {call.name for each in rounds for call in each.answer.calls}
     desk = Desk(frozenset({tool.name for tool in request.tools} | called), order.attachments)
     batch = _play(_work(order.tasks, desk), rounds, desk)
@@ -78,7 +78,7 @@ def _work(tasks: Sequence[Task], desk: Desk) -> Steps:
 
 
 def _play(steps: Steps, rounds: Sequence[_Round], desk: Desk) -> Batch | None:
-    """The batch that is due after the rounds so far, or None at the end of the work."""
+    """Return the batch that follows the rounds so far, None at the end of the work."""
     try:
         batch = next(steps)
         for each in rounds:

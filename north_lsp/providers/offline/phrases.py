@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def phrase(name: str, /, **values: object) -> str:
-    """The text of that name with its places filled in. Raises KeyError for a name that is not in the file."""
+    """Return the text of that name with its placeholders filled in. Raises KeyError if the file has no such name."""
     return _phrases()[name].format(**values)
 
 

@@ -1,4 +1,4 @@
-"""The offline model behind the stream contract."""
+"""The offline model as a provider that keeps the stream contract."""
 
 import json
 import re
@@ -24,7 +24,7 @@ _PIECES_PER_CHECKPOINT = 4
 
 
 class OfflineProvider:
-    """Streams the answers of rules. `delay` is the time between pieces in seconds, for those who want to watch."""
+    """Streams rule-based answers. `delay` is the time between pieces in seconds, so that they can be watched."""
 
     def __init__(self, delay: float = 0.0) -> None:
         self._delay = delay
@@ -47,7 +47,7 @@ class OfflineProvider:
         yield Done("toolUse" if message.calls else "stop", message)
 
     async def aclose(self) -> None:
-        """It has no connections."""
+        """Do nothing: there are no connections."""
 
 
 def _events(index: int, block: Block) -> Iterator[StreamEvent]:

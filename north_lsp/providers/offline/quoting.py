@@ -1,4 +1,4 @@
-"""Reading source text by its looks: where a name is defined, what its docstring says, how to quote it in Markdown."""
+"""Reads source text by its form: where a name is defined, what its docstring says, how to quote it in Markdown."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Definition:
 
 
 def numbered(content: str) -> list[Line]:
-    """The lines of a shown text, `<n>→<text>` each."""
+    """Return the lines of a numbered text, in which each line is `<n>→<text>`."""
     found = (re.match(r"(\d{1,9})→(.*)", line) for line in content.split("\n"))
     return [Line(int(match[1]), match[2]) for match in found if match is not None]
 
@@ -48,7 +48,7 @@ def from_text(text: str, first: int = 1) -> list[Line]:
 
 
 def definition_pattern(name: str) -> str:
-    """A regular expression for lines that define a name in one of the usual languages."""
+    """Return a regular expression for lines that define a name in one of the common languages."""
     name = re.escape(name)
     return rf"\b{_KEYWORDS}\s+(?:\([^)]*\)\s*)?{name}\b|^\s*(?:{_MODIFIERS}\s+)*{name}\s*(?::[^=]+)?=[^=]"
 
@@ -58,7 +58,7 @@ def defines(line: str, name: str) -> bool:
 
 
 def definitions(lines: Sequence[Line]) -> list[Definition]:
-    """What the lines define, but for constants inside of something."""
+    """Return what the lines define, except for indented constants."""
     found = ((line.number, _DEFINITION.match(line.text)) for line in lines)
     return [
         Definition(number, match["keyword"], match["name"])
@@ -76,7 +76,7 @@ def is_prose(path: str) -> bool:
 
 
 def introduction(lines: Sequence[Line], path: str) -> str:
-    """The first heading, docstring or comment of a file, as one line; empty if it does not begin with one."""
+    """Return a file's first heading, docstring or comment as one line, empty if it does not begin with one."""
     texts = [line.text.strip() for line in lines if line.text.strip() and not line.text.startswith("#!")]
     if not texts:
         return ""
@@ -89,7 +89,7 @@ def introduction(lines: Sequence[Line], path: str) -> str:
 
 
 def with_notes(lines: Sequence[Line], number: int) -> list[Line]:
-    """The definition that begins at a line: what is noted above it, its header, and its docstring."""
+    """Return the definition that begins at a line: comments and decorators above it, its header, its docstring."""
     at = next((index for index, line in enumerate(lines) if line.number == number), None)
     if at is None:
         return []
@@ -105,7 +105,7 @@ def _is_note(text: str) -> bool:
 
 
 def _header_end(lines: Sequence[Line], at: int) -> int:
-    """Behind the line that closes the header's brackets."""
+    """Return the index after the line that closes the header's brackets."""
     depth = 0
     for end in range(at, min(at + _MAX_HEADER_LINES, len(lines))):
         text = lines[end].text
@@ -126,7 +126,7 @@ def _docstring(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def inline(text: str) -> str:
-    """A text as Markdown code within a line, shortened to its first line."""
+    """Return a text as inline Markdown code, shortened to its first line."""
     text = text.strip("\n") or text
     first = text.split("\n")[0].replace("\r", "")
     first = first[:_INLINE_CHARACTERS]
@@ -138,5 +138,5 @@ def inline(text: str) -> str:
 
 
 def code_block(text: str, path: str = "") -> str:
-    """A text as a Markdown code block, in the language of its file."""
+    """Return a text as a Markdown code block, in the language of its file."""
     return fenced(text, _LANGUAGES.get(PurePosixPath(path).suffix.lstrip("."), ""))

@@ -1,4 +1,4 @@
-"""What a tool answered, as a value. Knows the results' envelope and nothing of the tools behind it."""
+"""Parses a tool's result into a value. Knows the results' envelope but nothing about individual tools."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from north_lsp.providers.base import ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`data` of a good result; `code`, `message` and `details` of an error; `text` and `failed` as they came."""
+    """A result: `data` if it is good; `code`, `message` and `details` of an error; `text` and `failed` as received."""
 
     text: str = ""
     failed: bool = False
@@ -22,7 +22,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A finished command: how it ended, in words, and its output's last lines."""
+    """A finished command: how it ended, in words, and the last lines of its output."""
 
     ending: str
     tail: str
@@ -36,7 +36,7 @@ _NOTHING = "(no output)"
 
 
 def read_reply(result: ToolResult) -> Reply:
-    """The result of a call. A text without the envelope is a command's output."""
+    """Parse the result of a call. A text without the envelope is a command's output."""
     envelope = _object(result.text)
     match envelope.get("ok"):
         case True if not result.is_error:
@@ -50,7 +50,7 @@ def read_reply(result: ToolResult) -> Reply:
 
 
 def read_ran(reply: Reply) -> Ran:
-    """The end of a command by its output: behind the output stands how it ended, if that was not well."""
+    """Split a command's output from its ending, which follows the output if the command failed."""
     lines = reply.text.rstrip("\n").split("\n")
     while lines and _NOTICE.fullmatch(lines[-1]):
         lines.pop()
@@ -71,12 +71,12 @@ def _object(source: str) -> Mapping[str, object]:
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """A JSON object, or an empty one for anything else."""
+    """Return a JSON object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def rows(data: Mapping[str, object], key: str) -> Sequence[Mapping[str, object]]:
-    """The objects of a list."""
+    """Return the objects in a list."""
     value = data.get(key)
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 

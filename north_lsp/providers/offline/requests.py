@@ -1,6 +1,6 @@
-"""From a user's words to a list of tasks. Pure text work: knows no tools and no results.
+"""Turns a user's words into a list of tasks. Pure text processing: knows no tools and no results.
 
-Quoted texts are first taken out and stand as marks, so that nothing inside quotes is split or read as a request.
+Quoted texts are first replaced with marks, so that nothing inside quotes is split or read as a request.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """Where a text occurs."""
+    """Find where a text occurs."""
 
     query: str
     path: str | None = None
@@ -19,7 +19,7 @@ class Find:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """What a name stands for."""
+    """Explain what a name stands for."""
 
     name: str
     path: str | None = None
@@ -27,12 +27,12 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class ExplainThis:
-    """What is attached to the message."""
+    """Explain what is attached to the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A file, or a range of its lines (inclusive, from 1)."""
+    """Read a file, or a range of its lines (inclusive, from 1)."""
 
     path: str
     lines: tuple[int, int] | None = None
@@ -40,14 +40,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class ListFiles:
-    """The project's root; `folder` is what was asked for instead, if anything."""
+    """List the project's root; `folder` is what was asked for instead, if anything."""
 
     folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """One text by another; without a path, in the file that is attached or was named before."""
+    """Replace one text with another. Without a path, in the file that is attached or was named before."""
 
     old: str
     new: str
@@ -68,12 +68,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """Asked for, or nothing was understood."""
+    """Help was asked for, or nothing was understood."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A part that was not understood, beside others that were."""
+    """A part that was not understood, next to others that were."""
 
     text: str
 
@@ -83,7 +83,7 @@ Task = Find | Explain | ExplainThis | Read | ListFiles | Replace | Create | Run 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What the editor sent along: a whole file, or a selection of its lines."""
+    """What the editor sent with the message: a whole file, or a selection of its lines."""
 
     path: str
     text: str
@@ -92,14 +92,14 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A user message, understood as far as it was."""
+    """A user message, as far as it was understood."""
 
     tasks: tuple[Task, ...]
     attachments: tuple[Attachment, ...] = ()
 
 
 def parse(message: str) -> Order:
-    """The tasks of a user message in their order; `Help` alone if none was understood."""
+    """Return the tasks in a user message, in their order; `Help` alone if none was understood."""
     first = _ATTACHMENT_START.search(message)
     words = _NOTES.sub("", message if first is None else message[: first.start()])
     attachments = () if first is None else tuple(_attachments(message[first.start() :]))
@@ -108,7 +108,7 @@ def parse(message: str) -> Order:
     return Order(tuple(_tasks(words)), attachments)
 
 
-# What North says of itself before the user's words, a bracketed line each: it is no request.
+# North's own notes before the user's words, one bracketed line each; they are not requests.
 _NOTES = re.compile(r"\A(?:\[[^\n]*\]\n\n)+")
 _ATTACHMENT_START = re.compile(r'^<(?:file|selection) path="', re.MULTILINE)
 _ATTACHMENT = re.compile(
@@ -149,7 +149,7 @@ _PAIRS = frozenset({'""', "''", "``", "“”", "‘’"})
 
 
 class _Quotes:
-    """The texts that were taken out. A mark says of which sort its text is: Fenced, in backTicks, or Quoted."""
+    """The texts that were replaced with marks. A mark says what kind its text is: Fenced, in backTicks, or Quoted."""
 
     def __init__(self, text: str) -> None:
         self._raw: list[str] = []
@@ -172,11 +172,11 @@ class _Quotes:
         return f"\0{sort}{len(self._raw) - 1}\0"
 
     def raw(self, masked: str) -> str:
-        """The text as it was written."""
+        """Return the text as it was written."""
         return re.sub(_MARK, lambda found: self._raw[int(found[0][2:-1])], masked)
 
     def value(self, masked: str) -> str:
-        """What is meant: a text in quotes without them, any other as it was written."""
+        """Return the intended text: without the quotes if it is quoted, otherwise as it was written."""
         masked = masked.strip()
         if re.fullmatch(_MARK, masked):
             return self._inner[int(masked[2:-1])]
@@ -202,7 +202,7 @@ _PLEASE = re.compile(r"[,\s][ ]?(?:please|thanks|thank\s+you)[.!]?$", re.IGNOREC
 
 
 class _Clause(NamedTuple):
-    """A task and where it stands. `open`: its text was not in quotes, so that it may go on after a separator."""
+    """A task and its position. `open` means that its text was unquoted, so it may continue after a separator."""
 
     start: int
     end: int
@@ -230,7 +230,7 @@ def _tasks(words: str) -> list[Task]:
 
 
 def _goes_on(last: _Clause, piece: str) -> bool:
-    """Whether a piece that is no request belongs to the one before: unquoted texts may contain what separates."""
+    """Return whether a piece that is not a request belongs to the one before: unquoted texts may contain separators."""
     return last.open and (isinstance(last.task, Create) or "\n" not in piece)
 
 
@@ -245,7 +245,7 @@ def _pieces(masked: str) -> Iterator[tuple[int, int]]:
 
 
 def _bare(piece: str, quotes: _Quotes) -> str:
-    """A piece without the words of courtesy around it."""
+    """Return a piece without the polite words around it."""
     piece = piece.strip(" \t\n").rstrip(",").rstrip()
     while (found := _LEAD_IN.match(piece)) is not None:
         piece = piece[found.end() :].lstrip()
@@ -343,7 +343,7 @@ _HELP = _pattern(r"help(?:\s+me)?|\?+|.*\byou(?:r|rself)?\b.*")
 
 
 def _understand(piece: str, quotes: _Quotes) -> tuple[Task, bool]:
-    """The task of a piece, and whether its text may go on behind it."""
+    """Return the task of a piece, and whether its text may continue after it."""
     bare = _bare(piece, quotes)
     if (written := _create(bare, quotes)) is not None or (written := _run(bare, quotes)) is not None:
         return written
@@ -467,7 +467,7 @@ def _explained(masked: str, path: str | None, quotes: _Quotes) -> Task | None:
 
 
 def _path(masked: str, quotes: _Quotes) -> str | None:
-    """A path as it is meant; None for words that name no file of their own (`here`, `this file`, `the project`)."""
+    """Return the intended path; None for words that name no file of their own (`here`, `this file`, `the project`)."""
     masked = masked.strip()
     if not masked or _NO_PATH.fullmatch(masked):
         return None

@@ -1,6 +1,6 @@
-"""How each task is carried out: a generator that asks for batches of calls, gets their replies, and reports.
+"""Carries out each task: a generator that asks for batches of calls, gets their replies, and reports.
 
-Every task has a bounded number of steps. What is said of reading is said at once; what became of edits and commands is
+Every task has a bounded number of steps. What a read found is said immediately; the outcomes of edits and commands are
 kept for the summary at the end.
 """
 
@@ -53,7 +53,7 @@ _LINES_AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A call that is to be made."""
+    """A call to make."""
 
     tool: str
     arguments: Mapping[str, object]
@@ -61,7 +61,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Calls that go out together, after one sentence that says what they are for."""
+    """Calls that are made together, after one sentence that says what they are for."""
 
     sentence: str
     calls: tuple[Planned, ...]
@@ -72,8 +72,8 @@ Steps = Generator[Batch, Sequence[Reply], None]
 
 @dataclass
 class Desk:
-    """What the tasks of a turn share. `tools` are those that may be called, `said` waits to be said with the next
-    answer, `done` is the summary, `read` the files that were shown, `missing` those that were not created."""
+    """The state that a turn's tasks share. `tools` may be called, `said` waits for the next answer, `done` is the
+    summary, `read` are the files that were shown, `missing` those that were not created."""
 
     tools: frozenset[str]
     attachments: tuple[Attachment, ...] = ()
@@ -86,7 +86,7 @@ class Desk:
 
 
 def steps_for(task: Task, desk: Desk) -> Steps:
-    """The steps of one task."""
+    """Yield the batches of one task."""
     needed = _missing_path(task, desk)
     if needed is not None:
         desk.done.append(phrase("needs_missing", what=inline(_raw_path(task)), path=needed))
@@ -117,7 +117,7 @@ def steps_for(task: Task, desk: Desk) -> Steps:
 
 
 def _missing_path(task: Task, desk: Desk) -> str | None:
-    """The file that a task needs and that was to be created before, but was not."""
+    """Return the file that a task needs and that an earlier task failed to create, None if there is none."""
     match task:
         case Read(path) | Replace(_, _, str(path)):
             return path if path in desk.missing else None
@@ -141,7 +141,7 @@ def _raw_path(task: Task) -> str:
 
 
 def _offers(desk: Desk, *tools: str) -> bool:
-    """Whether the tools that a reading task needs are there; if not, that is said."""
+    """Return whether the tools that a reading task needs are offered. If not, add a sentence that says so."""
     lacking = next((tool for tool in tools if tool not in desk.tools), None)
     if lacking is not None:
         names = {"search_text": "look_for_text", "read_file": "read_files", "list_root": "list_files"}
@@ -150,7 +150,7 @@ def _offers(desk: Desk, *tools: str) -> bool:
 
 
 def _call(desk: Desk, sentence: str, tool: str, **arguments: object) -> Generator[Batch, Sequence[Reply], Reply]:
-    """A batch of one call. A cancelled call ends the turn's work."""
+    """Yield a batch of one call and return its reply. A cancelled call ends the turn's work."""
     replies = yield Batch(sentence, (Planned(tool, arguments),))
     desk.stopped = desk.stopped or replies[0].code == "CANCELLED"
     return replies[0]
@@ -171,7 +171,7 @@ class _Place:
 
 
 def _places(reply: Reply) -> list[_Place]:
-    """The places of a search, one per line."""
+    """Return the places that a search found, one per line of source."""
     found = (_Place(text(row, "path"), number(row, "line"), text(row, "text")) for row in rows(reply.data, "matches"))
     return list(dict.fromkeys(found))
 
@@ -259,7 +259,7 @@ def _defining(places: Sequence[_Place], name: str) -> list[_Place]:
 
 
 def _by_relevance(places: Sequence[_Place], name: str) -> list[_Place]:
-    """The name itself before words that contain it, and sources before prose."""
+    """Sort places: the name itself before words that contain it, and sources before prose."""
     return sorted(places, key=lambda place: (not _names(place.text, name), is_prose(place.path)))
 
 
@@ -268,7 +268,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _rank(place: _Place) -> tuple[bool, int, int]:
-    """Sources before tests, outer definitions before inner ones."""
+    """Return a sort key: sources before tests, outer definitions before inner ones."""
     indent = len(place.text) - len(place.text.lstrip())
     return "test" in place.path.lower(), indent, place.path.count("/")
 
@@ -344,7 +344,7 @@ def _read(task: Read, desk: Desk) -> Steps:
 
 
 def _outline(lines: Sequence[Line], path: str) -> list[str]:
-    """The headings of a text, or the definitions of a source, as one paragraph; nothing if there are none."""
+    """Return the headings of a text, or the definitions in a source, as one paragraph; nothing if there are none."""
     if is_prose(path):
         title = "read_headings"
         rows_ = [phrase("read_heading", line=line.number, text=inline(line.text)) for line in headings(lines)]
@@ -418,7 +418,8 @@ def _replace(task: Replace, desk: Desk) -> Steps:
 
 
 def _read_before_edit(path: str, old: str, desk: Desk) -> Generator[Batch, Sequence[Reply], bool]:
-    """Editing needs the file to have been shown. Whether it was; if not, that is in the summary."""
+    """Read the file, since editing requires that it has been shown, and return whether that worked. If not, the summary
+    says so."""
     reply = yield from _call(desk, phrase("will_read_first", path=path), "read_file", path=path)
     if reply.code is not None:
         desk.done.append(phrase("failed_replace", old=old, path=path, message=reply.message))

@@ -440,7 +440,7 @@ def test_always_accept_is_asked_once(bed: Bed) -> None:
         nvim.keys("gA")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         ask(nvim, 'replace "stranger" by "friend" in hello/greeting.py')
-        nvim.until(f"{in_chat('by `friend` in')} and {IDLE}")
+        nvim.until(f"{in_chat('with `friend` in')} and {IDLE}")
         assert 'STRANGER = "friend"' in text_of(nvim)
 
 

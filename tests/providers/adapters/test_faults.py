@@ -53,7 +53,7 @@ async def failure(vendor: Vendor, server: ModelServer, *parts: Part, timeouts: T
         (403, "permission_error", "not yours", "auth", False, "check the key"),
         (404, "not_found_error", "model: m-1", "bad_request", False, "check that it offers the model 'm-1'"),
         (413, "request_too_large", "too large", "bad_request", False, "start a new conversation"),
-        (429, "rate_limit_error", "slow down", "rate_limit", True, "wait a little"),
+        (429, "rate_limit_error", "slow down", "rate_limit", True, "wait a moment"),
         (429, "insufficient_quota", "You exceeded your current quota", "quota_exhausted", False, "add credit"),
         (500, "api_error", "oops", "overloaded", True, "try again"),
         (502, "api_error", "bad gateway", "overloaded", True, "try again"),

@@ -18,7 +18,7 @@ def test_the_file_keeps_its_mode_and_what_was_written_meanwhile(tmp_path: Path) 
 
     late = ModelsText(tmp_path).with_preset("openrouter", None, None, replace=True)
     path.write_text(mine := path.read_text() + "# mine\n")
-    with pytest.raises(OSError, match="it has changed since its lines were shown"):
+    with pytest.raises(OSError, match="it has changed since the diff was shown"):
         late.write()
     assert path.read_text() == mine
 

@@ -73,11 +73,11 @@ def test_it_stands_in_the_catalogue_and_replaces_a_provider_of_its_name(tmp_path
         ("def setup(api): raise RuntimeError('no luck')", "RuntimeError: no luck"),
         ("def setup(api): raise SystemExit(3)", "SystemExit: 3"),
         ("async def setup(api): api.register_tool({})", "no attribute 'register_tool'"),
-        ("def setup(api): api.register_provider({'id': 'a', 'stream': print})", "models has to name at least one"),
-        ("def setup(api): api.register_provider({'id': 'a', 'models': [{'id': 'm'}]})", "stream has to be a function"),
+        ("def setup(api): api.register_provider({'id': 'a', 'stream': print})", "models must list at least one"),
+        ("def setup(api): api.register_provider({'id': 'a', 'models': [{'id': 'm'}]})", "stream must be a function"),
         (
             "def setup(api): api.register_provider({'id': 'A b', 'models': [{'id': 'm'}], 'stream': print})",
-            "a provider's id has small letters",
+            "a provider's id may contain only lowercase letters",
         ),
         (
             "def setup(api): api.register_provider({'id': 'a', 'models': [{'id': 'm', 'size': 1}], 'stream': print})",
@@ -112,9 +112,9 @@ SAYS = "yield TextDelta(0, 'Half')\nyield TextDelta(0, ' of')"
 @pytest.mark.parametrize(
     ("body", "said", "retryable"),
     [
-        (SAYS, "mine ended its answer without an end", True),
+        (SAYS, "mine ended its answer without Done or Failed", True),
         (f"{SAYS}\nraise ValueError('broken')", "mine failed (ValueError: broken)", False),
-        (f"{SAYS}\nyield 'text'", "mine failed (TypeError: str is no event of a stream)", False),
+        (f"{SAYS}\nyield 'text'", "mine failed (TypeError: str is not a stream event)", False),
     ],
 )
 async def test_a_stream_that_breaks_the_contract_fails(tmp_path: Path, body: str, said: str, retryable: bool) -> None:

@@ -51,7 +51,7 @@ def test_every_fallback_is_told_in_a_line() -> None:
     alias, notices = begin(saved="gone-1", allowed=Allowed(("mistral/*",), frozenset({"anthropic"})))
     assert alias == "offline"
     assert [notice.partition(":")[0].partition(" (")[0] for notice in notices] == [
-        "no model of enabledModels can be used",
+        "no model in enabledModels can be used",
         "the saved model 'gone-1' cannot be used",
     ]
 

@@ -136,14 +136,14 @@ providers:
         ),
         ("providers:\n  a:\n    baseUrl: x\n", 3, "providers.a.baseUrl: expected an address like"),
         ("providers:\n  A b: {baseUrl: 'http://x'}\n", 2, "providers.A b: a provider's id"),
-        ("providers:\n  a: {}\n", 2, "providers.a: says nothing"),
+        ("providers:\n  a: {}\n", 2, "providers.a: is empty"),
         ("providers:\n  a:\n    headers: [x]\n", 3, "providers.a.headers: expected an object"),
         ("providers:\n  a:\n    authHeader: yes please\n", 3, "expected true or false, found 'yes please'"),
         ("providers:\n  a:\n    api: gopher\n", 3, "expected one of anthropic-messages"),
         ("providers:\n  a:\n    api: bedrock-converse-stream\n", 3, "is not supported in this version"),
         ("providers:\n  a:\n    auth: oauth\n", 3, "logging in is not supported"),
-        ("providers:\n  a:\n    discovery: {type: ollama}\n", 3, "expected api beside discovery"),
-        ("providers:\n  a:\n    models: [{id: m}]\n", 2, "expected baseUrl beside models"),
+        ("providers:\n  a:\n    discovery: {type: ollama}\n", 3, "discovery requires api"),
+        ("providers:\n  a:\n    models: [{id: m}]\n", 2, "models requires baseUrl"),
         (
             "providers:\n  a:\n    baseUrl: http://x\n    auth: none\n    models:\n      - id: m\n",
             6,
@@ -152,7 +152,7 @@ providers:
         (
             "providers:\n  a:\n    baseUrl: http://x\n    api: openai-completions\n    models:\n      - id: m\n",
             2,
-            "expected apiKeyEnv or apiKey beside models, or auth: none",
+            "models requires apiKeyEnv, apiKey or auth: none",
         ),
         (LOCAL.replace("32768", "-1"), 11, "providers.local.models[0].contextWindow: expected a whole number above 0"),
         (LOCAL.replace("id: qwen3", "title: qwen3"), 8, "this key is unknown"),
@@ -280,7 +280,7 @@ async def test_where_a_key_comes_from(
         ("apiKeyEnv: MINE_KEY", "set MINE_KEY"),
         ("apiKey: MINE_KEY", "set MINE_KEY"),
         ("apiKey: 'smart “quotes”'", "has characters that cannot be sent"),
-        ("apiKey: '!exit 3'", "the command in models.yml: providers.mine.apiKey gave no key (exit code 3)"),
+        ("apiKey: '!exit 3'", "the command in models.yml: providers.mine.apiKey printed no key (exit code 3)"),
     ],
 )
 def test_a_key_that_is_missing(tmp_path: Path, key: str, said: str) -> None:

@@ -1,30 +1,30 @@
 """Holds what North sends to models inside its own process to the vendors' rules, in every process that a test starts.
 
-A scripted server is asked over HTTP and refuses by itself (`model_server.py`). A provider that is written in Python,
-the one that plays a script and the offline model are not: what they are given is written as each vendor's request,
-and looked at as the vendor would. What would be refused is refused, and the test fails for it.
+A scripted server is asked over HTTP and refuses requests itself (`model_server.py`). Providers in Python, the one that
+plays a script and the offline model do not: for them, each request is written in every vendor's form and checked as
+that vendor would. What would be refused is refused, and the test fails.
 
-`path/sitecustomize.py` brings the guard into other processes: Python imports it where `PYTHONPATH` names its folder.
+`path/sitecustomize.py` brings the guard into other processes: Python imports it if `PYTHONPATH` names its folder.
 """
 
 import os
 from pathlib import Path
 
 RECORD = "TESTS_REFUSED"
-"""The variable that names the file of refusals."""
+"""The environment variable that names the file of refusals."""
 JUDGED = "TESTS_JUDGED"
-"""The variable, if it is set, that names a file which is there as soon as a request has passed."""
+"""The environment variable, if set, that names a file to create as soon as a request has passed."""
 _PATH = str(Path(__file__).parent / "path")
 
 
 def environment(record: Path) -> dict[str, str]:
-    """What a process is started with, so that it is held to the rules and writes what was refused into this file."""
+    """Return the variables for a process that is held to the rules and records what was refused in this file."""
     others = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder not in ("", _PATH)]
     return {"PYTHONPATH": os.pathsep.join([_PATH, *others]), RECORD: str(record)}
 
 
 def take_refusals(record: Path) -> list[str]:
-    """What has been refused since it was asked last. A test that expects a refusal asks; what is left fails it."""
+    """Return and forget what has been refused. A test that expects refusals takes them; any that are left fail it."""
     try:
         lines = record.read_text().splitlines()
     except FileNotFoundError:

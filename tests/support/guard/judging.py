@@ -1,4 +1,4 @@
-"""A request of North's own form, as each vendor would get it and judge it. Imports the vendors' adapters."""
+"""Checks a request in North's own form as each vendor would receive and judge it. Imports the vendors' adapters."""
 
 import json
 import os
@@ -39,8 +39,8 @@ _FORMS: tuple[tuple[str, Callable[[ModelRequest], Mapping[str, Any]]], ...] = (
 
 
 def complaints(request: ModelRequest) -> Iterator[str]:
-    """What the vendors would refuse it for. Which words for its effort a model knows is not looked at: they are those
-    of the model that was asked, and the vendors' models have others."""
+    """Yield what the vendors would refuse the request for. The effort is not checked: its words are those of the model
+    that was asked, and the vendors' models have others."""
     for path, form in _FORMS:
         try:
             body = json.loads(dumps(form(request)).encode())
@@ -53,7 +53,7 @@ def complaints(request: ModelRequest) -> Iterator[str]:
 
 
 def refused(request: ModelRequest) -> AsyncGenerator[StreamEvent, None] | None:
-    """The stream of a request that some vendor would refuse, which is noted; None for one that all of them take."""
+    """Return the stream of a request that some vendor would refuse, and record it; None if all of them accept it."""
     said = "; ".join(dict.fromkeys(complaints(request)))
     if not said:
         if JUDGED in os.environ:

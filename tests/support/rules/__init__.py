@@ -1,1 +1,1 @@
-"""What the vendors refuse, by their published rules, and in which words: one module for each API. Pure."""
+"""What the vendors refuse according to their published rules, and in which words: one module for each API. Pure."""

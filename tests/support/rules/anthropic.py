@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API refuses."""
+"""The requests that Anthropic's Messages API refuses."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def _blocks(message: Object) -> list[dict[str, Any]]:
 
 
 def _turns(messages: Sequence[Object]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """As the model gets them: neighbours of one role are one turn."""
+    """Return the turns as the model gets them: adjacent messages of one role are one turn."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for message in messages:
         if turns and turns[-1][0] == message.get("role"):
@@ -191,7 +191,7 @@ def _thinking(body: Object, turns: Sequence[tuple[str, list[dict[str, Any]]]]) -
         return
     is_last, goes_on = index == len(turns) - 1, any(block.get("type") == "tool_use" for block in last)
     if (is_last or goes_on) and last[0].get("type") not in _THINKING:
-        # Of a tool loop the vendor looks at where it began.
+        # For a tool loop, the vendor checks how it began.
         begin = _loop_begin(turns, index)
         if is_last or turns[begin][1][0].get("type") not in _THINKING:
             yield Refusal(
@@ -202,7 +202,7 @@ def _thinking(body: Object, turns: Sequence[tuple[str, list[dict[str, Any]]]]) -
 
 
 def _loop_begin(turns: Sequence[tuple[str, list[dict[str, Any]]]], index: int) -> int:
-    """The answer with which the tool loop began that the answer at `index` belongs to: only results lie between."""
+    """Return the index of the answer that began the tool loop which `index` belongs to: only results lie between."""
     while index >= 2 and all(block.get("type") == "tool_result" for block in turns[index - 1][1]):
         index -= 2
     return index
@@ -241,7 +241,8 @@ def _tools(tools: Sequence[Object]) -> Complaints:
 
 
 def _marks(body: Object) -> Complaints:
-    """In the order in which the vendor keeps them: what is kept for an hour comes before what is kept for minutes."""
+    """Check cache marks in the vendor's order: what is cached for an hour must come before what is cached for
+    minutes."""
     system = body.get("system")
     blocks = [*(body.get("tools") or []), *(system if isinstance(system, list) else [])]
     blocks += [block for message in body.get("messages") or [] for block in _blocks(message)]

@@ -1,4 +1,4 @@
-"""What OpenAI's Chat Completions refuse."""
+"""The requests that OpenAI's Chat Completions refuse."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -99,7 +99,8 @@ def _call(call: Object, place: str) -> Complaints:
 
 
 def _turns(messages: Sequence[Object]) -> Complaints:
-    """By the published templates of Mistral's, Meta's and Google's open models, which their servers apply."""
+    """Check turns by the published templates of Mistral's, Meta's and Google's open models, which their servers
+    apply."""
     roles = [message.get("role") for message in messages if not isinstance(message.get("content"), list)]
     for one, other in pairwise(roles):
         if one == other and one in ("user", "assistant"):

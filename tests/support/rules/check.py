@@ -1,4 +1,4 @@
-"""Which rules a request has to keep, by its path; and a request of North's own form, held to all of them."""
+"""Holds a request to the rules of the API that its path names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Refused:
 
 
 def check_http(path: str, body: Mapping[str, Any]) -> Refused | None:
-    """What the vendor answers with status 400; None for a request that it takes."""
+    """Return what the vendor answers with status 400, None for a request that it accepts or a path without rules."""
     end = path.rsplit("/", 1)[-1]
     match end:
         case "messages":

@@ -1,4 +1,4 @@
-"""What the rules of several vendors have in common."""
+"""Rules that several vendors share."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ _SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff",
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a server says instead of an answer; `param` is where the mistake is."""
+    """A server's refusal; `param` is where the mistake is."""
 
     message: str
     param: str | None = None
@@ -29,12 +29,12 @@ def first(complaints: Complaints) -> Refusal | None:
 
 
 def twice(values: Iterable[str]) -> str | None:
-    """A value that is there more than once."""
+    """Return a value that occurs more than once, None if there is none."""
     return next((value for value, number in Counter(values).items() if number > 1), None)
 
 
 def picture_problem(media_type: object, data: object, allowed: Iterable[str]) -> str | None:
-    """What is wrong with a picture: its type, its base64, or that the two do not belong together."""
+    """Return what is wrong with a picture: its type, its base64, or that the two do not match. None if nothing is."""
     kinds = list(allowed)
     if media_type not in kinds:
         return f"Input should be one of {', '.join(map(repr, kinds))}"
@@ -70,7 +70,7 @@ _STRICT_KEYS |= {"maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "
 
 
 def openai_tool(name: object, schema: object, strict: object, param: str) -> Complaints:
-    """The rules of both of OpenAI's APIs for one tool."""
+    """Check one tool by the rules of both of OpenAI's APIs."""
     if not isinstance(name, str) or OPENAI_NAME.fullmatch(name) is None:
         yield Refusal(
             f"Invalid '{param}.name': string does not match pattern. "
@@ -95,7 +95,7 @@ def openai_tool(name: object, schema: object, strict: object, param: str) -> Com
 
 
 def strict_problems(schema: object, place: tuple[str, ...]) -> Iterator[str]:
-    """Why a schema cannot be strict: all properties are required, and there are no others."""
+    """Yield why a schema cannot be strict: all properties must be required, and there may be no others."""
     if not isinstance(schema, Mapping):
         return
     where = f"In context={place}, "
@@ -130,7 +130,7 @@ def strict_problems(schema: object, place: tuple[str, ...]) -> Iterator[str]:
 
 
 def data_url_problem(url: object) -> str | None:
-    """Of a picture as a data URL."""
+    """Return what is wrong with a picture as a data URL, None if nothing is."""
     found = re.fullmatch(r"data:([^;,]*);base64,(.*)", url, re.DOTALL) if isinstance(url, str) else None
     if found is None:
         return "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,...')"

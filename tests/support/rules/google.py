@@ -1,4 +1,4 @@
-"""What Google's generateContent refuses."""
+"""The requests that Google's generateContent refuses."""
 
 import json
 import re
@@ -112,7 +112,7 @@ def _count(content: Object | None, key: str) -> int:
 
 
 def _signatures(contents: Sequence[Object]) -> Complaints:
-    """In the turn that goes on, the first call of each answer is signed."""
+    """Check that, in the current turn, the first call of each answer is signed."""
     asked = [
         index
         for index, content in enumerate(contents)

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API refuses."""
+"""The requests that OpenAI's Responses API refuses."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def _complaints(body: Object) -> Complaints:
         return
     tools = body.get("tools") or []
     for index, tool in enumerate(tools):
-        # Where nothing is said, tools are strict.
+        # If nothing is said, tools are strict.
         strict = tool.get("strict", True) is not False
         yield from openai_tool(tool.get("name"), tool.get("parameters"), strict, f"tools[{index}]")
     if (name := twice(str(tool.get("name")) for tool in tools)) is not None:

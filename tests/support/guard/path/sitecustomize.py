@@ -1,4 +1,4 @@
-"""Holds the providers of a process to the rules as soon as it imports them. Cheap: Python runs it at each start."""
+"""Holds a process's providers to the rules as soon as it imports them. Cheap: Python runs it at each start."""
 
 import sys
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ PROVIDERS = {
 
 
 def hold(provider: Any) -> None:
-    """Look at each request before a class of providers is given it."""
+    """Check each request before it reaches a class of providers."""
     play = provider.stream
     if hasattr(play, "__wrapped__"):
         return
@@ -22,7 +22,7 @@ def hold(provider: Any) -> None:
     def stream(self: object, request: Any) -> Any:
         if __package__:
             from tests.support.guard.judging import refused
-        else:  # in a server's process, which does not know the tests
+        else:  # in a server's process, which cannot import the tests
             sys.path.append(__file__.rsplit("/tests/support/guard/", 1)[0])
             try:
                 from tests.support.guard.judging import refused
@@ -35,7 +35,7 @@ def hold(provider: Any) -> None:
 
 
 class _Finder:
-    """Finds the modules of the providers where Python finds them, and holds what is in them."""
+    """Finds the modules of the providers where Python finds them, and applies `hold` to the providers in them."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name not in PROVIDERS:
