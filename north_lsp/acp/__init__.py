@@ -1,1 +1,1 @@
-"""The Agent Client Protocol over any carrier: methods, projection of events, and the Editor port in ACP's words."""
+"""The Agent Client Protocol over any carrier: its methods, the projection of events, and the Editor port."""

@@ -1,4 +1,4 @@
-"""ACP's methods, once, for any carrier: sessions are made, found and driven here. Updates are made in `v1.py`."""
+"""Serves ACP's methods over any carrier: sessions are created, found and driven here. `v1.py` builds the updates."""
 
 import base64
 import binascii
@@ -53,11 +53,11 @@ from north_lsp.workspace.paths import Roots
 
 _PAGE = 50
 _UNSENT_LENGTH = 2000
-_MCP_NOTICE = "MCP servers are not supported yet; the ones that this editor passes on are not started."
+_MCP_NOTICE = "MCP servers are not supported yet; the ones this editor passes on are not started."
 
 
 class AcpAgent:
-    """A peer's service for `session/*`. `texts_for` gives each session the texts of this carrier's editor."""
+    """A peer's service for `session/*`. `texts_for` returns this carrier's editor texts for a session id."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class AcpAgent:
                 session.cancel()
 
     async def close(self, reason: str) -> None:
-        """End all sessions; their prompts answer `cancelled`, and nothing more is begun."""
+        """End all sessions: their prompts answer `cancelled`, and no new request is accepted."""
         self._ended = True
         async with anyio.create_task_group() as tasks:
             for session in self._sessions.values():
@@ -153,7 +153,7 @@ class AcpAgent:
     async def _load(self, params: Params, call: Call) -> object:
         session = await self._open(params)
         editor = self._editor(session.id)
-        async with session.replaying:  # each load gets the whole of it
+        async with session.replaying:  # each load gets the whole replay
             for event in await session.replay():
                 await editor.show(event)
         return self._opened(session, params, call)
@@ -164,7 +164,8 @@ class AcpAgent:
         return self._opened(session, params, call, [usage] if usage is not None else [])
 
     def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
-        """What waited when an earlier process ended is offered again, in the answer and in words."""
+        """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
+        ended are offered again, in the answer and as notices."""
         unsent = session.pop_unsent_prompts()
         self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **unsent_fields(unsent)}
@@ -203,14 +204,14 @@ class AcpAgent:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
 
     def _allowed(self, params: Params) -> Allowed:
-        """What may be used in the session that is named, if one is."""
+        """Return which models the session named in the params may use; all models if none is named."""
         session = self._sessions.get(str(params.get("sessionId")))
         return session.choice.allowed if session is not None else ALL_MODELS
 
     async def _announce_models(self) -> None:
-        """Other models are there now, or other keys."""
+        """Tell the client of every session that the available models or keys have changed."""
         for id in list(self._sessions):
-            if id not in self._sessions:  # closed while another was told
+            if id not in self._sessions:  # closed while another one was notified
                 continue
             update = {"sessionUpdate": "config_option_update", "configOptions": self._options(id)}
             await self._peer.notify("session/update", {"sessionId": id, "update": update})
@@ -239,7 +240,7 @@ class AcpAgent:
     async def _list(self, params: Params, call: Call) -> object:
         cwd = read.optional_text(params, "cwd")
         if cwd is not None and not Path(cwd).is_absolute():
-            raise invalid_params("cwd", "has to be an absolute path")
+            raise invalid_params("cwd", "must be an absolute path")
         start = _read_cursor(read.optional_text(params, "cursor"))
         folder = Path(cwd) if cwd is not None else None
         found = await self._conversations.listed(folder)
@@ -257,7 +258,8 @@ class AcpAgent:
         return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})
 
     async def _steer(self, params: Params, call: Call) -> object:
-        """`{delivered}`: whether the words became part of the turn that runs; answered when that is known."""
+        """Steer the running turn. Returns `{delivered}`, whether the prompt became part of that turn, once that is
+        known."""
         session = self._session(params)
         parts = read.prompt_parts(params)
         queued_prompt: QueuedPrompt | None = None
@@ -273,18 +275,19 @@ class AcpAgent:
         return {"delivered": False}
 
     async def _costs(self, params: Params, call: Call) -> object:
-        """What every model has used and cost over all conversations."""
+        """Return what each model has used and cost over all conversations."""
         return await self._environment.costs.totals()
 
     async def _retry_now(self, params: Params, call: Call) -> object:
-        """Does not wait any longer; `{ok}` tells whether a model was waited for."""
+        """Retry now instead of waiting any longer. Returns `{ok}`, whether a retry was waiting."""
         control = self._session(params).retry_control
         waiting = control.is_waiting
         control.now()
         return {"ok": waiting}
 
     async def _retry_abort(self, params: Params, call: Call) -> object:
-        """Gives up the attempts: the turn ends with the failure that led to them."""
+        """Stop retrying: the turn ends with the failure that led to the retries. Returns `{ok}`, whether a retry was
+        waiting."""
         control = self._session(params).retry_control
         waiting = control.is_waiting
         control.abort()
@@ -297,7 +300,7 @@ class AcpAgent:
         return {}
 
     async def _end(self, id: str) -> None:
-        """While `_opening` is held: what is loaded meanwhile comes after it."""
+        """Close a session and forget it. `_opening` must be held, so that a load of the same session comes after it."""
         if (session := self._sessions.get(id)) is not None:
             await session.close("exit")
             self._sessions.pop(id, None)
@@ -369,7 +372,7 @@ class AcpAgent:
             case "_shell":
                 await session.approvals.set_commands_auto_approved(_is_auto(params))
             case id:
-                raise invalid_params("configId", f"has to be mode, model, thought_level, _edits or _shell, not {id!r}")
+                raise invalid_params("configId", f"must be mode, model, thought_level, _edits or _shell, not {id!r}")
         return {"configOptions": self._options(session.id)}
 
 
@@ -380,14 +383,15 @@ def _take_unsent(session: Session, call: Call) -> dict[str, Any]:
 
 
 def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
-    """Why a turn ended without an answer, beside the words that stand in the conversation."""
+    """Add why the turn ended without an answer to the `_meta` of `answer`. The text for the user is already in the
+    conversation."""
     north = answer.get("_meta", {}).get("north", {})
     error = {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
     return {"_meta": {"north": {**north, "error": error}}}
 
 
 def _not_sent(queued_prompt: QueuedPromptText) -> str:
-    return f"this was waiting when North ended, and has not been sent: {one_line(queued_prompt.text, _UNSENT_LENGTH)}"
+    return f"this prompt was queued when North ended and was not sent: {one_line(queued_prompt.text, _UNSENT_LENGTH)}"
 
 
 def _unknown(id: str) -> RpcError:
@@ -404,7 +408,7 @@ def _mode(text: str, field: str) -> Mode:
 def _is_auto(params: Params) -> bool:
     value = read.text(params, "value")
     if value not in ("review", "auto"):
-        raise invalid_params("value", f"has to be review or auto, not {value!r}")
+        raise invalid_params("value", f"must be review or auto, not {value!r}")
     return value == "auto"
 
 
@@ -421,4 +425,4 @@ def _read_cursor(cursor: str | None) -> int:
             return int(number)
     except (binascii.Error, UnicodeError, ValueError):
         pass
-    raise invalid_params("cursor", "is not one that session/list gave out")
+    raise invalid_params("cursor", "is not a cursor from session/list")

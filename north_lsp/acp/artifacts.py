@@ -1,4 +1,4 @@
-"""`_north/artifacts/*`: the full outputs of a conversation's tool calls, for people who want to see them."""
+"""`_north/artifacts/*`: the full outputs of a conversation's tool calls, for users who want to see them."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,7 +17,7 @@ _MAX_CHARACTERS = 1_000_000
 
 
 def artifact_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
-    """The methods by name; `session_of` finds the session that the params name. Raises RpcError."""
+    """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError."""
 
     async def listed(params: Params, call: Call) -> object:
         artifacts = session_of(params).artifacts
@@ -43,5 +43,5 @@ def artifact_methods(session_of: Callable[[Params], Session]) -> dict[str, Handl
 def _count(params: Params, field: str, default: int, least: int) -> int:
     value = params.get(field, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise invalid_params(field, f"has to be a whole number, {least} or more")
+        raise invalid_params(field, f"must be a whole number, {least} or more")
     return value

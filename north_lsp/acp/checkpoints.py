@@ -1,4 +1,4 @@
-"""`_north/checkpoints/*`: what was changed, shown and taken back. Errors of tools become errors of the request."""
+"""`_north/checkpoints/*`: lists, shows and undoes changes. Tool errors become errors of the request."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ Handler = Callable[[Params, Call], Awaitable[object]]
 
 
 def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
-    """The methods by name; `session_of` finds the session that the params name. Raises RpcError."""
+    """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError."""
 
     async def listed(params: Params, call: Call) -> object:
         return {"checkpoints": list_checkpoints(session_of(params).undo_history.all())}
@@ -50,7 +50,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         undoing = session_of(params).undo_history
         against = read.optional_text(params, "against") or "after"
         if against not in ("after", "now"):
-            raise invalid_params("against", "has to be after or now")
+            raise invalid_params("against", "must be after or now")
         try:
             rows = await undoing.diffs(read.text(params, "checkpointId"), now=against == "now")
         except ToolError as error:
@@ -78,7 +78,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
 
 
 def list_checkpoints(every: Sequence[Checkpoint]) -> list[dict[str, Any]]:
-    """All checkpoints, the oldest first, as they go over the wire."""
+    """Return all checkpoints as they go over the wire, oldest first."""
     known, holds = {one.id: one for one in every}, live(every)
     rows: list[dict[str, Any]] = []
     for one in every:
@@ -116,14 +116,14 @@ def _paths(params: Params) -> list[Path] | None:
     if paths is None:
         return None
     if not isinstance(paths, list) or not all(isinstance(path, str) and Path(path).is_absolute() for path in paths):
-        raise invalid_params("paths", "has to be a list of absolute paths")
+        raise invalid_params("paths", "must be a list of absolute paths")
     return [Path(path) for path in paths]
 
 
 async def _plan(undo_history: UndoHistory, params: Params, paths: list[Path] | None) -> tuple[Plan, str]:
     conflicts = _CONFLICTS.get(read.optional_text(params, "conflicts") or "skip")
     if conflicts is None:
-        raise invalid_params("conflicts", "has to be skip, overwrite or merge")
+        raise invalid_params("conflicts", "must be skip, overwrite or merge")
     given = [way for way in _WAYS if params.get(way) is not None]
     if len(given) != 1:
         raise invalid_params("params", f"need exactly one of {', '.join(_WAYS)}")
@@ -145,7 +145,7 @@ async def _plan(undo_history: UndoHistory, params: Params, paths: list[Path] | N
 def _count(params: Params, field: str) -> int:
     value = params.get(field)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_STEPS:
-        raise invalid_params(field, f"has to be a number from 1 to {_MAX_STEPS}")
+        raise invalid_params(field, f"must be a number from 1 to {_MAX_STEPS}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""`_north/state/*`, `_north/queue/*` and what else drives a turn: ACP has no word for it."""
+"""`_north/state/*`, `_north/queue/*` and the other methods that control a turn and that ACP does not have."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -24,24 +24,25 @@ _SETTABLE = ("autoRetryEnabled", "steeringMode", "followUpMode", "interruptMode"
 
 
 def prompt_kind(params: Params) -> QueueKind | None:
-    """What `_meta.north.behavior` of a prompt wants, if a turn runs: `steer`, `followUp`, or None for the default."""
+    """Return how to queue a prompt while a turn runs, by its `_meta.north.behavior`: `steer`, `followUp`, or None for
+    the default."""
     meta = params.get("_meta")
     north = meta.get("north") if isinstance(meta, dict) else None
     wanted = north.get("behavior") if isinstance(north, dict) else None
     if wanted is None:
         return None
     if not isinstance(wanted, str) or wanted not in _KINDS:
-        raise invalid_params("_meta.north.behavior", "has to be steer or followUp")
+        raise invalid_params("_meta.north.behavior", "must be steer or followUp")
     return _KINDS[wanted]
 
 
 def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
-    """What of a prompt's answer says which queued texts come back: nothing if none do."""
+    """Return the fields of a prompt's answer that list the unsent prompts; empty if there are none."""
     return {"_meta": {"north": {"queued": _rows(queued_prompts)}}} if queued_prompts else {}
 
 
 def confirm_after(call: Call, session: Session, queued_prompts: Sequence[QueuedPromptText]) -> None:
-    """The words come back with the answer to a request; until that is on its way, they are stored."""
+    """Confirm the unsent prompts after the answer that lists them was sent; until then they stay stored."""
 
     async def confirm() -> None:
         session.confirm_unsent(queued_prompts)
@@ -51,7 +52,8 @@ def confirm_after(call: Call, session: Session, queued_prompts: Sequence[QueuedP
 
 
 def control_methods(session_of: Callable[[Params], Session], prompt: Handler) -> dict[str, Handler]:
-    """The methods by name; `session_of` finds the session that the params name, and `prompt` answers a prompt."""
+    """Return the handlers by method name. `session_of` finds the session named in the params, and `prompt` answers a
+    prompt."""
 
     async def get(params: Params, call: Call) -> object:
         return _state(session_of(params))
@@ -65,7 +67,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         queue = session.queue
         enabled = wanted.get("autoRetryEnabled", session.retry.enabled)
         if not isinstance(enabled, bool):
-            raise invalid_params("autoRetryEnabled", "has to be true or false")
+            raise invalid_params("autoRetryEnabled", "must be true or false")
         steering = _one_of(wanted, "steeringMode", _DEQUEUE, queue.steering_mode)
         follow_up = _one_of(wanted, "followUpMode", _DEQUEUE, queue.follow_up_mode)
         interrupt = _one_of(wanted, "interruptMode", _INTERRUPT, queue.interrupt_mode)
@@ -74,7 +76,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         return _state(session)
 
     async def follow_up(params: Params, call: Call) -> object:
-        """`{ok, id}` at once; the prompt runs when the turn has ended."""
+        """Queue a prompt that runs when the turn has ended. Returns `{ok, id}` at once."""
         session = session_of(params)
         try:
             queued_prompt = await session.follow_up(read.prompt_parts(params))
@@ -83,7 +85,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         return {"ok": True, "id": queued_prompt.id}
 
     async def abort(params: Params, call: Call) -> object:
-        """Ends the turn; `{ok, queued}` when it has ended. `ok` is false while none ran."""
+        """End the turn. Returns `{ok, queued}` once it has ended; `ok` is false if no turn was running."""
         session = session_of(params)
         was_running = session.is_running
         session.cancel()
@@ -93,9 +95,9 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         return {"ok": was_running, "queued": _rows(back)}
 
     async def abort_and_prompt(params: Params, call: Call) -> object:
-        """Another prompt instead of the turn that runs; answered when its own turn has ended."""
+        """Replace the running turn with another prompt. Answers when the new prompt's turn has ended."""
         session = session_of(params)
-        read.prompt_parts(params)  # what is wrong with it is told before anything is ended
+        read.prompt_parts(params)  # reject an invalid prompt before ending anything
         session.cancel()
         back = session.pop_unsent_prompts()
         answer = await prompt(params, call)
@@ -116,11 +118,11 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             parts = (TextPart(read.text(params, "text")),)
         kind, place = params.get("kind"), params.get("position")
         if kind is not None and kind not in _KINDS:
-            raise invalid_params("kind", "has to be steer or followUp")
+            raise invalid_params("kind", "must be steer or followUp")
         if kind == "steer" and not session.queue.is_open:
             raise invalid_params("kind", "cannot be steer while no turn runs")
         if place is not None and (not isinstance(place, int) or isinstance(place, bool) or place < 0):
-            raise invalid_params("position", "has to be a whole number, 0 or more")
+            raise invalid_params("position", "must be a whole number, 0 or more")
         try:
             await session.edit_queued(queued_prompt, parts, _KINDS[kind] if kind is not None else None, place)
         except ValueError as error:
@@ -150,9 +152,7 @@ def _queued_prompt(session: Session, params: Params) -> QueuedPrompt:
     try:
         return session.queue.find(id)
     except KeyError:
-        raise RpcError(
-            RESOURCE_NOT_FOUND, f"nothing with the id {id[:64]!r} is queued (any more)", {"id": id[:64]}
-        ) from None
+        raise RpcError(RESOURCE_NOT_FOUND, f"no queued prompt has the id {id[:64]!r}", {"id": id[:64]}) from None
 
 
 def _one_of(wanted: dict[str, Any], key: str, choices: dict[str, _T], now: _T) -> _T:
@@ -160,7 +160,7 @@ def _one_of(wanted: dict[str, Any], key: str, choices: dict[str, _T], now: _T) -
     if value is None:
         return now
     if not isinstance(value, str) or value not in choices:
-        raise invalid_params(key, f"has to be {' or '.join(choices)}")
+        raise invalid_params(key, f"must be {' or '.join(choices)}")
     return choices[value]
 
 

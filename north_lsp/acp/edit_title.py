@@ -1,4 +1,4 @@
-"""What an edit does, in words on one line: for clients that show a title alone, and for what has no lines."""
+"""Describes an edit on one line, for clients that show only a title and for changes that have no lines."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,8 @@ _LENGTH = 300
 
 
 def describe_edit(files: Sequence[FileChange]) -> str:
-    """As an instruction: "Delete notes.txt (120 lines)", "Edit a.py, b.py; rename c.py to d.py (+3/-2)"."""
+    """Describe an edit as an instruction: "Delete notes.txt (120 lines)", "Edit a.py, b.py; rename c.py to d.py
+    (+3/-2)"."""
     if len(files) == 1:
         (change,) = files
         return one_line(_capital(f"{_verb(change)} {_what(change)}{_size(change)}"), _LENGTH)

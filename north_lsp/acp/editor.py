@@ -1,4 +1,4 @@
-"""The Editor port in ACP's words: updates and permission requests."""
+"""The Editor port over ACP: updates and permission requests."""
 
 import itertools
 import time
@@ -41,7 +41,7 @@ Titled = CallTitled | CallReady | CallProposes | CallEnded
 
 
 class AcpEditor:
-    """One session's surface over ACP; texts come from `documents`, which differ by carrier."""
+    """One session's editor over ACP. Texts come from `documents`, which differ by carrier."""
 
     def __init__(
         self,
@@ -62,7 +62,8 @@ class AcpEditor:
         self._numbers = numbers if numbers is not None else itertools.count(1)
 
     async def show(self, event: Event) -> None:
-        """Clients that do not know North may keep the first title that a call has: it is named once that is known."""
+        """Show an event. Clients that do not know North may keep the first title of a call, so for them a call is
+        announced only once its final title is known."""
         if not self._client.knows_north:
             if isinstance(event, CallNamed) and _PLACEHOLDER in event.title:
                 self._unnamed[event.call_id] = event
@@ -89,7 +90,7 @@ class AcpEditor:
                 await self._peer.notify("_north/event", params)
 
     def _stamp(self) -> dict[str, Any]:
-        """One number after the other for everything that a session tells, and when it happened (ms since 1970)."""
+        """Return the next sequence number of the session and the current time (ms since 1970)."""
         return {"seq": next(self._numbers), "timestamp": round(time.time() * 1000)}
 
     async def review_edit(self, review: EditReview) -> EditDecision:
@@ -120,8 +121,8 @@ class AcpEditor:
         return await ClientTerminal.create(self._peer, self._session_id, argv, cwd, environ)
 
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
-        """The option chosen among those offered ("stop" for a cancelled question, None for anything else), and the
-        whole answer."""
+        """Ask for permission. Returns the chosen option ("stop" for a cancelled question, None for anything that was
+        not offered) and the whole answer."""
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:

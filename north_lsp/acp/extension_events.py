@@ -1,4 +1,4 @@
-"""What happens in a session and ACP has no word for, as North's own events (`_north/event`). Pure."""
+"""Projects the events that ACP does not have to North's own events (`_north/event`). Pure."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ ExtensionEvent = tuple[str, dict[str, Any]]
 
 
 def to_extension_events(event: Event) -> list[ExtensionEvent]:
-    """Names and fields; nothing for what ACP tells by itself."""
+    """Return the names and fields of an event's extension events; empty for what ACP already sends."""
     match event:
         case StateChanged(state):
             return [("state_changed", {"state": state})]
@@ -68,7 +68,7 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
 
 
 def queue_rows(event: QueueChanged) -> dict[str, Any]:
-    """All queues, in their order."""
+    """Return the prompts of both queues, in order."""
     return {
         name: [{"id": queued_prompt.id, "text": visible(queued_prompt.text)} for queued_prompt in queued_prompts]
         for name, queued_prompts in (("steer", event.steer), ("followUp", event.follow_up))

@@ -1,5 +1,5 @@
-"""The client's texts through ACP's `fs/*`. Clients answer for files that do not exist, and write texts, each in a way
-of its own: nothing is taken for granted, and what stands there afterwards is looked at."""
+"""The client's texts through ACP's `fs/*`. Clients differ in how they answer for missing files and in how they write
+texts, so nothing is taken for granted: the result of every write is read back."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _WRITE_SECONDS = 10.0
 
 
 class ClientFiles:
-    """One session's texts, as far as the client announced `fs/*`; it is waited for `seconds`."""
+    """One session's texts, as far as the client announced `fs/*`. A read waits up to `seconds` for the client."""
 
     def __init__(
         self, peer: Peer, session_id: str, client: Client, diagnostics: Diagnostics, seconds: float = FILE_SECONDS
@@ -38,8 +38,8 @@ class ClientFiles:
         self._seconds = seconds
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
-        """ACP does not tell which files are open: the ones that this session has touched stand in for them. Those of
-        which the client does not tell the text are left out."""
+        """Return the client's texts of the files that this session has touched, since ACP does not tell which files are
+        open. Files whose text the client does not tell are left out."""
         found: dict[Path, str] = {}
 
         async def read(path: Path) -> None:
@@ -56,19 +56,19 @@ class ClientFiles:
         return found
 
     async def read_unsaved(self, path: Path) -> str | None:
-        """The client's text; None if it has no such file, or does not offer its texts. Raises UnsavedUnknown."""
+        """Return the client's text; None if it has no such file or does not offer its texts. Raises UnsavedUnknown."""
         content = await self._asked(path)
         if content is None:
             return None
         if not content and (size := await anyio.to_thread.run_sync(disk_size, path)) != 0:
             if size is None:  # for some clients, a file that does not exist is empty
                 return None
-            raise self._unknown(path, f"it answered with an empty text, and there are {size} bytes on the disk")
+            raise self._unknown(path, f"it answered with an empty text, but the file on disk has {size} bytes")
         self._known.add(path)
         return content
 
     async def _asked(self, path: Path) -> str | None:
-        """What the client answers; None for a file that it does not have. Raises UnsavedUnknown."""
+        """Ask the client for a file's text; None for a file that it does not have. Raises UnsavedUnknown."""
         if not self._reads:
             return None
         answer: object = None
@@ -90,7 +90,7 @@ class ClientFiles:
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
             return content
-        if await anyio.to_thread.run_sync(disk_size, path) is None:  # most clients have some error for a missing file
+        if await anyio.to_thread.run_sync(disk_size, path) is None:  # many clients answer a missing file with an error
             return None
         raise self._unknown(path, why)
 
@@ -99,7 +99,8 @@ class ClientFiles:
         return UnsavedUnknown(path, why)
 
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """Changes of plain texts: `fs/write_text_file` knows neither other encodings nor modes; the disk keeps both."""
+        """Return the changes that only update plain texts: `fs/write_text_file` knows no other encodings or modes, and
+        the disk keeps both."""
         if not self._writes:
             return ()
         plain = TextEncoding()
@@ -112,9 +113,9 @@ class ClientFiles:
         ]
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """One file after the other; when one fails, those before it get their old texts again."""
+        """Write one file after the other; if one fails, those before it get their old texts back."""
         made: list[FileChange] = []
-        tried: dict[Path, tuple[FileChange, str | None]] = {}  # with what was seen there afterwards
+        tried: dict[Path, tuple[FileChange, str | None]] = {}  # with what was read back afterwards
         try:
             for change in changes:
                 await anyio.to_thread.run_sync(ensure_unchanged, change)
@@ -146,10 +147,10 @@ class ClientFiles:
             raise ToolError("IO_ERROR", f"the editor did not confirm {change.relative}", "read it again") from None
 
     def _judged(self, change: FileChange, now: str | None) -> FileChange:
-        """The change as the client made it. Raises ToolError when that is not what was accepted any more."""
+        """Return the change as the client made it. Raises ToolError if that is no longer what was accepted."""
         if now is None:
             raise ToolError(
-                "IO_ERROR", f"it is not known what the editor made of {change.relative}", "read it before going on"
+                "IO_ERROR", f"it is unknown what the editor wrote to {change.relative}", "read it before going on"
             )
         if now == change.new_text:
             return change
@@ -160,8 +161,8 @@ class ClientFiles:
         return with_texts(change, change.old_text, now)
 
     async def _put_back(self, change: FileChange, seen: str | None) -> str | None:
-        """Give a file its old text again, unless somebody has changed it since it was `seen`; its name if that does not
-        work."""
+        """Give a file its old text again, unless it has changed since it was `seen`. Returns the file's name if that
+        fails."""
         old, now = change.old_text or "", await self._current(change)
         if now is not None and is_same(now, old):
             return None
@@ -178,8 +179,8 @@ class ClientFiles:
         return None if now is not None and is_same(now, old) else change.relative
 
     async def _current(self, change: FileChange) -> str | None:
-        """What stands there now: the client's text, with the line ends that the disk or the change has, since those are
-        the client's own business. None if nobody knows."""
+        """Return the file's current text: the client's, with the line ends of the disk or the change, since line ends
+        are the client's own business. None if the text is unknown."""
         disk = await anyio.to_thread.run_sync(disk_text, change.path)
         try:
             shown = await self._asked(change.path)

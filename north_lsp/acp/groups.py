@@ -1,4 +1,4 @@
-"""Calls that read, one after the other, get a common group id, so that a client can fold them."""
+"""Gives consecutive calls that read a common group id, so that a client can fold them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,14 +20,15 @@ _LOOKING = frozenset({"read", "search"})
 
 
 class ReadGroups:
-    """One session's. Words of either side and calls of other kinds end a group; its id is that of its first call."""
+    """One session's groups. A prompt, an answer's text or a call of another kind ends a group; its id is that of its
+    first call."""
 
     def __init__(self) -> None:
         self._current: str | None = None
         self._open: dict[str, str] = {}
 
     def mark(self, event: Event, updates: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The updates of an event, with the group of their call."""
+        """Yield an event's updates, marked with the group of their call."""
         match event:
             case UserSaid():
                 self._current = None

@@ -1,4 +1,5 @@
-"""ACP's `initialize`, as a pure function: what the client can do, and what North answers. Imports nothing heavy."""
+"""ACP's `initialize` as a pure function: what the client can do, and what North answers. Imports nothing that loads
+slowly."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +43,8 @@ EXTENSION_METHODS = (
 @dataclass(frozen=True, slots=True)
 class Client:
     """What the client announced, and whether the user wants to see thoughts and to be notified; nothing else is asked
-    of it. `knows_north`: it announced something of North's, or opted in; others are sent what every client copes with.
-    """
+    of a client. `knows_north`: it announced a North extension or opted in; other clients are only sent what every
+    client can handle."""
 
     name: str | None = None
     version: str | None = None
@@ -64,7 +65,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def read_client(params: Params) -> Client:
-    """Capabilities by their exact truth: an unknown or malformed one counts as absent."""
+    """Read the client's capabilities strictly: an unknown or malformed one counts as absent."""
     capabilities = _mapping(params.get("clientCapabilities"))
     files = _mapping(capabilities.get("fs"))
     session = _mapping(capabilities.get("session"))
@@ -87,10 +88,10 @@ def read_client(params: Params) -> Client:
 
 
 def initialize_result(params: Params) -> dict[str, Any]:
-    """The answer. Raises RpcError for a protocol version that is no integer."""
+    """Return the answer to `initialize`. Raises RpcError if the protocol version is not an integer."""
     version = params.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
-        raise invalid_params("protocolVersion", "has to be an integer")
+        raise invalid_params("protocolVersion", "must be an integer")
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentInfo": {"name": "north", "title": "North", "version": __version__},
@@ -113,7 +114,7 @@ def initialize_result(params: Params) -> dict[str, Any]:
 
 
 def _auth_methods(params: Params) -> list[dict[str, Any]]:
-    """A terminal is offered only to a client that can open one."""
+    """Return the ways to sign in. The terminal is offered only to a client that can open one."""
     methods: list[dict[str, Any]] = [
         {
             "id": KEY_METHOD,

@@ -1,5 +1,5 @@
-"""Models and keys over ACP: signing in and out, and `_north/models/list`, `_north/keys/*`. A key comes in here and goes
-to the store or to the memory of this process, never into a log, a conversation or an answer."""
+"""Models and keys over ACP: signing in and out, `_north/models/list` and `_north/keys/*`. A key that is passed in goes
+to the key store or stays in the memory of this process; it never reaches a log, a conversation or an answer."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 def model_methods(environment: Environment, allowed_of: Callable[[Params], Allowed]) -> dict[str, Handler]:
-    """The methods by name; `allowed_of` says what may be used in the session that the params name."""
+    """Return the handlers by method name. `allowed_of` tells which models the session named in the params may use."""
     methods = _ModelMethods(environment, allowed_of)
     return {
         "authenticate": methods.authenticate,
@@ -38,11 +38,11 @@ class _ModelMethods:
         self._allowed_of = allowed_of
 
     async def authenticate(self, params: Params, call: Call) -> object:
-        """Succeeds when a model can be used, be it the one that needs no key; a client of North's own gives a key in
-        `_meta.north`. A prompt to a model without a key says what to do."""
+        """Sign in. Succeeds if any model can be used, even one that needs no key; North's own clients pass a key in
+        `_meta.north`. A prompt to a model without a key tells the user what to do."""
         method = read.text(params, "methodId")
         if method != KEY_METHOD:
-            raise invalid_params("methodId", f"names no method that was offered: {method!r}")
+            raise invalid_params("methodId", f"must be one of the offered methods, not {method!r}")
         meta = params.get("_meta")
         given = meta.get("north") if isinstance(meta, dict) else None
         if isinstance(given, dict):
@@ -52,29 +52,30 @@ class _ModelMethods:
         return {}
 
     async def logout(self, params: Params, call: Call) -> object:
-        """Forgets every key that North has stored or was given; variables and models.yml are the user's own."""
+        """Forget every key that North stored or was given; environment variables and models.yml belong to the user and
+        stay."""
         await _stored(self._keys.forget_all())
         return {}
 
     async def models(self, params: Params, call: Call) -> object:
-        """`{pattern?, available?, sessionId?}` → `{models}`."""
+        """List the models: `{pattern?, available?, sessionId?}` → `{models}`."""
         pattern = read.optional_text(params, "pattern") or ""
         found = await self._models.listed(pattern, self._allowed_of(params), available=_flag(params, "available"))
         return {"models": [row.to_json() for row in found]}
 
     async def keys(self, params: Params, call: Call) -> object:
-        """The stored keys by label and last characters, and the providers that a key can be stored for."""
+        """Return the stored keys by label and last characters, and the providers that a key can be stored for."""
         stored = [_shown(key) for key in await self._keys.known()]
         providers = [{"id": info.id, "name": info.title} for info in self._keys.providers()]
         return {"keys": stored, "providers": providers}
 
     async def set_key(self, params: Params, call: Call) -> object:
-        """`{provider, key, label?, runtime?, force?}` → `{key?}`. The key is tried out, unless `force` says to store it
-        in any case; with `runtime` it is kept in this process alone."""
+        """Store a key: `{provider, key, label?, runtime?, force?}` → `{key?}`. The key is tried first, unless `force`
+        says to store it in any case; with `runtime` it is kept in this process only."""
         info = self._provider(read.text(params, "provider"))
         secret = read.text(params, "key").strip()
         if not secret:
-            raise invalid_params("key", "has to be a key")
+            raise invalid_params("key", "must not be empty")
         problem = None if _flag(params, "force") else await self._keys.problem(info, secret)
         if problem is not None:
             raise RpcError(AUTH_REQUIRED, problem, {"field": "key", "mayForce": True})
@@ -85,18 +86,18 @@ class _ModelMethods:
         return {"key": _shown(await _stored(self._keys.store(info, secret, label[:80])))}
 
     async def remove_key(self, params: Params, call: Call) -> object:
-        """`{id}` or `{provider}` → `{removed}`, the number of keys."""
+        """Remove one key or all keys of a provider: `{id}` or `{provider}` → `{removed}`, the number of keys."""
         id, provider = params.get("id"), read.optional_text(params, "provider")
         if (id is None) == (provider is None):
-            raise invalid_params("id", "has to be given, or provider, but not both")
+            raise invalid_params("id", "must be given, or provider, but not both")
         if id is not None and (not isinstance(id, int) or isinstance(id, bool)):
-            raise invalid_params("id", "has to be a number")
+            raise invalid_params("id", "must be a number")
         return {"removed": await _stored(self._keys.remove(id, provider))}
 
     def _provider(self, id: str) -> ProviderInfo:
         found = self._keys.provider(id)
         if found is None:
-            raise invalid_params("provider", f"names no provider that North knows: {id[:64]!r}")
+            raise invalid_params("provider", f"must be a provider that North knows, not {id[:64]!r}")
         return found
 
 
@@ -120,5 +121,5 @@ def _shown(key: StoredKey) -> dict[str, Any]:
 def _flag(params: Params, field: str) -> bool:
     value = params.get(field, False)
     if not isinstance(value, bool):
-        raise invalid_params(field, "has to be true or false")
+        raise invalid_params(field, "must be true or false")
     return value

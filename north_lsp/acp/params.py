@@ -1,4 +1,4 @@
-"""Reading the params of ACP's methods: what is missing or wrong is named, what is unknown is ignored."""
+"""Reads the params of ACP's methods: errors name what is missing or wrong, and unknown params are ignored."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from north_lsp.rpc.messages import Params, RpcError, invalid_params
 def text(params: Params, field: str) -> str:
     value = params.get(field)
     if not isinstance(value, str):
-        raise invalid_params(field, "has to be a string")
+        raise invalid_params(field, "must be a string")
     return value
 
 
@@ -18,32 +18,32 @@ def optional_text(params: Params, field: str) -> str | None:
 
 
 def absolute_folder(value: object, field: str) -> Path:
-    """A folder that exists, by its absolute path."""
+    """Read an absolute path as an existing folder. Raises RpcError."""
     if not isinstance(value, str) or "\0" in value or not Path(value).is_absolute():
-        raise invalid_params(field, "has to be an absolute path")
+        raise invalid_params(field, "must be an absolute path")
     path = Path(value)
     try:
         exists = path.is_dir()
     except OSError:
         exists = False
     if not exists:
-        raise invalid_params(field, f"has to be a folder that exists; {value!r} is none")
+        raise invalid_params(field, f"must be a folder that exists, not {value!r}")
     return path
 
 
 def folders(params: Params) -> list[Path]:
-    """`cwd` and the additional directories, in order."""
+    """Read `cwd` and the additional directories, in that order. Raises RpcError."""
     more = params.get("additionalDirectories")
     if more is None:
         more = []
     if not isinstance(more, list):
-        raise invalid_params("additionalDirectories", "has to be a list")
+        raise invalid_params("additionalDirectories", "must be a list")
     named = [absolute_folder(params.get("cwd"), "cwd")]
     return named + [absolute_folder(value, f"additionalDirectories[{index}]") for index, value in enumerate(more)]
 
 
 def north_text(params: Params, field: str) -> str | None:
-    """A text of North's own in `_meta`, if there is one."""
+    """Read a string from `_meta.north`; None if there is none."""
     meta = params.get("_meta")
     north = meta.get("north") if isinstance(meta, dict) else None
     value = north.get(field) if isinstance(north, dict) else None
@@ -51,16 +51,16 @@ def north_text(params: Params, field: str) -> str | None:
 
 
 def prompt_parts(params: Params) -> tuple[Part, ...]:
-    """The content blocks of a prompt. Raises RpcError for kinds that North did not announce."""
+    """Read the content blocks of a prompt. Raises RpcError for kinds that North did not announce."""
     blocks = params.get("prompt")
     if not isinstance(blocks, list):
-        raise invalid_params("prompt", "has to be a list of content blocks")
+        raise invalid_params("prompt", "must be a list of content blocks")
     return tuple(_part(block, f"prompt[{index}]") for index, block in enumerate(blocks))
 
 
 def _part(block: object, field: str) -> Part:
     if not isinstance(block, dict):
-        raise invalid_params(field, "has to be a content block")
+        raise invalid_params(field, "must be a content block")
     match block.get("type"):
         case "text":
             return TextPart(text(block, "text"))
@@ -72,9 +72,9 @@ def _part(block: object, field: str) -> Part:
         case "resource":
             resource = block.get("resource")
             if not isinstance(resource, dict):
-                raise invalid_params(f"{field}.resource", "has to be an object")
+                raise invalid_params(f"{field}.resource", "must be an object")
             if not isinstance(resource.get("text"), str):
-                raise invalid_params(f"{field}.resource", "has to be a text; binary resources are not supported")
+                raise invalid_params(f"{field}.resource", "must be text; binary resources are not supported")
             return Attached(text(resource, "uri"), resource["text"])
         case "image" | "audio" as kind:
             raise RpcError(

@@ -1,4 +1,4 @@
-"""`_north/permissions/*`: what the user has allowed in this project, and taking it back."""
+"""`_north/permissions/*`: lists what the user has allowed in this project, and revokes it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -13,7 +13,7 @@ Handler = Callable[[Params, Call], Awaitable[object]]
 
 
 def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
-    """The methods by name; `session_of` finds the session that the params name. Raises RpcError."""
+    """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError."""
 
     async def listed(params: Params, call: Call) -> object:
         rows = []
@@ -27,11 +27,12 @@ def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         return {"revoked": await session_of(params).approvals.revoke(read.text(params, "id"))}
 
     async def trust(params: Params, call: Call) -> object:
-        """An editor that knows of trust says what its user told it; without `trusted` it only asks."""
+        """Set and return the workspace's trust. An editor with its own trust passes on what the user told it; without
+        `trusted` this only reads."""
         session = session_of(params)
         if (value := params.get("trusted")) is not None:
             if not isinstance(value, bool):
-                raise invalid_params("trusted", "has to be true or false")
+                raise invalid_params("trusted", "must be true or false")
             await session.approvals.set_trusted(value, "editor")
         decided = session.approvals.trusted
         return {"trusted": None, "by": None} if decided is None else {"trusted": decided[0], "by": decided[1]}

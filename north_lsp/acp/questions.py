@@ -1,4 +1,5 @@
-"""Permission requests in protocol version 1: the core's questions as params, the answers as decisions. Pure."""
+"""Permission requests in protocol version 1: the core's questions become params, and the answers become decisions.
+Pure."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,13 +30,13 @@ COMMAND_OPTIONS = (
 _EDIT_SCOPE = "every edit in this project from now on; protected files still ask"
 _COMMAND_SCOPES = {
     "always": "exactly this command, in this project",
-    "all": "every command in this project that a sandbox holds; dangerous ones still ask",
+    "all": "every command in this project that runs in a sandbox; dangerous ones still ask",
 }
-_FOR_NORTH = frozenset({"terminal", "rule", "all"})  # more than one of a kind: a client that has one key for each gets
-# the last of them, and its user has chosen another one
+# A client with one key for each kind of option picks the last of a kind, which is not the one that its user chose.
+_FOR_NORTH = frozenset({"terminal", "rule", "all"})
 _MAX_COMMENT = 4000
 _MAX_WORDS = 1000
-_TOLD_APART = 3  # options of three kinds
+_TOLD_APART = 3  # options: one of each kind
 
 
 def _options(
@@ -51,13 +52,13 @@ def _options(
 
 
 def _asking(kind: str, text: str, **more: object) -> dict[str, Any]:
-    """What a question is about, for clients that show one in a way of its own."""
+    """Describe a question for clients that display questions in their own way."""
     return {"question": {"kind": kind, "text": visible(one_line(text, _MAX_WORDS)), **more}}
 
 
 def edit_permission(session_id: str, review: EditReview, client: Client) -> dict[str, Any]:
-    """`session/request_permission` for a proposal: its diffs, the reasons why it asks, and its hunks for a client that
-    decides on each."""
+    """Return the params of `session/request_permission` for a proposal: its diffs, the reasons why it asks, and its
+    hunks for a client that decides on each hunk."""
     files = review.proposal.files
     words = describe_edit(files)
     is_named = len(files) == 1 and files[0].action in ("create", "update")
@@ -77,7 +78,8 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
 
 
 def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
-    """`session/request_permission` for a question of North's: one option for each answer, the last one refuses."""
+    """Return the params of `session/request_permission` for one of North's own questions: one option for each answer;
+    the last one refuses."""
     title = visible(choice.question)
     tool_call = {
         "toolCallId": choice.id,
@@ -97,8 +99,9 @@ def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
 
 
 def has_to_be_confirmed(choice: Choice, client: Client, chosen: str | None) -> Choice | None:
-    """A client that has one key for each kind of option gives the last of a kind, whichever was meant: what was chosen
-    among several of one kind is asked about on its own."""
+    """Return a second question that confirms the chosen option, or None if none is needed. A client with one key for
+    each kind of option picks the last of that kind, whichever the user meant, so a choice among several of one kind is
+    confirmed."""
     name = dict(choice.options[:-1]).get(chosen or "")
     if client.knows_north or name is None or len(choice.options) <= _TOLD_APART:
         return None
@@ -126,8 +129,8 @@ def _hunks(change: FileChange) -> dict[str, Any]:
 
 
 def edit_decision(answer: dict[str, Any], chosen: str | None, review: EditReview) -> EditDecision:
-    """The user's decision on a proposal. What North's extension adds to the answer counts only as far as it names files
-    and hunks of this proposal; an answer that is malformed there refuses the edit."""
+    """Read the user's decision on a proposal. What North's extension adds to the answer counts only if it names files
+    and hunks of this proposal; if it is malformed, the edit is rejected."""
     extra = _extension(answer)
     comment = _comment(extra)
     match chosen:
@@ -160,7 +163,7 @@ def _comment(extra: dict[str, Any]) -> str | None:
 
 
 def _hunk_ids(value: object, files: dict[str, FileChange]) -> dict[Path, frozenset[str]]:
-    """Raises ValueError."""
+    """Read the accepted hunks of each file. Raises ValueError."""
     accepted: dict[Path, frozenset[str]] = {}
     for path, ids in _entries(value, files):
         known = {hunk.id for hunk in files[path].hunks}
@@ -171,7 +174,8 @@ def _hunk_ids(value: object, files: dict[str, FileChange]) -> dict[Path, frozens
 
 
 def _texts(value: object, files: dict[str, FileChange]) -> dict[Path, str]:
-    """With the line endings of the proposed text, which a client's editor may have changed. Raises ValueError."""
+    """Read the user's texts of each file, with the line ends of the proposed text, which a client's editor may have
+    changed. Raises ValueError."""
     texts: dict[Path, str] = {}
     for path, text in _entries(value, files):
         change = files[path]
@@ -189,8 +193,8 @@ def _entries(value: object, files: dict[str, FileChange]) -> list[tuple[str, obj
 
 
 def command_decision(answer: dict[str, Any], chosen: str | None) -> CommandDecision:
-    """What North's extension adds: a comment, and for "run" the command as the user changed it. One that is no text
-    denies."""
+    """Read the user's decision on a command. North's extension adds a comment and, for "run" and "terminal", the
+    command as the user changed it; if that is not a string, the command is denied."""
     extra = _extension(answer)
     comment = _comment(extra)
     match chosen:
@@ -210,7 +214,8 @@ def command_decision(answer: dict[str, Any], chosen: str | None) -> CommandDecis
 
 
 def command_permission(session_id: str, review: CommandReview, client: Client) -> dict[str, Any]:
-    """`session/request_permission` for a command: all of it, even in the title, since a client may show no more."""
+    """Return the params of `session/request_permission` for a command. The title has the whole command, since a client
+    may show only that."""
     command = visible(review.command.command)
     limit = "in the background" if review.command.background else f"at most {review.command.timeout:g} s"
     details = [f"In {visible(str(review.command.cwd))}, {limit}, unattended (no input, no pager, no editor)."]
@@ -221,7 +226,7 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]
     if review.unsaved:
         details.append(f"**{visible(unsaved_for_model(review.unsaved, 'The command reads'))}.**")
-    details += [f"Not allowed by what you allowed before: {visible(reason)}." for reason in review.reasons]
+    details += [f"Your earlier approvals do not cover this: {visible(reason)}." for reason in review.reasons]
     if review.rule and client.knows_north:
         details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')
     terminal = review.may_use_terminal and client.has_terminals

@@ -15,7 +15,7 @@ _SECONDS = 10.0
 
 
 class ClientTerminal:
-    """One terminal of the client's; `id` is what a tool call embeds."""
+    """One of the client's terminals; a tool call embeds it by its `id`."""
 
     def __init__(self, peer: Peer, session_id: str, id: str) -> None:
         self.id = id
@@ -26,7 +26,7 @@ class ClientTerminal:
     async def create(
         cls, peer: Peer, session_id: str, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]
     ) -> "ClientTerminal":
-        """Raises ToolError."""
+        """Open a terminal in the client and run `argv` there. Raises ToolError."""
         params = {
             "sessionId": session_id,
             "command": argv[0],
@@ -42,11 +42,11 @@ class ClientTerminal:
         return cls(peer, session_id, id)
 
     async def output(self) -> str:
-        """Raises ToolError."""
+        """Return what the terminal shows so far. Raises ToolError."""
         return str((await self._call("terminal/output")).get("output", ""))
 
     async def wait(self) -> int | None:
-        """Raises ToolError."""
+        """Wait for the command's end. Returns the exit code, None if the client does not tell it. Raises ToolError."""
         try:
             answer = await self._peer.request("terminal/wait_for_exit", self._params(), cancellable=True)
         except RpcError as error:

@@ -1,4 +1,4 @@
-"""Protocol version 1 as a projection: events of the core become `session/update`s. Pure."""
+"""Projects the core's events to the `session/update`s of protocol version 1. Pure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,7 +74,8 @@ def _call(call_id: str, **fields: object) -> Update:
 
 
 def diffs(files: Sequence[FileChange]) -> list[dict[str, Any]]:
-    """ACP knows diffs of texts only: what else a change is stands in `_meta` and, for every client, in words."""
+    """Return changes as ACP content. ACP only has diffs of texts, so anything else about a change goes to `_meta` and,
+    for every client, into a sentence."""
     return [part for change in files for part in _diff(change)]
 
 
@@ -114,7 +115,7 @@ def changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
 
 
 def fenced(text: str, language: str) -> str:
-    """A Markdown code block that the text cannot break out of."""
+    """Return a Markdown code block that the text cannot break out of."""
     longest = 2
     run = 0
     for character in text:
@@ -125,7 +126,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list[Update]:
-    """The updates for one event. `options` are the session's config options as they are now."""
+    """Return the updates for one event. `options` are the session's current config options."""
     match event:
         case UserSaid(message_id, text):
             return [_chunk("user_message_chunk", message_id, text)]
@@ -187,7 +188,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ReviewShown()
             | ReviewResolved()
         ):
-            return []  # ACP has no word for them: `extension_events.py`
+            return []  # ACP has nothing for them; see `extension_events.py`
         case _:
             assert_never(event)
 
@@ -205,7 +206,8 @@ def _usage(event: UsageChanged) -> dict[str, Any]:
 
 
 def _retrying(event: RetryWaiting) -> Update:
-    """An item of its own that is updated in place: every client shows the countdown, and none is spammed by it."""
+    """Return a retry as its own tool call, which is updated in place: every client shows the countdown without being
+    flooded."""
     reason = one_line(event.message)
     tries = f"{event.attempt} of {event.of}"
     title, status = {
@@ -239,7 +241,7 @@ def mode_state(mode: Mode) -> dict[str, Any]:
 
 
 def config_options(session: Session) -> list[dict[str, Any]]:
-    """All options with their current values, in their fixed order."""
+    """Return all config options with their current values, in a fixed order."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
     chosen, offered = session.choice.model, session.choice.offered
     approvals = session.approvals
@@ -252,7 +254,7 @@ def config_options(session: Session) -> list[dict[str, Any]]:
         {"value": "auto", "name": "Accept", "description": "Edits are applied; protected files still ask"},
     ]
     shell = [
-        {"value": "review", "name": "Review", "description": "Every command asks, but for those allowed before"},
+        {"value": "review", "name": "Review", "description": "Every command asks, except those you allowed before"},
         {"value": "auto", "name": "Run", "description": "Commands run; dangerous ones still ask"},
     ]
     return [
@@ -265,7 +267,7 @@ def config_options(session: Session) -> list[dict[str, Any]]:
 
 
 def _thought_level(model: Model) -> list[dict[str, Any]]:
-    """No option for a model that does not think."""
+    """Return the option for the thinking level; empty for a model that does not think."""
     if model.thinking is None:
         return []
     levels = [{"value": level, "name": _LEVEL_NAMES[level]} for level in model.thinking.levels]

@@ -1,1 +1,1 @@
-"""Approvals: what needs asking and why, and what the user has already answered. Knows no editor."""
+"""Decides which commands ask and why, and what the user has already allowed. Does not depend on an editor."""

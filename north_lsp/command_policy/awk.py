@@ -1,6 +1,6 @@
-"""Which programs of awk only look at their input: no files are written, none but the operands read, nothing is run.
+"""Decides which awk programs only read their input: they write no files, read none but their operands, and run nothing.
 
-Awks differ, so that only what all of them read in the same way passes. Pure.
+Awks differ, so only what all of them read in the same way passes. Pure.
 """
 
 import re
@@ -31,7 +31,7 @@ _ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
 
 
 def awk_problem(words: Sequence[Word]) -> str | None:
-    """Why no rule covers an awk with these words (without its own name); None if it is harmless."""
+    """Return why no rule covers an awk with these words (without its own name); None if it is harmless."""
     rest = list(words)
     while rest and rest[0].text.startswith("-") and rest[0].text != "-":
         text = rest.pop(0).text
@@ -46,8 +46,8 @@ def awk_problem(words: Sequence[Word]) -> str | None:
         if text.startswith("-v") and not _ASSIGNS.match(value):
             return f"`{text}` without an assignment"
     if not rest or (rest[0].is_glob and rest[0].raw[:1] not in "'\""):
-        return "awk without a program that is spelled out"
-    return None if _only_reads(rest[0].text) else "the program of awk does more than look at its input"
+        return "awk without a literal program"
+    return None if _only_reads(rest[0].text) else "the awk program does more than read its input"
 
 
 def _only_reads(program: str) -> bool:
@@ -63,7 +63,7 @@ def _only_reads(program: str) -> bool:
         if kind == "space":
             continue
         if kind == "slash":
-            if before in ("++", "--", "length", "head"):  # awks disagree on what comes next
+            if before in ("++", "--", "length", "head"):  # awks differ in how they read what comes next
                 return False
             if before not in ("value", ")", "]"):
                 regex = _REGEX.match(program, at - 1)

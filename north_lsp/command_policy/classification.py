@@ -1,5 +1,5 @@
-"""Which commands may run without asking: what the user allowed, as an exact text or by a rule, and never the dangerous
-ones."""
+"""Decides which commands may run without asking: those that the user allowed, as an exact text or by a rule, and never
+the dangerous ones."""
 
 import os
 import re
@@ -41,7 +41,7 @@ _WRITERS = re.compile(
 )
 _WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
 
-NOT_TRUSTED = "this workspace is not trusted, so that everything is asked about (`/trust on` changes it)"
+NOT_TRUSTED = "this workspace is not trusted, so every command asks (`/trust on` changes it)"
 
 OUTSIDE = "the shell is outside the workspace"
 
@@ -52,7 +52,7 @@ class CommandApprovals(Protocol):
     """What the user has allowed in this project."""
 
     def distrusted(self) -> bool:
-        """Whether nothing may run without asking here, whatever was allowed."""
+        """Return whether everything asks here, whatever was allowed."""
         ...
 
     def command_allowed(self, command: str) -> bool: ...
@@ -64,12 +64,12 @@ class CommandApprovals(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`status` is what the review's record says of a command that the user's own earlier word allows, else None.
-    `warnings` are shown with the question, as ends of "This command …"; `reasons` say why an earlier word does not
-    cover it; `may_remember` is false for commands that ask every time, `may_remember_text` where their exact text would
-    not count; `rule` is the narrowest rule that could be remembered; `shell` is where it runs if it is not asked about;
-    `used` are the entries of the allowlist that allow it; `contained` says that it may run without a question inside
-    the sandbox only."""
+    """The decision on a command. `status` is what the review's record says of a command that an earlier approval
+    allows, else None. `warnings` are shown with the question, as ends of "This command …"; `reasons` say why no earlier
+    approval covers it; `may_remember` is false for commands that ask every time, `may_remember_text` is false where
+    their exact text would not count; `rule` is the narrowest rule that could be remembered; `shell` is where it runs if
+    it is not asked about; `used` are the allowlist entries that allow it; `contained` says that it may run without
+    asking only inside the sandbox."""
 
     status: Literal["always", "auto"] | None
     warnings: tuple[str, ...] = ()
@@ -90,8 +90,9 @@ class _AlwaysAsk:
     reason: str
 
     def holds(self, command: str, commands: Sequence[tuple[Simple, bool]] | None) -> bool:
-        """`commands` are the parts of a line that could be read, and whether they are known to keep to themselves;
-        without them its text is all that there is, as it is written and without quotes and escapes."""
+        """Return whether the rule holds for a command. `commands` are the parts of a line that could be read, and
+        whether they are known not to pass on their words; without them there is only the text, as it is written and
+        without quotes and escapes."""
         if commands is None:
             whole = [command, command.translate(_QUOTES)]
             texts = whole if self.whole else [part for text in whole for part in _SEGMENT_END.split(text)]
@@ -101,7 +102,7 @@ class _AlwaysAsk:
         return any(all(pattern.search(text) for pattern in self.patterns) for text in texts)
 
     def _names(self, simple: Simple) -> bool:
-        """Whether it is about this program, or about all that write."""
+        """Return whether the rule is about this program, or about all programs that write."""
         reading = read(simple)
         if not isinstance(reading, str) and reading.kind != "writes":
             return False
@@ -112,7 +113,7 @@ class _AlwaysAsk:
 
 
 def _words(simple: Simple) -> str:
-    """A command as its program gets it, one line."""
+    """Return a command's words as its program gets them, on one line."""
     return " ".join(word.text for word in simple.words)
 
 
@@ -131,8 +132,8 @@ def _always_ask() -> tuple[_AlwaysAsk, ...]:
 
 
 def find_dangers(command: str, patterns: Sequence[str] = (), place: Place | None = None) -> tuple[str, ...]:
-    """Why a command asks every time; `patterns` are the user's own (regular expressions on the whole text). Loads the
-    parser and looks at the disk: call it on a thread."""
+    """Return why a command asks every time; empty if it does not. `patterns` are the user's own (regular expressions on
+    the whole text). Loads the parser and looks at the disk: call it on a thread."""
     commands = _parts(command)
     found = [rule.reason for rule in _always_ask() if rule.holds(command, commands)]
     if commands is None:
@@ -146,8 +147,8 @@ def find_dangers(command: str, patterns: Sequence[str] = (), place: Place | None
 
 
 def _written(command: str) -> list[str]:
-    """Protected names in a line that could not be read: behind redirections and `tee`, and wherever a program is named
-    that writes to what its words name."""
+    """Return why a line that could not be read may write to a protected name: names are looked for after redirections
+    and `tee`, and everywhere if the line names a program that writes to its operands."""
     for match in _WRITES_TO.finditer(command):
         if (reason := write_reason(match[1], match[1])) is not None and "/dev/" not in match[1]:
             return [f"writes to {match[1]}, which {reason}"]
@@ -159,7 +160,7 @@ def _written(command: str) -> list[str]:
 
 
 def _writes(simple: Simple, place: Place | None) -> str | None:
-    """For a command that may write: a protected name among its words."""
+    """Return why a command may write to a protected name among its words; None if it does not, or only reads."""
     reading = read(simple)
     known = None if isinstance(reading, str) else reading
     if (known is not None and known.kind == "reads") or simple.program == "cd":
@@ -176,7 +177,7 @@ def _writes(simple: Simple, place: Place | None) -> str | None:
 
 
 def _deletes_root(simple: Simple, place: Place) -> str | None:
-    """A whole folder tree, however it is spelled."""
+    """Return why `rm` would delete a root or a folder above one, however its path is written; None if it would not."""
     words = [word.text for word in simple.words[1:]]
     if name_of(simple.program) != "rm" or not any(re.match(r"-\w*[rR]|--r", word) for word in words):
         return None
@@ -188,8 +189,8 @@ def _deletes_root(simple: Simple, place: Place) -> str | None:
 
 
 def _parts(command: str) -> Sequence[tuple[Simple, bool]] | None:
-    """The parts of a line, each with whether what it says stays with it: a program that does not hand its words on, and
-    into no pipe that ends in one that may."""
+    """Return the parts of a line, each with whether its words stay with it: it is a program that does not pass on its
+    words, and it is not in a pipe that ends in one that may. None for a line that cannot be read."""
     try:
         commands = parse(command)
     except NotSimple:
@@ -213,10 +214,10 @@ def classify(
     always_ask: Sequence[str] = (),
     background: bool = False,
 ) -> Verdict:
-    """Decide on a command. `changes` are what earlier commands did to the shell that may give a word another meaning;
+    """Decide on a command. `changes` are what earlier commands did to the shell that may change what a word means;
     `background` says that it can be sent input later.
 
-    A remembered text counts only where it was meant: in the workspace root. May take a while: call it on a thread.
+    A remembered text counts only in the main root, where it was approved. May take a while: call it on a thread.
     """
     if warnings := find_dangers(command, always_ask, place):
         return Verdict(None, warnings, may_remember=False)
@@ -247,7 +248,7 @@ def classify(
         allowed = False
         reasons.append("it changes the shell itself")
     if allowed and changes:
-        reasons += [f"an earlier command {change}, which may give it another meaning" for change in changes]
+        reasons += [f"an earlier command {change}, which may change what it means" for change in changes]
     if allowed and not changes:
         used = [trimmed(command)] if whole else entries_used(command, rules, approvals, place)
         shell: Shell = "session" if _changes_state(command) else "clean"
@@ -259,7 +260,7 @@ def classify(
 
 
 def _shows_closed(command: str, place: Place) -> str | None:
-    """Git has texts of its own, which no sandbox can close one by one."""
+    """Return why git may print closed files. Git has its own copies, which no sandbox can close one by one."""
     try:
         commands = parse(command)
     except NotSimple:
@@ -269,18 +270,18 @@ def _shows_closed(command: str, place: Place) -> str | None:
 
 
 def _exact_does_not_hold(command: str, place: Place, *, background: bool) -> str | None:
-    """Why a text that the user allowed word for word asks all the same."""
+    """Return why a command asks although the user allowed its exact text; None if it need not ask."""
     if not place.contained and (asks := only_plain_reading(command, place)) is not None:
         return asks.described()
     if (name := _outer_variable(command)) is not None:
-        return f"what `{name}` stands for is said by earlier commands, not by this text"
+        return f"`{name}` gets its value from earlier commands, not from this text"
     if background and _takes_input(command):
         return "what is sent to it later may be a program"
     return None
 
 
 def _outer_variable(command: str) -> str | None:
-    """A variable that the text uses and does not set itself before."""
+    """Return a variable that the text uses without setting it first; None if there is none."""
     if _is_read(command):
         return None
     bare = _SINGLE_QUOTED.sub("''", command)
@@ -299,20 +300,20 @@ def _is_read(command: str) -> bool:
 
 
 def _takes_input(command: str) -> bool:
-    """Whether a program is named that may take what it does from its input."""
+    """Return whether a command names a program that may read what it does from its input."""
     try:
         commands = parse(command)
     except NotSimple:
         words = _TOKEN_END.split(command.translate(_QUOTES))
         return any(takes_commands(name_of(word)) for word in words if word)
-    # A program that is known has been given what it does.
+    # A program that could be read has been told what to do by its words.
     return any(takes_commands(name_of(one.program)) and isinstance(read(one), str) for one in commands)
 
 
 def entries_used(
     command: str, rules: Sequence[Rule], approvals: CommandApprovals, place: Place
 ) -> list[str | Mapping[str, object]]:
-    """The first entry that covers each part of a command that is covered."""
+    """Return the first allowlist entry for each part of a command that is covered."""
     used: list[str | Mapping[str, object]] = []
     for simple in parse(command):
         entry: str | Mapping[str, object] | None = simple.source if approvals.command_allowed(simple.source) else None
@@ -324,7 +325,7 @@ def entries_used(
 
 
 def _changes_state(command: str) -> bool:
-    """Whether it may leave something behind in the shell that runs it. What cannot be read may."""
+    """Return whether a command may change the shell that runs it; one that cannot be read may."""
     try:
         return any(changes_shell(simple.program) and isinstance(read(simple), str) for simple in parse(command))
     except NotSimple:

@@ -1,5 +1,5 @@
-"""What the words of a known program mean (`programs.toml`, `projects.toml`, `git.toml`). What is not in these tables is
-not known, and asks. Pure."""
+"""Tells what the words of a known program mean (`programs.toml`, `projects.toml`, `git.toml`). A program or word that
+is not in these tables is unknown, and asks. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ Role = Literal["program", "command", "end", "flag", "value", "text", "script", "
 
 SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 _LONG = re.compile(r"--[A-Za-z][\w-]*\Z")
-_TELLS = re.compile(r"node|python[\d.]*")  # their version is told without a look at the project
+_TELLS = re.compile(r"node|python[\d.]*")  # they tell their version without looking at the project
 _MANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One word and what it is to its program. `path` is what has to be looked at as a path, if anything is: the word,
-    or what is joined to a flag; `is_loose` says that it may begin anywhere in that."""
+    """One word and its role for the program. `path` is the text to check as a path, if any: the word, or what is joined
+    to a flag; `is_loose` says that the path may begin anywhere in that text."""
 
     role: Role
     word: Word
@@ -31,10 +31,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A command as its program reads it. `commands` is how many words at its beginning say what it does at all;
-    `reads_here` that it reads the directory without naming it, `goes_below` that it goes through folders,
-    `follows_links` that it does so through links; `is_own` that the program lies in the project by its
-    spelling, `names_words` that what it does is said by all its words."""
+    """A command as its program reads it. `commands` is how many of its first words say what it does; `reads_here` says
+    that it reads the directory without naming it, `goes_below` that it goes through folders, `follows_links` that it
+    follows links there; `is_own` that the program's path is not in a system folder, `names_words` that only all its
+    words together say what it does."""
 
     name: str
     kind: Kind
@@ -49,7 +49,7 @@ class Reading:
 
     @property
     def is_filter(self) -> bool:
-        """Whether it looks at nothing but its words and its input."""
+        """Whether it uses nothing but its words and its input."""
         return self.kind == "reads" and not self.reads_here and not any(part.path is not None for part in self.parts)
 
 
@@ -58,7 +58,8 @@ class _Unknown(Exception):
 
 
 def read(simple: Simple, *, piped: bool = False) -> Reading | str:
-    """What a command's words mean, or why that is not known. `piped` says that another command writes to its input."""
+    """Read a command's words. Returns what they mean, or why that is unknown. `piped` says that another command writes
+    to its input."""
     try:
         return _read(simple.words, piped=piped)
     except _Unknown as problem:
@@ -66,7 +67,7 @@ def read(simple: Simple, *, piped: bool = False) -> Reading | str:
 
 
 def name_of(raw_name: str) -> str:
-    """The name that a program is judged by."""
+    """Return the name that a program is looked up by: the last part of its path."""
     return raw_name.rsplit("/", 1)[-1]
 
 
@@ -99,7 +100,7 @@ def _read(words: Sequence[Word], *, piped: bool) -> Reading:
 
 
 def _command(name: str, row: Row, head: Part, rest: Sequence[Word], is_own: bool, piped: bool) -> Reading:
-    """A program whose first word says what it does."""
+    """Read a program whose first word says what it does."""
     skipped: list[Part] = []
     while rest and rest[0].text in row.flags and not rest[0].is_glob:
         skipped.append(Part("flag", rest[0]))
@@ -134,7 +135,7 @@ def _command(name: str, row: Row, head: Part, rest: Sequence[Word], is_own: bool
 
 
 def _wrapped(shown: str, parts: tuple[Part, ...], inner: Sequence[Word], is_own: bool, piped: bool) -> Reading:
-    """A program that runs another one: it is the other one that counts, and a rule has to name it."""
+    """Read a program that runs another one: the other one counts, and a rule must name it."""
     if not inner or inner[0].text.startswith("-") or inner[0].is_glob or "/" in inner[0].text:
         raise _Unknown(f"`{shown}` without a program that North knows")
     below = _read(inner, piped=piped)
@@ -175,7 +176,7 @@ def _operands(name: str, row: Row, head: Part, rest: Sequence[Word], commands: i
 
 
 class _Options:
-    """Tells a program's flags, their values and its other words apart. Raises _Unknown."""
+    """Separates a program's flags, their values and its other words. Raises _Unknown."""
 
     def __init__(self, name: str, row: Row) -> None:
         self._name = name
@@ -214,14 +215,14 @@ class _Options:
     def _place_operands(self) -> None:
         roles = [*self._row.operands]
         if self.seen & self._row.given and roles:
-            roles.pop(0)  # a flag has given what else comes first
+            roles.pop(0)  # a flag has replaced the first operand
         for slot, (word, is_behind_end) in zip(self._slots, self._operands, strict=True):
             if not roles:
                 raise _Unknown(f"{self._name} with `{word.raw}` is more than North knows of")
             role = roles[0]
             if not role.endswith(_MANY):
                 roles.pop(0)
-                _literal(word)  # a pattern may be more than one word
+                _literal(word)  # a pattern may expand to several words
             kind = cast(Role, role.rstrip(_MANY))
             if kind == "path" and word.is_glob and word.starts_open and not is_behind_end:
                 raise _Unknown(f"`{word.raw}` could become a flag (`./{word.raw}` could not)")
@@ -257,7 +258,7 @@ class _Options:
             if role == "flag" and row.single:
                 raise _Unknown(f"`{text}` is not a flag of {self._name} that North knows")
             harmless = role in ("flag", "text") and not row.open
-            # A pattern behind the name of an option stays behind it.
+            # A pattern after an option's name stays after it when it expands.
             if word.is_glob and not (harmless and _LONG.match(name) and word.raw.startswith(f"{name}=")):
                 raise _Unknown(f"`{word.raw}` is a flag with a pattern in it")
             joined = Word(value, value) if role in ("path", "word") else None
@@ -275,7 +276,7 @@ class _Options:
         raise _Unknown(f"`{name}` is not a flag of {self._name} that North knows")
 
     def _cluster(self, word: Word) -> None:
-        """Letters behind one dash; one that has a value takes the rest of the word, or the next one."""
+        """Read the letters after a single dash; one with a value takes the rest of the word, or the next word."""
         row, text = self._row, word.text
         letters = {flag[1] for flag in row.never if len(flag) == 2}
         found = {text[1]} if row.single else set(text[1:]) if row.open else set[str]()
@@ -302,7 +303,7 @@ class _Options:
             if row.digits and text[at:].isdecimal() and text.isascii():
                 break
             if row.open:
-                # What is behind the letter may be its value.
+                # The text after the letter may be its value.
                 self._parts.append(Part("flag", word, _joined(rest), is_loose=True))
                 return
             raise _Unknown(f"`{flag}` is not a flag of {self._name} that North knows")
@@ -310,7 +311,7 @@ class _Options:
 
 
 def _listed(row: Row, name: str) -> Role | None:
-    """What a listed option is, or its value if it has one."""
+    """Return the role of a listed option's value, "flag" if it has none; None for an option that is not listed."""
     if name in row.flags:
         return "flag"
     if name in row.text or name in row.two:
@@ -326,6 +327,6 @@ def _joined(text: str) -> Word | None:
 
 def _literal(word: Word) -> None:
     if word.is_glob:
-        raise _Unknown(f"`{word.raw}` is a pattern of file names where a word has to be spelled out")
+        raise _Unknown(f"`{word.raw}` is a file name pattern where a literal word is needed")
     if word.starts_open:
-        raise _Unknown(f"`{word.raw}` begins with a tilde where a word has to be spelled out")
+        raise _Unknown(f"`{word.raw}` begins with a tilde where a literal word is needed")

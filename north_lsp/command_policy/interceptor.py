@@ -1,4 +1,4 @@
-"""Commands that a tool does better: the model is told which, and nothing runs."""
+"""Finds commands that a tool does better: the model is told which tool, and the command does not run."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -29,7 +29,7 @@ class Better:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A rule of the user's own: a regular expression on the command without its quoted texts and here-documents."""
+    """The user's own rule: a regular expression on the command without its quoted texts and here-documents."""
 
     pattern: str
     better: Better
@@ -38,8 +38,9 @@ class Pattern:
 def better_tool(
     command: str, tools: Collection[str], own: Sequence[Pattern] = (), off: Collection[str] = ()
 ) -> Better | None:
-    """A tool among the active ones that does what a single plain command does. Pipes, lists and redirects go through.
-    The user's `own` patterns come first; `off` are the names of those of North's that are switched off.
+    """Return the active tool that does the same as a single plain command; None for pipes, lists and redirects, except
+    for those that only write a text to a file. The user's `own` patterns come first; `off` are the names of North's
+    patterns that are switched off.
 
     Loads the parser: call it on a thread.
     """
@@ -52,7 +53,7 @@ def better_tool(
 
 
 def without_quoted(command: str) -> str:
-    """What patterns look at: quoted texts and the bodies of here-documents say nothing of what a command does."""
+    """Return the part of a command that patterns look at: quoted texts and here-documents do not tell what it does."""
     return _QUOTED.sub("''", _BODY.sub("", command))
 
 
@@ -96,5 +97,5 @@ def _read(command: str) -> Better | None:
 
 
 def _follows(simple: Simple) -> bool:
-    """Whether it waits for more (`tail -f`)."""
+    """Return whether the command waits for more input (`tail -f`)."""
     return any(word.text in ("-f", "-F", "--follow") or word.text.startswith("--follow=") for word in simple.words)

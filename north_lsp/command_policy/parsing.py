@@ -1,8 +1,8 @@
-"""A command line as a list of simple commands, or the reason why it is more than that.
+"""Parses a command line into a list of simple commands, or says why it is more than that.
 
-Two readers have to agree. The first knows only what may pass without a question: words, quotes, `&& || | |& ; &`,
-comments, redirects to `/dev/null` and between descriptors. The second is a full grammar of bash (tree-sitter), which
-names whatever else it finds. Loading it takes a while: call `parse` on a thread.
+Two parsers must agree. The first accepts only what may pass without asking: words, quotes, `&& || | |& ; &`, comments,
+redirects to `/dev/null` and between descriptors. The second is a full grammar of bash (tree-sitter), which names
+anything else it finds. Loading it takes a while: call `parse` on a thread.
 """
 
 import re
@@ -70,8 +70,8 @@ _ALLOWED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """`text` is what the program gets, unless `is_glob`: then it is a pattern. `starts_open` says that the word begins
-    with a wildcard or a tilde, so that its first character is not known."""
+    """One word. `text` is what the program gets, unless `is_glob`: then it is a pattern. `starts_open` says that the
+    word begins with a wildcard or a tilde, so that its first character is unknown."""
 
     text: str
     raw: str
@@ -81,8 +81,8 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One simple command: its words, and its source for people. `link` is the operator behind it, `negated` says that
-    an exclamation mark stands before it."""
+    """One simple command: its words, and its source as the user sees it. `link` is the operator after it, `negated`
+    says that it follows an exclamation mark."""
 
     words: tuple[Word, ...]
     source: str
@@ -104,7 +104,7 @@ class NotSimple(ValueError):
 
 
 def parse(command: str) -> tuple[Simple, ...]:
-    """The simple commands in order. Raises NotSimple."""
+    """Return the simple commands of a line in order. Raises NotSimple."""
     _check_characters(command)
     simple = _Reader(command).read()
     _check_grammar(command)
@@ -112,13 +112,13 @@ def parse(command: str) -> tuple[Simple, ...]:
 
 
 def _is_number(raw: str) -> bool:
-    """As bash reads a descriptor."""
+    """Return whether bash reads a word as the number of a descriptor."""
     return raw.isascii() and raw.isdecimal()
 
 
 def _check_characters(command: str) -> None:
     if len(command) > MAX_LENGTH:
-        raise NotSimple(f"it is longer than the {MAX_LENGTH} characters that are analysed", command[:80])
+        raise NotSimple(f"it is longer than the {MAX_LENGTH} characters that are analyzed", command[:80])
     for character in command:
         if character in "\n\t" or " " <= character <= "~":
             continue
@@ -128,7 +128,7 @@ def _check_characters(command: str) -> None:
 
 
 class _Reader:
-    """Reads the small language. Whatever it does not know ends it."""
+    """The first parser. Anything it does not know raises NotSimple."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -346,7 +346,7 @@ def _parser() -> "Parser":
 
 
 def _check_grammar(command: str) -> None:
-    """Raises NotSimple for whatever the grammar finds beyond simple commands."""
+    """Check the line with the full grammar. Raises NotSimple for anything beyond simple commands."""
     data = command.encode("utf-8")
     tree = _parser().parse(data)
     waiting: list[Node] = [tree.root_node]
@@ -357,7 +357,7 @@ def _check_grammar(command: str) -> None:
         if node.is_named:
             kind = node.type
             if kind == "test_command" and data[node.start_byte : node.start_byte + 2] != b"[[":
-                continue  # `[` is a command like others, whose words the first reader has seen
+                continue  # `[` is an ordinary command, whose words the first parser has read
             if kind in _FORBIDDEN:
                 raise NotSimple(f"it contains {_FORBIDDEN[kind]}", _shown(node, data))
             if kind not in _ALLOWED:

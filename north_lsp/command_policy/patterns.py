@@ -1,4 +1,4 @@
-"""Regular expressions of people's settings, looked for in what a model writes: in bounded time, whatever they are."""
+"""Searches what a model writes for regular expressions from the user's settings, in bounded time, whatever they are."""
 
 import importlib
 import json
@@ -18,7 +18,7 @@ _CHILD = "import json, re, sys\npattern, text = json.load(sys.stdin)\nprint(int(
 
 
 def matches(pattern: str, text: str) -> bool | None:
-    """Whether a pattern is found in a text; None if that could not be said in time. Raises re.error."""
+    """Return whether a pattern is found in a text; None if that took too long. Raises re.error."""
     if _is_quick(pattern, len(text)):
         return re.search(pattern, text) is not None
     re.compile(pattern)
@@ -37,21 +37,22 @@ def matches(pattern: str, text: str) -> bool | None:
 
 
 def find_matching(patterns: Sequence[str], text: str) -> list[str]:
-    """Why a command asks that one of the user's patterns is about, or could be."""
+    """Return why a command asks, one reason for each of the user's patterns that matches it or may match it."""
     found: list[str] = []
     for pattern in patterns:
         match matches(pattern, text):
             case True:
-                found.append(f"fits the pattern {pattern!r} of your settings")
+                found.append(f"matches the pattern {pattern!r} from your settings")
             case None:
-                found.append(f"may fit the pattern {pattern!r} of your settings, which takes too long to look for")
+                found.append(f"may match the pattern {pattern!r} from your settings, which takes too long to check")
             case False:
                 pass
     return found
 
 
 def _is_quick(pattern: str, length: int) -> bool:
-    """Whether so many repetitions cannot take long in a text of this length: each may be tried at every place."""
+    """Return whether a search cannot take long in a text of this length: each repetition may be tried at every
+    position."""
     try:
         repeats = _repeats(_parser.parse(pattern), inside=False)
     except (re.error, OverflowError, RecursionError):
@@ -60,8 +61,8 @@ def _is_quick(pattern: str, length: int) -> bool:
 
 
 def _repeats(items: Any, *, inside: bool) -> int | None:
-    """How many repetitions without an end there are; None if one is inside another, or holds alternatives, or refers
-    to what was found before."""
+    """Count the unbounded repetitions; None if one is inside another or holds alternatives, or if the pattern has a
+    back-reference."""
     count = 0
     for operation, argument in items:
         name, inner = str(operation), []

@@ -1,4 +1,5 @@
-"""Where a command would run, and what its words reach there as paths: outside, closed files, protected names, links.
+"""Checks where a command would run, and what its words reach there as paths: outside, closed files, protected names,
+links.
 
 Looks at the disk: call it on a thread.
 """
@@ -34,7 +35,7 @@ _GIT_PRINTS = frozenset(
         *("unpack-file", "checkout-index", "clone"),
     ]
 )
-_GIT_NAMED = ("blame", "annotate")  # print what their words name, and nothing else
+_GIT_NAMED = ("blame", "annotate")  # print only what their words name
 _GIT_PATCHES = frozenset(
     [
         *("-p", "-u", "-c", "-U", "-L", "-m", "--patch", "--cc", "--dd", "--patch-with-raw", "--patch-with-stat"),
@@ -49,10 +50,10 @@ _GLOB = re.compile(r"[*?\[\]]")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command would run, and what is known there. `contained` says that a sandbox which holds is there: one
-    that keeps to the workspace, has no network and can be relied on. `closed` says of a real path inside the workspace
-    whether the user's `.northignore` closes it, `first_closed` which of many it closes, `has_lists` whether there is
-    any such list."""
+    """Where a command would run, and what is known about that place. `contained` says that there is a sandbox that
+    holds: one that keeps to the workspace, has no network and can be relied on. `closed` tells whether the user's
+    `.northignore` closes a real path inside the workspace, `first_closed` which of many paths it closes first,
+    `has_lists` whether there is any such list."""
 
     cwd: Path
     roots: Roots
@@ -67,11 +68,11 @@ class Place:
 
 
 def real_place(text: str, cwd: Path, roots: Roots) -> Path | None:
-    """Where a path leads, if that is inside, both as its words say it and as the file system follows them: `..` behind
-    a link is not the folder around the link."""
+    """Return where a path leads, if that is inside; None otherwise. It must be the same place by its words and by the
+    file system: `..` after a link is not the folder around the link."""
     path = text if os.path.isabs(text) else os.path.join(cwd, text)
     if path.startswith(("/proc/", "/dev/")):
-        return None  # what these lead to is another thing for each process
+        return None  # these lead to something else in each process
     try:
         resolved = roots.resolve_readable(path).path
         followed = Path(os.path.realpath(path))
@@ -92,13 +93,13 @@ def is_inside(word: Word, roots: Roots, cwd: Path, *, globs: bool = False) -> bo
 
 
 def value_is_inside(text: str, roots: Roots, cwd: Path) -> bool:
-    """For what is joined to a flag of which it is not known whether it has a value: every way to read it as a path has
-    to lead inside."""
+    """Return whether the text joined to a flag stays inside. It is unknown where its value begins, so every way to read
+    it as a path must lead inside."""
     return all(is_inside(Word(text[at:], text[at:]), roots, cwd) for at in range(len(text)))
 
 
 def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
-    """For a pattern of names in one folder: whether all that it could fit lies inside, links included."""
+    """Return whether everything that a pattern of names in one folder could match is inside, links included."""
     folder, _, name = word.text.rpartition("/")
     if _GLOB.search(folder) or name.startswith(".") or word.text.startswith(("~", "-", "/")):
         return False
@@ -116,13 +117,14 @@ def _glob_is_inside(word: Word, roots: Roots, cwd: Path) -> bool:
 
 
 def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
-    """Which path of a command is closed to tools. In the sandbox what is closed cannot be read below a folder."""
+    """Return which path of a command is closed to tools; None if none is. In the sandbox, closed files below a folder
+    cannot be read anyway."""
     if cwd not in place.roots.roots and place.closed(cwd):
         return f"{cwd.name} is closed by `{OWN_IGNORE_FILE}`"
     for part in reading.parts:
         for text in _texts(part, cwd):
             if _OF_PROCESS.match(text):
-                return f"{text} is another place for each process"
+                return f"{text} is a different place in each process"
             if any(place.closed(found) for found in _inside(text, cwd, place.roots)):
                 return f"{text} is closed by `{OWN_IGNORE_FILE}`"
     if reading.is_git and _prints_contents(reading) and (found := _closed_in_git(cwd, place)) is not None:
@@ -136,7 +138,7 @@ def why_closed(reading: Reading, place: Place, cwd: Path) -> str | None:
 
 
 def _inside(text: str, cwd: Path, roots: Roots) -> list[Path]:
-    """Where in the workspace a path leads, as its words say it and as the file system follows them."""
+    """Return where in the workspace a path leads, by its words and by the file system."""
     path = os.path.join(cwd, os.path.expanduser(text))
     found: list[Path] = []
     for spelled in (path, os.path.normpath(path)):
@@ -149,8 +151,8 @@ def _inside(text: str, cwd: Path, roots: Roots) -> list[Path]:
 
 
 def _texts(part: Part, cwd: Path) -> list[str]:
-    """What in a word could be a path: also behind a colon (git's `HEAD:file`) or an equals sign; for a pattern, what it
-    fits."""
+    """Return what in a word could be a path: also the text after a colon (git's `HEAD:file`) or an equals sign; for a
+    pattern, what it matches."""
     if part.path is None:
         return []
     text = part.path.text
@@ -166,7 +168,7 @@ def _command(reading: Reading) -> str:
 
 
 def _prints_contents(reading: Reading) -> bool:
-    """Whether git may print what is in files that its words do not name."""
+    """Return whether git may print the contents of files that its words do not name."""
     flags = {
         part.word.text[:2] if not part.word.text.startswith("--") else part.word.text.partition("=")[0]
         for part in reading.parts
@@ -176,8 +178,9 @@ def _prints_contents(reading: Reading) -> bool:
 
 
 def why_git_prints(command: str, commands: Sequence[tuple[Simple, Reading | None]] | None, place: Place) -> str | None:
-    """Why git may print what is closed, out of its own files: the sandbox hides a file, not what git has recorded of
-    it. `commands` are the parts of a line with what is known of them; None for a line that cannot be read."""
+    """Return why git may print closed files from its own copies: the sandbox hides a file, but not what git has
+    recorded of it. `commands` are the parts of a line with what is known of them; None for a line that cannot be
+    read."""
     bare = command.translate(_QUOTES)
     if not _GIT.search(bare) or not place.has_lists():
         return None
@@ -201,7 +204,8 @@ def why_git_prints(command: str, commands: Sequence[tuple[Simple, Reading | None
 
 
 def _closed_in_git(cwd: Path, place: Place) -> str | None:
-    """The first closed file that git has. Files that it had once are not looked for."""
+    """Return the first closed file that git tracks; None if there is none. Files that it only tracked in the past are
+    not looked for."""
     if not place.has_lists():
         return None
     if run_git(["rev-parse", "--git-dir"], cwd) is None:
@@ -219,7 +223,8 @@ def _closed_in_git(cwd: Path, place: Place) -> str | None:
 
 
 def _closed_below(folders: list[Path], place: Place) -> str | None:
-    """Whether anything could be closed in these folders: there is a list in or above them."""
+    """Return why something could be closed in these folders: there is a list in or above them, or too much to look
+    at."""
     for root in place.roots.roots:
         for folder in folders:
             if not folder.is_relative_to(root):
@@ -240,7 +245,7 @@ def _closed_below(folders: list[Path], place: Place) -> str | None:
 
 
 def why_protected(simple: Simple, reading: Reading | None, roots: Roots, cwd: Path) -> str | None:
-    """For programs that may write: which word names a protected file, or would make one where it is copied to."""
+    """Return which word of a program that may write names a protected file, or would create one where it copies to."""
     for word in simple.words[1:]:
         for text in _forms(word.text):
             if (reason := _write_reason(text, roots, cwd)) is not None:
@@ -263,7 +268,7 @@ def why_protected(simple: Simple, reading: Reading | None, roots: Roots, cwd: Pa
 
 
 def _write_reason(text: str, roots: Roots, cwd: Path) -> str | None:
-    """By the path as it is spelled and by where it leads."""
+    """Return why a path may not be written, by the path as it is written and by where it leads."""
     path = text if os.path.isabs(text) else os.path.join(cwd, text)
     try:
         resolved = roots.resolve(path)
@@ -281,7 +286,7 @@ def _write_reason(text: str, roots: Roots, cwd: Path) -> str | None:
 
 
 def _protected_below(folder: str, target: str, roots: Roots, cwd: Path) -> str | None:
-    """What a copied or moved folder has in it that would be protected, or lead out, where it comes to lie."""
+    """Return what in a copied or moved folder would be protected, or outside the workspace, where it ends up."""
     for seen, (here, folders, names) in enumerate(os.walk(folder)):
         if seen > _MAX_FOLDERS:
             return f"{os.path.basename(folder)} has too many folders to look at"
@@ -292,12 +297,12 @@ def _protected_below(folder: str, target: str, roots: Roots, cwd: Path) -> str |
             if reason is not None:
                 return f"{below} in {os.path.basename(folder)} {reason}"
             if real_place(goal, cwd, replace(roots, extra=())) is None:
-                return f"{below} in {os.path.basename(folder)} would come to lie outside the workspace"
+                return f"{below} in {os.path.basename(folder)} would end up outside the workspace"
     return None
 
 
 def _forms(text: str) -> list[str]:
-    """A word, and what could be a path in it if it is a flag with a value."""
+    """Return a word, and the parts of it that could be a path if it is a flag with a value."""
     _, has_value, value = text.partition("=")
     joined = [value] if has_value and value else []
     if not text.startswith("-"):
@@ -306,7 +311,7 @@ def _forms(text: str) -> list[str]:
 
 
 def leads_outside(reading: Reading, roots: Roots, cwd: Path) -> str | None:
-    """Why the links in the folders that a program goes through are a reason to ask."""
+    """Return why the links in the folders that a program goes through are a reason to ask; None if they are not."""
     named = [os.path.join(cwd, text) for part in reading.parts for text in _texts(part, cwd)]
     starts, seen = [path for path in named if os.path.isdir(path)], 0
     if reading.reads_here or not named:
@@ -320,19 +325,20 @@ def leads_outside(reading: Reading, roots: Roots, cwd: Path) -> str | None:
         for here, folders, names in os.walk(start):
             seen += 1 + len(folders) + len(names)
             if seen > _MAX_LOOKED_AT:
-                return "it follows links, and there are too many files to look for some that lead out of the workspace"
+                return "it follows links, and there are too many to check whether some lead out of the workspace"
             for path in (os.path.join(here, name) for name in (*folders, *names)):
                 if not os.path.islink(path):
                     continue
                 if roots.root_of(Path(os.path.realpath(path))) is None:
                     return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
                 if os.path.isdir(path):
-                    starts.append(path)  # and what is in there leads on
+                    starts.append(path)  # it may contain further links
     return None
 
 
 def find_unknown_program(simple: Simple, reading: Reading, place: Place, cwd: Path) -> str | None:
-    """A program inside the workspace is project code; one that is found by a relative path could be anything."""
+    """Return why a program is not the one North knows: one inside the workspace is project code, and one that is found
+    by a relative path could be anything."""
     name = simple.program
     if "/" not in name and is_builtin(name):
         return None
@@ -340,7 +346,7 @@ def find_unknown_program(simple: Simple, reading: Reading, place: Place, cwd: Pa
         folder = os.path.dirname(name)
         found: str | None = os.path.join(cwd, name)
         if folder not in SYSTEM_FOLDERS and real_place(name, cwd, replace(place.roots, extra=())) is None:
-            # A link to an interpreter elsewhere, in an environment of the project, is spelled inside all the same.
+            # A link in the project's environment to an interpreter elsewhere is still inside by its path.
             spelled = Path(os.path.normpath(os.path.join(cwd, name)))
             inner = real_place(folder or ".", cwd, replace(place.roots, extra=()))
             if inner is None or spelled.parent != inner:
@@ -348,7 +354,7 @@ def find_unknown_program(simple: Simple, reading: Reading, place: Place, cwd: Pa
     else:
         path = place.environ.get("PATH", "")
         if any(not os.path.isabs(entry) for entry in path.split(os.pathsep)):
-            return "PATH has an entry that is no absolute path"
+            return "PATH has an entry that is not an absolute path"
         found = shutil.which(name, path=path)
     if found is None or (place.contained and reading.kind == "project"):
         return None

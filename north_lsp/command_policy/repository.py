@@ -1,4 +1,4 @@
-"""Whether git can be asked about a repository without its running something that the repository brought."""
+"""Decides whether git can be run in a repository without running something that the repository brought along."""
 
 import os
 import re
@@ -26,9 +26,9 @@ Ask = Callable[[list[str], Path], str | None]
 
 
 def find_git_programs(cwd: Path, *, writes: bool, ask: Ask = run_git) -> str | None:
-    """The first key or hook of the repository at `cwd`, or of one nested in it that git looks into, that names a
-    program; None if there is none. A repository that cannot be asked counts as one that does. Runs git: call it on a
-    thread."""
+    """Return the first configuration key or hook that names a program, in the repository at `cwd` or in one nested in
+    it that git looks into; None if there is none. A repository that git cannot read counts as having one. Runs git:
+    call it on a thread."""
     if (found := _would_run(cwd, writes, ask)) is not None:
         return found
     nested = _nested(cwd, ask)
@@ -41,7 +41,7 @@ def find_git_programs(cwd: Path, *, writes: bool, ask: Ask = run_git) -> str | N
 
 
 def _nested(cwd: Path, ask: Ask) -> list[Path]:
-    """The repositories that `status` and `diff` look into, at any depth."""
+    """Return the nested repositories that `status` and `diff` look into, at any depth."""
     found: list[Path] = []
     waiting = [cwd]
     while waiting and len(found) <= _MAX_NESTED:
@@ -88,7 +88,7 @@ def _hook(folder: Path, *, writes: bool) -> str | None:
 
 
 def is_outside(cwd: Path) -> bool:
-    """Whether no repository is anywhere above, so that git only says that there is none."""
+    """Return whether `cwd` is in no repository, so that git does nothing but report that."""
     return not any(
         os.path.lexists(place / ".git") or ((place / "HEAD").exists() and (place / "objects").exists())
         for place in (cwd, *cwd.parents)

@@ -1,5 +1,5 @@
-"""The allowlist's rules, decided on a parsed command line: every simple command has to be known and to be covered, and
-the line must mean the same when it runs as it does now."""
+"""Applies the allowlist's rules to a parsed command line: every simple command must be known and covered, and the line
+must mean the same when it runs as it does now."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +33,8 @@ _UNICODE = re.compile(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`words` come first, literally; `flags` are patterns for further words with a dash; `args` is for all others."""
+    """A permission for similar commands. `words` come first, literally; `flags` are patterns for the other words with a
+    dash; `args` is for the rest."""
 
     words: tuple[str, ...]
     flags: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Rule:
 
     @classmethod
     def from_json(cls, value: object) -> "Rule | None":
-        """None for what is no rule; such an entry allows nothing."""
+        """Read a rule; None for an invalid entry, which then allows nothing."""
         if not isinstance(value, dict) or not value.keys() <= {"words", "flags", "args"}:
             return None
         words, flags, args = value.get("words"), value.get("flags", []), value.get("args", "any")
@@ -53,7 +54,7 @@ class Rule:
         return cls(tuple(words), tuple(flags), args)
 
     def described(self) -> str:
-        """For people."""
+        """Describe the rule to the user."""
         flags = f", flags {' '.join(self.flags)}" if self.flags else ", no flags"
         rest = {"any": "any words", "paths": "paths in the workspace", "none": "no other words"}[self.args]
         return f"`{' '.join(self.words)}`{flags}, {rest}"
@@ -65,7 +66,7 @@ def _texts(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalReason:
-    """Why a command has to be asked about, and which part of it; `part` is empty for the whole."""
+    """Why a command asks, and which part of it; `part` is empty for the whole command."""
 
     reason: str
     part: str = ""
@@ -76,8 +77,8 @@ class ApprovalReason:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One command of a line: where it may run, and what it is known to be; None for an exact entry of a program that
-    nothing is known of."""
+    """One command of a line: where it may run, and how its program reads it; None for an unknown program that an exact
+    entry allows."""
 
     simple: Simple
     places: tuple[Path, ...]
@@ -95,16 +96,16 @@ class _Step:
 
     @property
     def is_accompanying(self) -> bool:
-        """Whether it may go along with a command that is allowed: it says where that one runs, passes on or cuts what
-        that one prints, or says something of its own. It looks at no file."""
+        """Whether it may run along with an allowed command: it sets the directory of that command, passes on or
+        shortens its output, or prints something itself. It reads no file."""
         return self.simple.program == "cd" or (self.is_filter and (self.is_piped or self.simple.program in _TELLING))
 
 
 def find_uncovered(
     command: str, rules: Sequence[Rule], exact: Callable[[str], bool], place: Place
 ) -> ApprovalReason | None:
-    """None if each simple command is covered by a rule or an exact entry, and none can change what another one means;
-    else the first reason to ask.
+    """Return the first reason to ask; None if each simple command is covered by a rule or an exact entry, and none can
+    change what another one means.
 
     Parses, looks at the disk and may run git: call it on a thread.
     """
@@ -134,7 +135,7 @@ def find_uncovered(
 
 
 def _accompanying(steps: Sequence[_Step]) -> Sequence[_Step]:
-    """The commands of a line that need no rule beside that of another one."""
+    """Return the commands of a line that need no rule of their own, because another command of it has one."""
     along = [step for step in steps if step.is_accompanying]
     return along if len(along) < len(steps) else ()
 
@@ -151,7 +152,7 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
                 yield ApprovalReason(why, simple.source)
                 return
             yield _Step(simple, here, False, is_exact, None)
-            # Behind `&&` the change has succeeded for as long as nothing else is mixed in.
+            # After `&&` the `cd` has succeeded, as long as no other operators are mixed in.
             only_if = all(one.link in ("&&", "", *_PIPES) for one in commands)
             here = (there,) if only_if else tuple(dict.fromkeys((place.cwd, there)))
             before = simple.link
@@ -173,7 +174,8 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
 
 
 def _find_dependency(steps: Sequence[_Step]) -> ApprovalReason | None:
-    """A line is judged before any of it runs: what one command changes must not be what another one was judged by."""
+    """Return why one command of a line may change what another one was judged by; None if none can. A line is judged
+    before any of it runs."""
     changing = [at for at, step in enumerate(steps) if step.changes and step.simple.program != "cd"]
     if not changing:
         return None
@@ -214,7 +216,7 @@ def _find_uncovered_in(
 
 
 def _objections(simple: Simple, reading: Reading, place: Place, cwd: Path) -> Iterator[str]:
-    """Why a command asks whatever rule covers it."""
+    """Yield the reasons why a command asks whatever rule covers it."""
     if not place.contained and (reading.kind != "reads" or any(_is_open(word) for word in simple.words)):
         yield NO_SANDBOX
     if reading.kind != "reads" and (why := why_protected(simple, reading, place.roots, cwd)) is not None:
@@ -242,7 +244,7 @@ def _names(rule: Rule, simple: Simple) -> bool:
 
 
 def matches(rule: Rule, simple: Simple, roots: Roots, cwd: Path) -> bool:
-    """Whether a rule's words, flags and operands fit a command; there may be other reasons to ask."""
+    """Return whether a rule's words, flags and operands match a command; there may be other reasons to ask."""
     if simple.program == "cd":
         return _names(rule, simple)
     reading = read(simple)
@@ -256,7 +258,7 @@ def _matches(rule: Rule, reading: Reading, roots: Roots, cwd: Path) -> bool:
         for part, wanted in zip(words[:size], rule.words, strict=True)
     ):
         return False
-    # The rule has to say which program it is about where one runs another.
+    # If a program runs another one, the rule must name that one, too.
     if any(part.role == "program" for part in words[size:]):
         return False
     reads = reading.kind == "reads"
@@ -289,14 +291,15 @@ def _part_fits(rule: Rule, part: Part, roots: Roots, cwd: Path, *, globs: bool) 
 
 
 def _flag_matches(pattern: str, flag: str) -> bool:
-    """`*` stands for anything inside the one word, and a number (`-5`) for any number; nothing else is special."""
+    """Return whether a flag matches a pattern: `*` stands for anything inside the one word, and a number (`-5`) for any
+    number; nothing else is special."""
     if "*" not in pattern:
         return pattern == flag or bool(_NUMBER.fullmatch(pattern) and _NUMBER.fullmatch(flag))
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), flag, re.DOTALL) is not None
 
 
 def _after_cd(simple: Simple, place: Place) -> Path | None:
-    """Where the commands behind a `cd` run; None if it leads out of the workspace or is not spelled out."""
+    """Return where the commands after a `cd` run; None if it leads out of the workspace or is not literal."""
     if len(simple.words) != 2:
         return None
     word = simple.words[1]
@@ -308,7 +311,8 @@ def _after_cd(simple: Simple, place: Place) -> Path | None:
 
 
 def _strange_locale(place: Place) -> str | None:
-    """The variable that names an encoding in which a byte of a letter can be a backslash."""
+    """Return the variable that names an encoding in which a byte of a letter can be a backslash; None if there is
+    none."""
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         if value := place.environ.get(name):
             return None if _UNICODE.search(value) else name
@@ -316,7 +320,7 @@ def _strange_locale(place: Place) -> str | None:
 
 
 def only_plain_reading(command: str, place: Place) -> ApprovalReason | None:
-    """Why a line is more than plain reading, which is what may run without a sandbox; None if it is no more."""
+    """Return why a line is more than plain reading, which may run without a sandbox; None if it is not."""
     try:
         programs = {simple.program for simple in parse(command)}
     except NotSimple:
@@ -325,8 +329,8 @@ def only_plain_reading(command: str, place: Place) -> ApprovalReason | None:
 
 
 def propose(command: str, place: Place) -> Rule | None:
-    """The narrowest rule that covers a line in which one command needs one, or None where only its exact text can be
-    remembered."""
+    """Return the narrowest rule that covers a line in which one command needs a rule; None if only its exact text can
+    be remembered."""
     try:
         steps = [*_steps(parse(command), lambda _: False, place)]
     except NotSimple:
@@ -350,15 +354,16 @@ def propose(command: str, place: Place) -> Rule | None:
 
 
 def _flag_pattern(part: Part, reading: Reading) -> str:
-    """The flag; with any value where that is only looked at, as it would be if it stood by itself."""
+    """Return a flag's pattern; it allows any value if the value is only looked at, as it would be as a separate
+    word."""
     name, is_joined, _ = part.word.text.partition("=")
     return f"{name}=*" if is_joined and part.path is None and reading.kind == "reads" else part.word.text
 
 
-# What these say is no secret, and nothing is gained by a rule for them.
+# What these print is no secret, and a rule for them gains nothing.
 _TELLING = ("echo", "printf", "true", "false", "pwd", "test", "[", ":", "type", "sleep", "command", "env")
 
 
 def bounded(rules: Sequence[Rule]) -> Sequence[Rule]:
-    """No file makes the question slow."""
+    """Return at most `_MAX_RULES` rules, so that no allowlist makes a decision slow."""
     return rules[:_MAX_RULES]

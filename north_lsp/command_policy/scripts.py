@@ -1,5 +1,5 @@
-"""Words that are programs of their own: scripts of sed, filters of jq, formats of printf and their like, of which only
-those pass that look at their input and do nothing else. Pure."""
+"""Checks words that are themselves programs (sed scripts, jq filters, printf formats and the like): only those pass
+that read their input and do nothing else. Pure."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +10,8 @@ from north_lsp.command_policy.parsing import Word
 _BRACKET = r"\[\^?\]?(?:\[:\w+:\]|\\[A-Za-z]|(?!{end})[^\]\[\\\n])*\]"
 _SED_REGEX = rf"(?:(?!{{end}})[^\[\\\n]|\\[^\n]|{_BRACKET})*"
 _SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_SED_REGEX.format(end='/')}/I?)"
-# A delimiter ends its part wherever it stands unescaped, so that each part is certain and no flag can hide in it. One
-# in brackets does so for some seds only, and is not taken.
+# An unescaped delimiter always ends its part, so that each part is certain and no flag can hide in it. In brackets it
+# does so in some seds only, and is refused.
 _SED_COMMAND = re.compile(
     rf"\s*(?:{_SED_ADDRESS}(?:\s*,\s*(?:[+~]\d+|{_SED_ADDRESS}))?\s*(?:!\s*)?)?"
     r"(?:(?P<open>\{)|(?P<close>\})|[aic][ \t]+[^\\\n;{}]+(?=\n|\Z)|[pPdDnNgGhHxlqQ=](?:\d+)?"
@@ -30,7 +30,7 @@ _PS_TAKES = frozenset({"-C", "-o", "-p", "-u", "-U", "-g", "-G", "-t", "-q", "--
 
 
 def _sed(words: Sequence[Word]) -> str | None:
-    """Scripts that only print, delete or substitute; sed can also write files and run programs."""
+    """Check that scripts only print, delete or substitute; sed can also write files and run programs."""
     scripts, operands, rest = [], [], list(words)
     if len(rest) == 1 and rest[0].text in ("--version", "--help"):
         return None
@@ -66,7 +66,7 @@ def _sed(words: Sequence[Word]) -> str | None:
     if not scripts:
         scripts = operands[:1]
     if any(not _sed_is_safe(script) for script in scripts):
-        return "the script of sed does more than print, delete and substitute"
+        return "the sed script does more than print, delete and substitute"
     return None if scripts else "sed without a script"
 
 
@@ -84,7 +84,7 @@ def _sed_is_safe(script: str) -> bool:
 
 
 def _printf(words: Sequence[Word]) -> str | None:
-    """The builtin one assigns to variables (`-v`, `%n`)."""
+    """Check that no variable is set: bash's builtin can do so (`-v`, `%n`)."""
     if any(_PRINTF_ASSIGNS.search(word.text.replace("%%", "")) for word in words):
         return "`%n` sets a variable"
     if words and words[0].text.startswith("-") and words[0].text != "--":
@@ -110,7 +110,7 @@ def _date(words: Sequence[Word]) -> str | None:
 
 
 def _ps(words: Sequence[Word]) -> str | None:
-    """Without a dash, an `e` anywhere in a cluster shows variables."""
+    """Check that no environment variables are shown: without a dash, an `e` anywhere in a cluster shows them."""
     is_value = False
     for word in words:
         text = word.text
@@ -121,7 +121,7 @@ def _ps(words: Sequence[Word]) -> str | None:
 
 
 def _tar(words: Sequence[Word]) -> str | None:
-    """Only listing."""
+    """Check that the archive is only listed."""
     texts = [word.text for word in words]
     if any(":" in text for text in texts):
         return "a name with a colon is an archive on another machine"
@@ -130,25 +130,25 @@ def _tar(words: Sequence[Word]) -> str | None:
 
 def _jq(words: Sequence[Word]) -> str | None:
     if any(_JQ_REACHES.search(word.text) for word in words):
-        return "the filter of jq reads variables or other files"
+        return "the jq filter reads variables or other files"
     return None
 
 
 def _yq(words: Sequence[Word]) -> str | None:
     if any(_YQ_REACHES.search(word.text) for word in words):
-        return "the expression of yq reads variables or other files"
+        return "the yq expression reads variables or other files"
     return None
 
 
 def _test(words: Sequence[Word]) -> str | None:
-    """Subscripts of names are evaluated."""
+    """Check that no operator is used that evaluates the subscripts in names."""
     if any(word.text in ("-v", "-R") for word in words):
         return "`-v` and `-R` evaluate what follows them"
     return None
 
 
 def _git(words: Sequence[Word]) -> str | None:
-    """The words behind the sub-command."""
+    """Check the words after a sub-command for formats that verify signatures."""
     if any(_SIGNED.search(word.text) for word in words):
         return "signatures are checked by a program that the repository names"
     return None
@@ -177,7 +177,7 @@ def _gcc(words: Sequence[Word]) -> str | None:
 
 
 def _file(words: Sequence[Word]) -> str | None:
-    """For interpreters: their input is no file of the project."""
+    """Check that an interpreter does not read its program from its input, which is not a file of the project."""
     if any(word.text == "-" or word.text.startswith(("/dev/", "/proc/")) for word in words):
         return "what it reads from its input may be a program"
     if words and words[0].text in ("inspect", "debug"):
@@ -203,7 +203,7 @@ def _reflog(words: Sequence[Word]) -> str | None:
 
 
 def _config(words: Sequence[Word]) -> str | None:
-    """Reading alone: one name, or a name behind `--get` and its like."""
+    """Check that the configuration is only read: one name, or a name after `--get` and similar flags."""
     operands = [word.text for word in words if not word.text.startswith("-")]
     flags = {word.text for word in words if word.text.startswith("-")}
     if operands and operands[0] in ("edit", "set", "unset", "rename-section", "remove-section"):

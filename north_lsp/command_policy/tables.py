@@ -1,4 +1,4 @@
-"""What `programs.toml`, `projects.toml` and `git.toml` say of programs. Pure."""
+"""Looks up programs in `programs.toml`, `projects.toml` and `git.toml`. Pure."""
 
 import tomllib
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Row:
 
 
 def reason_against(name: str) -> str | None:
-    """Why a program is never a matter of rules, if the tables say more of it than that it is not known."""
+    """Return why a program can never be allowed by a rule, if the tables say more of it than that it is unknown."""
     folded = name.casefold()
     for row in _table()["never"]:
         if any(fnmatchcase(folded, pattern.casefold()) for pattern in row["programs"]):
@@ -62,7 +62,8 @@ def reason_against(name: str) -> str | None:
 
 
 def changes_shell(program: str) -> bool:
-    """Whether it is a builtin command that changes the shell itself (its directory included: that is carried over)."""
+    """Return whether a program is a builtin that changes the shell itself (its directory included: that is carried
+    over)."""
     return any(
         program.casefold() in row["programs"]
         for row in _table()["never"]
@@ -71,12 +72,12 @@ def changes_shell(program: str) -> bool:
 
 
 def takes_commands(name: str) -> bool:
-    """Whether a program may take what it does from its input."""
+    """Return whether a program may read what it does from its input."""
     return any(fnmatchcase(name, pattern) for pattern in _table()["input"]["programs"])
 
 
 def is_git_command(simple: Simple) -> bool:
-    """Whether it is git with a sub-command of its own, and nothing before that."""
+    """Return whether a command is git directly followed by one of its own sub-commands."""
     words = [word.text for word in simple.words[:2]]
     table = _table()
     return words[0] == "git" and len(words) > 1 and (words[1] in table["git"] or words[1] in git_writes())

@@ -1,1 +1,1 @@
-"""The Language Server Protocol: pygls behind our peer, and the Editor port for clients that speak nothing else."""
+"""The Language Server Protocol: pygls behind North's peer, and the Editor port for clients that speak only LSP."""

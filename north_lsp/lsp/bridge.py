@@ -1,4 +1,5 @@
-"""pygls behind North's peer: it gets the raw messages that are nobody else's, in order, and never touches the wire."""
+"""Runs pygls behind North's peer: it gets the raw messages that nothing else handles, in order, and never touches the
+wire."""
 
 import json
 import math
@@ -19,8 +20,8 @@ _MAX_WAITING = 1000
 
 
 class PyglsBridge:
-    """A `ForeignProtocol`. Until pygls has loaded, messages wait; then they are handled in their order. `texts` are the
-    open documents, followed as the messages come in."""
+    """A `ForeignProtocol`. Messages wait until pygls has loaded and are then handled in order. `texts` are the open
+    documents, followed as the messages come in."""
 
     def __init__(self, peer: Peer, encoding: str, on_failure: Callable[[str, BaseException], None]) -> None:
         self.texts = OpenDocumentTexts(encoding)
@@ -34,7 +35,7 @@ class PyglsBridge:
         self._changed = anyio.Event()
 
     async def handle(self, raw: dict[str, Any]) -> None:
-        # pygls leaves a message unanswered that has another version or none, and takes one without params for invalid.
+        # pygls does not answer a message with another version or none, and rejects one without params.
         raw = {**({"params": {}} if "method" in raw else {}), **raw, "jsonrpc": "2.0"}
         if self.texts.follow(str(raw.get("method")), raw.get("params") or {}):
             self._changed.set()
@@ -42,8 +43,8 @@ class PyglsBridge:
         await self._inbox.send(raw)
 
     async def run(self, initialize: dict[str, Any]) -> None:
-        """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled. Where it cannot be loaded,
-        what is asked of it is refused."""
+        """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled. If it cannot be loaded,
+        requests to it are refused."""
         try:
             server = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - an installation can be broken in any way
@@ -65,27 +66,27 @@ class PyglsBridge:
                 await self._peer.send(error_reply(raw["id"], missing))
 
     def _load(self) -> "LanguageServer":
-        """Importing pygls takes a third of a second: never on the loop."""
+        """Import pygls and create its server. The import takes a third of a second: never call this on the loop."""
         from north_lsp.lsp.pygls_server import make_server
 
         return make_server(self._write, self._on_failure)
 
     def changed(self) -> anyio.Event:
-        """Set at the next change of any text."""
+        """Return an event that is set at the next change of any text."""
         return self._changed
 
     async def _feed(self, server: "LanguageServer", raw: dict[str, Any]) -> None:
         await self._room.wait()
         try:
             server.protocol.handle_message(server.protocol.structure_message(raw))
-        except Exception as error:  # noqa: BLE001 - whatever pygls makes of it, the connection lives on
+        except Exception as error:  # noqa: BLE001 - whatever pygls does, the connection must survive
             self._on_failure(f"pygls {raw.get('method')}", error)
             if is_id(raw.get("id")) and "method" in raw:
                 refused = RpcError(INVALID_PARAMS, f"invalid params for {raw['method']}")
                 await self._peer.send(error_reply(raw["id"], refused))
 
     def _write(self, data: bytes) -> None:
-        """What pygls sends: answers, in the tasks and callbacks of its own."""
+        """Queue a message that pygls sends: an answer, from one of its own tasks or callbacks."""
         message = json.loads(data)
         if "method" not in message and message.get("id") in self._muted:
             self._muted.discard(message["id"])

@@ -1,4 +1,4 @@
-"""The texts that an LSP client has open, and changing them as one undoable step through `workspace/applyEdit`."""
+"""Reads the texts that an LSP client has open, and changes them as one undoable step through `workspace/applyEdit`."""
 
 import contextlib
 import difflib
@@ -33,12 +33,13 @@ _MAX_LOGGED = 500
 
 
 class OpenDocuments:
-    """The Documents half of the Editor port for any LSP client."""
+    """The `OpenTexts` half of the Editor port, for any LSP client."""
 
     def __init__(
         self, peer: Peer, bridge: PyglsBridge, client: LspClient, diagnostics: Diagnostics, *, saves: Callable[[], bool]
     ) -> None:
-        """`saves` tells whether the user wants what was saved before an edit to be saved after it."""
+        """Create the documents of one connection. `saves` tells whether files that were saved before an edit are to be
+        saved after it."""
         self._peer = peer
         self._bridge = bridge
         self._client = client
@@ -49,7 +50,7 @@ class OpenDocuments:
         return {path: opened.text for path, opened in self._open().items()}
 
     def _open(self) -> dict[Path, OpenText]:
-        """By real path. Without an await, so that a text and its version belong together."""
+        """Return the open texts by real path. Does not await, so that a text and its version belong together."""
         found = {}
         for text in self._bridge.texts.all():
             path = path_of_uri(text.uri)
@@ -86,8 +87,8 @@ class OpenDocuments:
         return made
 
     async def _put_back(self, changes: Sequence[FileChange], seen: Mapping[Path, str]) -> None:
-        """A client may have done a part of what it then refused, or made something else of it; what came after it was
-        `seen` stays."""
+        """Undo what the client did of edits that failed: it may have done part of what it then refused, or something
+        else. What was typed after the text was `seen` stays."""
         opened = self._open()
         back = []
         for change in changes:
@@ -110,7 +111,7 @@ class OpenDocuments:
             if current.version is None or not self._client.versioned_edits:
                 raise _unguarded(change)
             new = _in_ends_of(current.text, change.new_text)
-            # Neovim compares no version below 1; that of a text which somebody has typed in is higher.
+            # Neovim does not compare versions below 1; the version of a text that the user has typed in is higher.
             version = max(current.version, 1) if self._client.one_text_an_edit else current.version
             document = {"uri": current.uri, "version": version}
             edits.append({"textDocument": document, "edits": text_edits(current.text, new, self._client.encoding)})
@@ -122,7 +123,7 @@ class OpenDocuments:
         return [self._judged(change, seen) for change in changes]
 
     async def _request(self, params: dict[str, Any]) -> None:
-        """Raises ToolError unless the client says that it is done."""
+        """Ask the client to apply an edit. Raises ToolError unless the client confirms it."""
         try:
             with anyio.fail_after(_APPLY_SECONDS):
                 answer = await self._peer.request("workspace/applyEdit", params)
@@ -139,7 +140,7 @@ class OpenDocuments:
             raise ToolError("STALE", f"the editor refused the edit: {reason or 'no reason given'}", "re-read the file")
 
     async def _wait_for(self, change: FileChange) -> None:
-        """Until the editor has told what it made of the edit; what it says at last counts."""
+        """Wait until the editor has reported the edited text, for a limited time; whatever it reported last counts."""
         with anyio.move_on_after(_SYNC_SECONDS):
             while True:
                 changed = self._bridge.changed()
@@ -149,7 +150,7 @@ class OpenDocuments:
                 await changed.wait()
 
     def _judged(self, change: FileChange, seen: dict[Path, str]) -> FileChange:
-        """The change as the editor has made it. Raises ToolError when that is not what was accepted any more."""
+        """Return the change as the editor made it. Raises ToolError if that is no longer what was accepted."""
         opened = self._open().get(change.path)
         if opened is None:
             raise ToolError(
@@ -158,10 +159,10 @@ class OpenDocuments:
         if is_same(opened.text, change.new_text):
             return change
         if has_nothing_of(change.old_text or "", change.new_text, opened.text):
-            # Some clients confirm an edit that they left out because the text was newer: that text is the user's.
+            # Some clients confirm an edit that they skipped because the text was newer: that text is the user's.
             raise ToolError(
                 "STALE",
-                f"{change.relative} was changed in the editor while the edit was on its way; nothing was written",
+                f"{change.relative} was changed in the editor while the edit was being applied; nothing was written",
                 "re-read the file",
             )
         seen[change.path] = opened.text
@@ -172,8 +173,8 @@ class OpenDocuments:
         return with_texts(change, change.old_text, in_ends_of(change.new_text, opened.text))
 
     async def _save(self, changes: Sequence[FileChange]) -> bool:
-        """Have the editor save what it had saved before the edit; whether it answered. What it cannot save is told of
-        before a command runs."""
+        """Have the editor save the files that were saved before the edit. Returns whether it answered; the user is told
+        about files that it cannot save before a command runs."""
         opened = self._open()
         texts = [opened[change.path] for change in changes if change.path in opened]
         files = [{"uri": text.uri, "version": text.version} for text in texts]
@@ -193,8 +194,9 @@ class OpenDocuments:
 
 
 def _unguarded(change: FileChange) -> ToolError:
-    """The disk is written instead if it has what the editor shows: the editor then tells the user of what they typed
-    meanwhile, and this edit would write over it."""
+    """Build the error for an edit of a text whose version the client does not compare. If the disk has the same text as
+    the editor, the disk is written instead: then the editor tells the user about what they typed meanwhile, which this
+    edit would overwrite."""
     return ToolError(
         "UNAVAILABLE",
         f"{change.relative} has unsaved changes, and this editor's language client does not compare versions "
@@ -205,7 +207,8 @@ def _unguarded(change: FileChange) -> ToolError:
 
 
 def _without(change: FileChange, text: str, seen: str | None) -> str | None:
-    """What the editor shows without the change, and with what was typed since; None if they cannot be told apart."""
+    """Return the editor's text without the change, but with what was typed since; None if the two cannot be told
+    apart."""
     old = change.old_text or ""
     if is_same(text, change.new_text) or text == seen:
         return old
@@ -219,7 +222,7 @@ def _without(change: FileChange, text: str, seen: str | None) -> str | None:
 
 
 def _saved(changes: Sequence[FileChange], opened: Mapping[Path, OpenText]) -> list[FileChange]:
-    """The changes of files that have no unsaved changes of the user's: those may be saved."""
+    """Return the changes of files in which the user has no unsaved changes: those may be saved."""
     found = []
     for change in changes:
         with contextlib.suppress(ToolError):
@@ -233,7 +236,7 @@ def _in_ends_of(current: str, new: str) -> str:
 
 
 def text_edits(old: str, new: str, encoding: str) -> list[dict[str, Any]]:
-    """Line-wise edits from `old` to `new`, not overlapping, as LSP text edits in a position encoding."""
+    """Return line-wise edits from `old` to `new` that do not overlap, as LSP text edits in a position encoding."""
     if "\r" in old.replace("\r\n", ""):  # a lone carriage return ends a line for LSP: replace everything instead
         lines = old.replace("\r\n", "\n").replace("\r", "\n").count("\n")
         return [{"range": {"start": _position(0), "end": _position(lines + 1)}, "newText": new}]
@@ -265,7 +268,7 @@ def _position(line: int, character: int = 0) -> dict[str, int]:
 
 
 def _line_start(lines: Sequence[str], index: int, encoding: str) -> dict[str, int]:
-    """Where line `index` begins; behind a last line without a line end, that is the end of that line."""
+    """Return where line `index` begins; after a last line without a line end, that is the end of that line."""
     if index < len(lines) or not lines or lines[-1].endswith("\n"):
         return _position(index)
     return _position(len(lines) - 1, units(lines[-1], encoding))

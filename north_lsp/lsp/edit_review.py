@@ -1,4 +1,4 @@
-"""Asking about an edit in a client without the chat: a message, a document beside it, lenses, actions and commands.
+"""Asks about an edit in a client without the chat: by a message, a document next to it, lenses, actions and commands.
 
 They all decide the same pending review; the first that decides it closes the others.
 """
@@ -32,15 +32,15 @@ _WORDS = {"create": "new:", "update": "changed:", "delete": "deleted:", "rename"
 _SHOW_SECONDS = 2.0
 _REFRESH_SECONDS = 0.1
 _LATER = "Decide in the document"
-# What refuses comes first: some editors take the first action when the question is just confirmed.
+# Refusing comes first: some editors take the first action when the question is just confirmed.
 _ACTIONS = {"Reject": "reject", _LATER: "later", "Accept": "accept", "Always accept in this project": "always"}
 
 Ask = Callable[[str, dict[str, str], bool], Awaitable[str | None]]
 
 
 class EditReviews:
-    """The edit that waits, if one does. `ask` puts a question and gives the kind of the action chosen, "unable" where
-    the client knows no questions, None for a closed one."""
+    """The edit that waits for a decision, if there is one. `ask` asks a question and returns the kind of the chosen
+    action, "unable" if the client has no questions, None if the question was closed."""
 
     def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, ask: Ask) -> None:
         self._peer = peer
@@ -50,7 +50,7 @@ class EditReviews:
         self._pending: PendingReview | None = None
 
     async def decide(self, review: EditReview) -> EditDecision:
-        """Ask until it is decided; a closed question refuses."""
+        """Ask about an edit until it is decided; closing the question rejects it."""
         async with self._document(review) as pending:
             self._pending = pending
             try:
@@ -71,8 +71,8 @@ class EditReviews:
         parts = [review.title, *review.warnings, *review.proposal.notices]
         if shown:
             parts.append(
-                f"The diff is open beside this in {pending.path.name}. Before you accept, you can change its + lines, "
-                "take hunks out, and write a word to the model at its top."
+                f"The diff is open next to this in {pending.path.name}. Before you accept, you can change its + lines, "
+                "remove hunks, and write a comment to the model at its top."
             )
             parts.append(_summary(pending))  # some editors cannot show a message that is longer than the screen
         else:
@@ -86,7 +86,7 @@ class EditReviews:
                     try:
                         await self._finish(pending, kind)
                     except ReviewProblem as error:
-                        problem = [f"It cannot be accepted as it is: {error}"]
+                        problem = [f"The edit cannot be accepted as it is: {error}"]
                 case "later":
                     return
                 case "unable" if is_decided_elsewhere:
@@ -98,14 +98,14 @@ class EditReviews:
         return any([await self._documents.read_unsaved(change.path) is not None for change in pending.files])
 
     async def _finish(self, pending: PendingReview, kind: Kind) -> None:
-        """Raises ReviewProblem."""
+        """Decide the whole edit and wake up the caller of `decide`. Raises ReviewProblem."""
         text = await self._text(pending)
         await anyio.to_thread.run_sync(pending.decide, kind, text)
         pending.announce()
 
     async def _text(self, pending: PendingReview) -> str | None:
-        """The document as the user has it: in the editor, else as it was saved. An editor may tell a change later than
-        it saves it."""
+        """Return the review document as the user has it: from the editor, else as it was saved. An editor may save a
+        change before it reports it."""
         text = await self._documents.read_unsaved(pending.path)
         if text is not None and text != await anyio.to_thread.run_sync(pending.text):
             return text
@@ -115,18 +115,19 @@ class EditReviews:
     # -- from the editor -----------------------------------------------------------------------------------------------
 
     def pending(self, given: dict[str, Any]) -> PendingReview:
-        """The review that a command is about. Raises RpcError."""
+        """Return the pending review that a command is about. Raises RpcError."""
         pending, id = self._pending, given.get("reviewId")
         if pending is None or pending.done.is_set() or (id is not None and id != pending.id):
-            raise RpcError(RESOURCE_NOT_FOUND, "no such edit waits for a decision any more")
+            raise RpcError(RESOURCE_NOT_FOUND, "no such edit is waiting for a decision")
         return pending
 
     async def command(self, given: dict[str, Any], *, accepts: bool) -> dict[str, Any]:
-        """`{reviewId?, path?, hunk?, comment?, always?, scope?, stop?}` → `{decided}`. Raises RpcError."""
+        """Decide the edit, or the part that a command names: `{reviewId?, path?, hunk?, comment?, always?, scope?,
+        stop?}` → `{decided}`. Raises RpcError."""
         pending = self.pending(given)
         comment = given.get("comment", given.get("value"))
         if comment is not None and not isinstance(comment, str):
-            raise invalid_params("arguments[0].comment", "has to be a text")
+            raise invalid_params("arguments[0].comment", "must be a string")
         noted = list(pending.comments)
         try:
             if not given.keys() & {"path", "uri", "hunk"}:
@@ -140,14 +141,14 @@ class EditReviews:
                 await anyio.to_thread.run_sync(pending.decide_units, chosen, accepts, text)
                 pending.announce()
         except ReviewProblem as error:
-            pending.comments[:] = noted  # said again with the next try
+            pending.comments[:] = noted  # the next try sends the comment again
             raise RpcError(INVALID_REQUEST, str(error)) from None
         if not pending.done.is_set():
             await self._refresh()
         return {"decided": pending.done.is_set()}
 
     async def lenses(self, params: dict[str, Any]) -> list[dict[str, Any]]:
-        """For `textDocument/codeLens`."""
+        """Answer `textDocument/codeLens`."""
         found = await self._opened(params)
         if found is None:
             return []
@@ -155,7 +156,7 @@ class EditReviews:
         return await anyio.to_thread.run_sync(pending.lenses, path, text)
 
     async def actions(self, params: dict[str, Any]) -> list[dict[str, Any]]:
-        """For `textDocument/codeAction`."""
+        """Answer `textDocument/codeAction`."""
         found, range = await self._opened(params), params.get("range") or {}
         context = params.get("context")
         only = context.get("only") if isinstance(context, dict) else None
@@ -164,7 +165,7 @@ class EditReviews:
         try:
             first, last = int(range["start"]["line"]), int(range["end"]["line"])
         except (KeyError, TypeError, ValueError):
-            raise invalid_params("range", "has to be a range") from None
+            raise invalid_params("range", "must be a range") from None
         pending, path, text = found
         return await anyio.to_thread.run_sync(pending.actions, path, text, first, last)
 
@@ -180,7 +181,7 @@ class EditReviews:
         return (pending, path, text) if text is not None else None
 
     async def _refresh(self) -> None:
-        """Have the client ask for the lenses again."""
+        """Make the client request the lenses again."""
         if self._client.refreshes_lenses:
             with contextlib.suppress(RpcError), anyio.move_on_after(_REFRESH_SECONDS):
                 await self._peer.request("workspace/codeLens/refresh", None, cancellable=True)
@@ -198,7 +199,7 @@ class EditReviews:
 
 
 async def show(peer: Peer, client: LspClient, path: Path) -> bool:
-    """Whether the client shows a document beside a question, without taking the keyboard."""
+    """Have the client show a document next to a question, without taking the focus. Returns whether it did."""
     if not client.shows_documents:
         return False
     params = {"uri": path.as_uri(), "external": False, "takeFocus": False}
@@ -213,7 +214,7 @@ def _diff(pending: PendingReview) -> str:
 
 
 def _summary(pending: PendingReview) -> str:
-    """One line for each of the first files."""
+    """Summarize the edit with one line for each of the first files."""
     lines = [f"{_WORDS[change.action]} {change.shown}" + _lines(change) for change in pending.files[:_SUMMED_UP]]
     more = len(pending.files) - len(lines)
     return "\n".join([*lines, *([f"… and {more} more files"] if more else [])])
@@ -224,24 +225,24 @@ def _lines(change: FileChange) -> str:
 
 
 def _named(given: dict[str, Any], pending: PendingReview) -> list[Unit]:
-    """What a command names of an edit. Raises RpcError."""
+    """Return the units of the edit that a command names. Raises RpcError."""
     path, hunk = given.get("path"), given.get("hunk")
     named = path_of_uri(given.get("uri")) if path is None else Path(path) if isinstance(path, str) else None
     found: list[Unit] = []
     if named is not None and (hunk is None or isinstance(hunk, str)):
         found = pending.find(Path(os.path.realpath(named)), hunk)
     if not found:
-        raise invalid_params("arguments[0]", "has to name a file, or a file and a hunk, of this edit")
+        raise invalid_params("arguments[0]", "must name a file, or a file and a hunk, of this edit")
     return found
 
 
 def _kind(given: dict[str, Any], pending: PendingReview, *, accepts: bool) -> Kind:
-    """Raises RpcError."""
+    """Return which decision a command's arguments ask for. Raises RpcError."""
     if not accepts:
         return "stop" if given.get("stop") is True else "reject"
     always, session = given.get("always") is True, given.get("scope") == "session"
     if (always or session) and not pending.review.may_remember:
-        raise RpcError(INVALID_REQUEST, "this edit asks every time: accept it alone")
+        raise RpcError(INVALID_REQUEST, "this edit asks every time: accept just this one")
     return "always" if always else "session" if session else "accept"
 
 

@@ -1,4 +1,4 @@
-"""The Editor port for clients that speak nothing but LSP: message requests, progress and the client's log."""
+"""The Editor port for clients that speak only LSP: message requests, progress and the client's log."""
 
 import os
 import shutil
@@ -43,7 +43,7 @@ from north_lsp.workspace.proposal import FileChange
 
 _ERROR, _WARNING, _INFO, _LOG = 1, 2, 3, 4
 _LEVELS = {"error": _ERROR, "warning": _WARNING, "info": _INFO}
-# What refuses comes first: some editors take the first action when the question is just confirmed.
+# Refusing comes first: some editors take the first action when the question is just confirmed.
 _COMMAND_ACTIONS = {
     "Deny": "deny",
     "Run": "run",
@@ -56,7 +56,8 @@ _REMEMBERED = ("always", "rule", "all")
 
 
 class PlainEditor:
-    """One session's surface for a client without the chat. `token` is the progress of the command that runs, if any."""
+    """One session's editor for a client without the chat. `token` is the progress token of the running LSP command, if
+    any."""
 
     def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient) -> None:
         self._peer = peer
@@ -67,7 +68,7 @@ class PlainEditor:
         self.reviews = EditReviews(peer, documents, client, self._ask_or_unable)
 
     def take_answer(self) -> str:
-        """The answer's text since the last time."""
+        """Return the text of the answer since the last call, and clear it."""
         text = "".join(self._answer).strip()
         self._answer.clear()
         return text
@@ -112,7 +113,8 @@ class PlainEditor:
         if not self._client.has_ui:
             return decide_without_asking(review)
         command = review.command
-        lines = "\n".join(f"    {line}" for line in command.command.split("\n"))  # none passes for a word of North's
+        # Indented, so that no line looks like a sentence of North's.
+        lines = "\n".join(f"    {line}" for line in command.command.split("\n"))
         parts = [f"Run this command in {command.cwd}?", lines]
         parts += [command.description] if command.description else []
         limit = "in the background" if command.background else f"at most {command.timeout:g} s"
@@ -120,7 +122,7 @@ class PlainEditor:
         parts += [review.held] if review.held else []
         parts += [f"This command {warning}." for warning in review.warnings]
         parts += [f"{unsaved_for_model(review.unsaved, 'The command reads')}."] if review.unsaved else []
-        parts += [f"Not allowed by what you allowed before: {reason}." for reason in review.reasons]
+        parts += [f"Your earlier approvals do not cover this: {reason}." for reason in review.reasons]
         actions = _COMMAND_ACTIONS
         if review.rule:
             parts.append(f'"Always run commands like this" would allow {review.rule}.')
@@ -130,7 +132,7 @@ class PlainEditor:
             actions = {title: kind for title, kind in actions.items() if kind != "always"}
         level = _WARNING if review.warnings else _INFO
         async with self._beside(command.command) as shown:
-            parts += [f"The whole command can be read in {shown.name}, which is open beside this."] if shown else []
+            parts += [f"The whole command is open next to this in {shown.name}."] if shown else []
             match await self._ask("\n\n".join(parts), actions, review.may_remember, level):
                 case "run" | "always" | "rule" | "all" as kind:
                     return CommandDecision(kind)
@@ -139,8 +141,8 @@ class PlainEditor:
 
     @asynccontextmanager
     async def _beside(self, command: str) -> AsyncIterator[Path | None]:
-        """A long command in a read-only document while it is asked about: a question may show only its first line.
-        Gives None for a short one, and where the client shows no documents."""
+        """Show a long command in a read-only document while the user is asked about it, since a question may show only
+        its first line. Yields None for a short command, and if the client cannot show documents."""
         is_long = "\n" in command.strip() or len(command) > _SHORT
         if not is_long or not self._client.shows_documents:
             yield None
@@ -165,21 +167,22 @@ class PlainEditor:
         return None
 
     async def _ask(self, message: str, actions: dict[str, str], may_remember: bool, level: int = _INFO) -> str | None:
-        """The action chosen among those offered; None for a closed question, or one that the client cannot put."""
+        """Ask a question. Returns the kind of the chosen action; None if the question was closed or the client cannot
+        ask it."""
         try:
             return await self._answer_to(message, actions, may_remember, level)
         except RpcError:
             return None
 
     async def _ask_or_unable(self, message: str, actions: dict[str, str], may_remember: bool) -> str | None:
-        """As `_ask`, but "unable" where the client knows no such questions."""
+        """Ask like `_ask`, but return "unable" if the client has no such questions."""
         try:
             return await self._answer_to(message, actions, may_remember, _INFO)
         except RpcError as error:
             return "unable" if error.code == METHOD_NOT_FOUND else None
 
     async def _answer_to(self, message: str, actions: dict[str, str], may_remember: bool, level: int) -> str | None:
-        """Raises RpcError."""
+        """Ask a question and return the kind of the chosen action; None if it was closed. Raises RpcError."""
         offered = {title: kind for title, kind in actions.items() if may_remember or kind not in _REMEMBERED}
         params: dict[str, Any] = {
             "type": level,

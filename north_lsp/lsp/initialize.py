@@ -1,4 +1,4 @@
-"""LSP's `initialize`, as a pure function over a declared table of capabilities. Needs neither pygls nor lsprotocol."""
+"""LSP's `initialize` as a pure function over a declared table of capabilities. Needs neither pygls nor lsprotocol."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,9 @@ _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 @dataclass(frozen=True, slots=True)
 class LspClient:
-    """What the client announced, as far as North uses it. `acp` are the ACP initialisation params of a client that
-    opted in, else None; `folders` are the workspace folders, the main one first. `versioned_edits`: it leaves a text
-    alone that is newer than an edit; `one_text_an_edit`: it looks at the version of an edit's first text only.
+    """What the client announced, as far as North uses it. `acp` are the ACP initialization params of a client that
+    opted in, else None; `folders` are the workspace folders, the main one first. `versioned_edits`: it does not touch a
+    text that is newer than the edit; `one_text_an_edit`: it only checks the version of an edit's first text.
     `decides_in_documents`: it shows code lenses or code actions; `saves_files`: it answers `_north/saveFiles`."""
 
     encoding: str
@@ -60,13 +60,13 @@ def _announced(params: Params, *path: str) -> bool:
 
 
 def read_token(params: Params) -> str | None:
-    """The secret that a client over TCP presents."""
+    """Read the secret that a client presents over TCP; None if there is none."""
     token = _mapping(_mapping(params.get("initializationOptions")).get("north")).get("token")
     return token if isinstance(token, str) else None
 
 
 def read_client(params: Params) -> LspClient:
-    """Capabilities and options; what is missing or malformed counts as absent."""
+    """Read the client's capabilities and options; anything malformed counts as absent."""
     options = _mapping(_mapping(params.get("initializationOptions")).get("north"))
     acp = None
     if options.get("acp") is True:
@@ -74,7 +74,7 @@ def read_client(params: Params) -> LspClient:
         wanted = options.get("protocolVersion", 1)
         acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
     process_id, mode = params.get("processId"), options.get("mode")
-    # Neovim compares the versions without announcing that it does, and only that of an edit's first text.
+    # Neovim compares versions without announcing it, and only that of an edit's first text.
     is_neovim = _mapping(params.get("clientInfo")).get("name") == "Neovim"
     return LspClient(
         choose_encoding(params),
@@ -89,25 +89,25 @@ def read_client(params: Params) -> LspClient:
         any(isinstance(_capability(params, "textDocument", name), dict) for name in ("codeLens", "codeAction")),
         _announced(params, "workspace", "codeLens", "refreshSupport"),
         True in (options.get("saveFiles"), _north(acp).get("saveFiles")),
-        is_neovim and acp is None,  # the plugin looks at all of them
+        is_neovim and acp is None,  # North's plugin checks all versions
     )
 
 
 def _north(acp: dict[str, Any] | None) -> dict[str, Any]:
-    """What ACP's capabilities of a client that opted in say of North."""
+    """Return North's part of the ACP capabilities of a client that opted in."""
     meta = _mapping(_mapping(_mapping(acp).get("clientCapabilities")).get("_meta"))
     return _mapping(meta.get("north"))
 
 
 def choose_encoding(params: Params) -> str:
-    """The first position encoding of the client's that North has; UTF-16 where it names none."""
+    """Return the client's first position encoding that North supports; UTF-16 if there is none."""
     offered = _mapping(_mapping(params.get("capabilities")).get("general")).get("positionEncodings")
     names = offered if isinstance(offered, list) else []
     return next((name for name in names if name in _ENCODINGS), "utf-16")
 
 
 def path_of_uri(uri: object) -> Path | None:
-    """The local path of a `file:` URI."""
+    """Return the local path of a `file:` URI; None for anything else."""
     if not isinstance(uri, str):
         return None
     try:
@@ -121,7 +121,7 @@ def path_of_uri(uri: object) -> Path | None:
 
 
 def local_folders(listed: object) -> list[Path]:
-    """The local paths of a list of LSP's workspace folders."""
+    """Return the local paths of a list of LSP workspace folders."""
     rows = listed if isinstance(listed, list) else []
     return [path for row in rows if (path := path_of_uri(_mapping(row).get("uri"))) is not None]
 
@@ -136,7 +136,8 @@ def _folders(params: Params) -> tuple[Path, ...]:
 
 
 def server_capabilities(params: Params) -> dict[str, Any]:
-    """The table: what pygls computes from the features that North registers (a test holds the two equal)."""
+    """Return the capabilities, the same that pygls computes from the features North registers (a test compares the
+    two)."""
     return {
         "positionEncoding": choose_encoding(params),
         "textDocumentSync": {"openClose": True, "change": 2, "save": False},
@@ -151,9 +152,9 @@ def server_capabilities(params: Params) -> dict[str, Any]:
 
 
 def initialize_result(params: Params, acp_result: dict[str, Any] | None) -> dict[str, Any]:
-    """The answer; for a client that opted in, ACP's own answer stands in `experimental.north`."""
+    """Return the answer to `initialize`; for a client that opted in, ACP's own answer is in `experimental.north`."""
     capabilities = server_capabilities(params)
-    if acp_result is not None:  # it decides in its own surfaces
+    if acp_result is not None:  # it has its own user interface for decisions
         del capabilities["codeActionProvider"], capabilities["codeLensProvider"]
         capabilities["experimental"] = {"north": acp_result}
     return {"capabilities": capabilities, "serverInfo": {"name": "north", "version": __version__}}

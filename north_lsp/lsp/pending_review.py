@@ -1,4 +1,4 @@
-"""An edit that waits for its user in a client without the chat: what is decided so far, and where more can be.
+"""An edit that waits for the user's decision in a client without the chat: what is decided, and where the rest can be.
 
 A hunk is decided by its code lens, a code action or a command; the last one, or an answer for the whole edit, decides
 the edit. Changes of the review document count at that moment.
@@ -35,7 +35,8 @@ Kind = Literal["accept", "always", "session", "reject", "stop"]
 
 @dataclass
 class PendingReview:
-    """`path` is its document, `decided` says of each unit whether it stands; `done` is set with the `decision`."""
+    """One edit under review. `path` is its document, `decided` tells for each unit whether it is accepted, and `done`
+    is set after `decision`."""
 
     review: EditReview
     path: Path
@@ -53,26 +54,27 @@ class PendingReview:
         return self.review.proposal.files
 
     def text(self) -> str:
-        """The document as it is shown first."""
+        """Return the review document as it is first shown."""
         return document(self.review.proposal, self.review.warnings)
 
     def all_units(self) -> list[Unit]:
         return [unit for change in self.files for unit in units(change)]
 
     def find(self, path: Path, hunk: str | None) -> list[Unit]:
-        """The units of a file, or the one that a hunk is or belongs to; empty if there is no such thing."""
+        """Return the units of a file, or the unit that a hunk is or belongs to; empty if there is none."""
         change = next((change for change in self.files if path in change.paths), None)
         if change is None or (hunk is not None and _header(change, hunk) is None):
             return []
         return [unit for unit in units(change) if hunk is None or unit[1] in (None, hunk)]
 
     def note(self, comment: str | None) -> None:
-        """A word to the model, which goes along with whatever is decided."""
+        """Add a comment to the model, which is sent with the decision."""
         if comment and comment.strip():
             self.comments.append(comment.strip())
 
     def decide_units(self, chosen: Sequence[Unit], stands: bool, text: str | None) -> bool:
-        """Decide on some; whether that decides the whole edit. Raises ReviewProblem if the document makes no sense."""
+        """Decide some units. Returns whether the whole edit is now decided. Raises ReviewProblem if the document is
+        invalid."""
         before = dict(self.decided)
         self.decided.update(dict.fromkeys(chosen, stands))
         if len(self.decided) < len(self.all_units()):
@@ -85,8 +87,8 @@ class PendingReview:
         return True
 
     def decide(self, kind: Kind, text: str | None) -> None:
-        """Decide on all: what was not rejected before stands. `text` is the document as it is now. Raises
-        ReviewProblem; to reject needs no document that makes sense."""
+        """Decide the whole edit: units that were not rejected before are accepted. `text` is the current document.
+        Raises ReviewProblem if it is invalid; rejecting does not need a valid document."""
         written = Written(None, frozenset(self.all_units()), {})
         if text is not None:
             try:
@@ -97,7 +99,7 @@ class PendingReview:
         self._finish(self._decision(kind, written))
 
     def announce(self) -> None:
-        """Wake up who waits, on the loop's own thread."""
+        """Wake up the caller that waits for the decision. Must run on the event loop's thread."""
         if self.decision is not None:
             self.done.set()
 
@@ -127,7 +129,7 @@ class PendingReview:
     # -- how it is shown -----------------------------------------------------------------------------------------------
 
     def summary(self) -> dict[str, Any]:
-        """For a client that asks by `north.review`."""
+        """Describe the edit and its decisions so far, for `north.review`."""
         files = []
         for change in self.files:
             rows = [
@@ -138,7 +140,7 @@ class PendingReview:
         return {"reviewId": self.id, "title": self.review.title, "uri": self.path.as_uri(), "files": files}
 
     def lenses(self, path: Path, text: str) -> list[dict[str, Any]]:
-        """Code lenses for an open text: the review's document, or a file that is to be changed."""
+        """Return the code lenses for an open text: the review document, or a file that the edit changes."""
         if path == self.path:
             rows = [_lens(0, title, command, self._all()) for title, command in self._whole()]
             for place in marked(self.review.proposal, text):
@@ -148,11 +150,11 @@ class PendingReview:
         return [lens for place in self._places(path) for lens in self._lenses_of(place, last)]
 
     def actions(self, path: Path, text: str, first: int, last: int) -> list[dict[str, Any]]:
-        """The same as code actions, for the lines from `first` to `last`."""
+        """Return the same choices as code actions, for the lines from `first` to `last`."""
         found = []
         spans = marked(self.review.proposal, text) if path == self.path else list(self._places(path))
         for number, place in enumerate(spans):
-            if path == self.path:  # the hunk reaches to the next one
+            if path == self.path:  # a hunk extends to the next one
                 end = spans[number + 1].line - 1 if number + 1 < len(spans) else text.count("\n")
             else:
                 end = place.line + self._length(place.unit)
@@ -163,7 +165,7 @@ class PendingReview:
         return [{"title": one["title"], "kind": "quickfix", "command": one} for one in found]
 
     def _places(self, path: Path) -> Sequence[Marked]:
-        """Where the units stand in the text that the proposal was made from."""
+        """Return where the units are in the text that the proposal was made from."""
         found: list[Marked] = []
         for change in self.files:
             if change.path != path or change.action == "create":
@@ -209,7 +211,8 @@ class PendingReview:
 
 
 def _writable(change: FileChange, text: str) -> str:
-    """A text that the file's encoding can hold. Raises ReviewProblem: the user can still fix it."""
+    """Return `text` if the file's encoding can represent it. Raises ReviewProblem, so that the user can still fix
+    it."""
     try:
         encode(text, change.text_encoding)
     except ToolError as error:
@@ -222,7 +225,7 @@ def _header(change: FileChange, hunk: str | None) -> str | None:
 
 
 def _first_changed(body: str, start: int) -> int:
-    """The line (from 0) of the file at which a hunk begins to change something."""
+    """Return the line of the file (from 0) at which a hunk first changes something."""
     line = max(start - 1, 0)
     for row in body.split("\n"):
         if not row.startswith(" "):

@@ -1,4 +1,4 @@
-"""The language server that pygls runs for North. The only module that imports pygls and lsprotocol."""
+"""Creates the language server that pygls runs for North. The only module that imports pygls and lsprotocol."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ class _Writer:
         self._write(data)
 
     def close(self) -> None:
-        """The peer owns the connection."""
+        """Do nothing: the peer owns the connection."""
 
 
 class _Server(LanguageServer):
@@ -27,16 +27,17 @@ class _Server(LanguageServer):
         self._on_failure = on_failure
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Into the log; the default is a popup for the user."""
+        """Log the error; by default pygls shows a popup to the user."""
         self._on_failure(f"pygls {getattr(source, '__name__', source)}", error)
 
 
 def _served_by_the_peer(*arguments: object) -> None:
-    """Commands and lenses are announced through pygls, but served by North's own service, which can be cancelled."""
+    """Do nothing: commands and lenses are announced through pygls, but served by North's own service, which can be
+    cancelled."""
 
 
 def make_server(write: Callable[[bytes], None], on_failure: Callable[[str, BaseException], None]) -> LanguageServer:
-    """A server that hands every outgoing message to `write` as bare JSON."""
+    """Return a server that passes every outgoing message to `write` as bare JSON."""
     server = _Server(on_failure)
     for command in COMMANDS:
         server.command(command)(_served_by_the_peer)

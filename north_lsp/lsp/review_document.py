@@ -1,7 +1,7 @@
-"""A proposal as a document that people read, write a word into and change before they accept it. Pure functions.
+"""A proposal as a document that users read, comment on and change before they accept it. Pure functions.
 
-It is a unified diff with room for a comment above. What may be changed: `+` lines in any way, and a blank or `-` at the
-front of the others; hunks and files may be taken out, which rejects them.
+It is a unified diff with room for a comment above it. Users may change `+` lines in any way, switch the other lines
+between a leading space and `-`, and remove hunks and files, which rejects them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ from north_lsp.workspace.text import dominant_newline, split_lines
 
 _FILE, _HUNK, _NOTE = "diff --git ", "@@ ", "#"
 _MAX_COMMENT = 4000
-_KEEP = "what stands in the file (after a blank or -) has to stay as it is; every new line begins with +"
+_KEEP = "the file's own lines (after a space or -) must stay as they are; every new line begins with +"
 _HELP = (
-    "Lines with + may be changed before you accept. Take a hunk or a file out to reject it.",
-    "What you write below without # is told to the model, whether you accept or reject:",
+    "You can change + lines before you accept. Remove a hunk or a file to reject it.",
+    "Lines that you write below without # are sent to the model, whether you accept or reject:",
 )
 
 Unit = tuple[Path, str | None]
-"""What can be decided by itself: a hunk of a file, or (None) a file that stands whole or not at all."""
+"""What can be decided on its own: a hunk of a file, or (None) a file that is accepted or rejected as a whole."""
 
 
 class ReviewProblem(Exception):
@@ -39,8 +39,8 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the user made of the document: the word to the model, the units that are still in it, and for each hunk that
-    was changed the lines that shall stand there."""
+    """The document as the user left it: the comment to the model, the units that are still in it, and the new lines of
+    each hunk that was changed."""
 
     comment: str | None
     left: frozenset[Unit]
@@ -48,14 +48,14 @@ class Written:
 
 
 def units(change: FileChange) -> list[Unit]:
-    """New and deleted files stand whole or not at all, and so does what has no hunks."""
+    """Return what can be decided of a file: its hunks, or the whole file if it is new, deleted or has no hunks."""
     if change.action in ("create", "delete") or not change.hunks:
         return [(change.target, None)]
     return [(change.target, hunk.id) for hunk in change.hunks]
 
 
 def document(proposal: EditProposal, warnings: Sequence[str]) -> str:
-    """The text that is shown, with nothing hidden in it."""
+    """Return the document's text, with invisible characters made visible."""
     notes = [f"North: {proposal.summary}", *warnings, *proposal.notices, *_HELP]
     head = "".join(f"{_NOTE} {one_line(note, 2000)}\n" for note in notes)
     return (
@@ -66,7 +66,7 @@ def document(proposal: EditProposal, warnings: Sequence[str]) -> str:
 
 
 def _headings(proposal: EditProposal) -> dict[str, FileChange]:
-    """The line that begins each file; no two are alike."""
+    """Return the changes by the line that begins each file in the document; the lines are unique."""
     found: dict[str, FileChange] = {}
     for change in proposal.files:
         line = visible(f"{_FILE}a/{change.relative} b/{change.shown}").replace("\n", " ")
@@ -75,7 +75,7 @@ def _headings(proposal: EditProposal) -> dict[str, FileChange]:
 
 
 def marked(proposal: EditProposal, text: str) -> list[Marked]:
-    """Where the units begin, in a document that may have been changed."""
+    """Return where the units begin in a document that may have been changed."""
     files = _headings(proposal)
     found: list[Marked] = []
     change: FileChange | None = None
@@ -92,7 +92,7 @@ def marked(proposal: EditProposal, text: str) -> list[Marked]:
 
 
 def read_document(proposal: EditProposal, text: str) -> Written:
-    """Raises ReviewProblem naming the line and what to do."""
+    """Read the document as the user left it. Raises ReviewProblem naming the line and what to do."""
     files = _headings(proposal)
     comment: list[str] = []
     left: set[Unit] = set()
@@ -128,7 +128,7 @@ def read_document(proposal: EditProposal, text: str) -> Written:
 
 
 def text_with(change: FileChange, hunks: Sequence[Hunk], changed: Mapping[Unit, Sequence[str]]) -> str:
-    """The text of a file with these hunks, as they were changed."""
+    """Return the text of a file with only these hunks applied, as the user changed them."""
     old = split_lines(change.old_text or "")
     out: list[str] = []
     at = 0
@@ -148,7 +148,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _after(hunk: Hunk, lines: Sequence[str], begin: int, newline: str) -> list[str]:
-    """The lines that shall stand in a hunk's place, by what the user left of it. Raises ReviewProblem."""
+    """Return the new lines of a hunk, by what the user left of it. Raises ReviewProblem."""
     before, proposed = sides(hunk.text)
     if _trimmed("\n".join(lines)) == _trimmed(visible(hunk.text)):
         return proposed
@@ -178,17 +178,17 @@ def _after(hunk: Hunk, lines: Sequence[str], begin: int, newline: str) -> list[s
             case _:
                 raise _problem(number, _KEEP)
     if before:
-        raise _problem(begin + len(lines), "lines that stand in the file were taken out; put - before those that go")
+        raise _problem(begin + len(lines), "lines of the file were removed; put - before the lines to delete")
     return after
 
 
 def _shown(line: str) -> str:
-    """A line as it stands in the document behind its sign."""
+    """Return a line as the document shows it after its sign."""
     return visible(line.removesuffix("\n").removesuffix("\r"))
 
 
 def _trimmed(body: str) -> str:
-    """Without what editors change by themselves: blanks at the ends of lines, and empty lines at the end."""
+    """Remove what editors change on their own: spaces at the ends of lines, and empty lines at the end."""
     return "\n".join(line.rstrip() if line[:1] == " " else line for line in body.split("\n")).rstrip("\n")
 
 

@@ -1,4 +1,4 @@
-"""LSP's life cycle, and North's commands for clients that did not opt in to the chat on their connection."""
+"""LSP's life cycle, and North's LSP commands for clients that did not opt in to the chat on their connection."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -41,7 +41,7 @@ _NOTIFICATIONS = ("exit", "window/workDoneProgress/cancel", "workspace/didChange
 
 
 class LspService:
-    """A peer's service for the LSP methods that pygls does not get. One conversation is current at a time."""
+    """A peer's service for the LSP methods that do not go to pygls. One conversation is current at a time."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class LspService:
         log: DiagnosticsLog,
         on_shutdown: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """`on_shutdown` ends what else is served on the connection."""
+        """Create the service. `on_shutdown` ends whatever else is served on the connection."""
         self._peer = peer
         self._on_shutdown = on_shutdown
         self._environment = environment
@@ -65,7 +65,7 @@ class LspService:
         self._factory = SessionFactory(environment, defaults, log, lambda _: self._editor)
         self._session: Session | None = None
         self._asking = anyio.Lock()
-        self._waiting: list[anyio.CancelScope] = []  # of asks that have not begun
+        self._waiting: list[anyio.CancelScope] = []  # the scopes of `north.ask` calls that have not begun
         self._tokens = 0
         self._shut_down = False
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
@@ -111,7 +111,7 @@ class LspService:
             self._folders += [path for path in local_folders(change.get("added")) if path not in self._folders]
 
     async def watch_parent(self) -> None:
-        """End when the client's process is gone, as LSP asks; runs until cancelled."""
+        """Stop the peer when the client's process is gone, as LSP requires. Runs until cancelled."""
         pid = self._client.process_id
         while pid is not None:
             await anyio.sleep(_PARENT_SECONDS)
@@ -143,18 +143,18 @@ class LspService:
         name = params.get("command")
         command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:
-            raise invalid_params("command", f"has to be one of {', '.join(self._commands)}, not {name!r}")
+            raise invalid_params("command", f"must be one of {', '.join(self._commands)}, not {name!r}")
         arguments = params.get("arguments") or []
         first = arguments[0] if isinstance(arguments, list) and arguments else {}
         return await command(first if isinstance(first, dict) else {"value": first}, params, call)
 
     async def _ask(self, given: dict[str, Any], params: Params, call: Call) -> object:
-        """`{prompt, uri?, range?}` or the bare prompt → `{conversationId, stopReason, text}`."""
+        """Run a turn: `{prompt, uri?, range?}` or the bare prompt → `{conversationId, stopReason, text}`."""
         text = given.get("prompt", given.get("value"))
         if not isinstance(text, str) or not text.strip():
-            raise invalid_params("arguments[0].prompt", "has to be a text")
+            raise invalid_params("arguments[0].prompt", "must be a string that is not empty")
         parts: tuple[Part, ...] = (TextPart(text), *_selection(given))
-        self._roots()  # without a folder it is refused at once
+        self._roots()  # fail at once if no folder is open
         id, stopped, answer = None, "cancelled", ""
         waiting, running = anyio.CancelScope(), anyio.CancelScope()
         call.on_cancel = waiting.cancel
@@ -211,10 +211,10 @@ class LspService:
         return [{"conversationId": row.id, "title": row.name, "updatedAt": row.updated_at} for row in found]
 
     async def _load(self, given: dict[str, Any], params: Params, call: Call) -> object:
-        """`{conversationId}` or the bare id → `{conversationId, text}`; the conversation goes on from there."""
+        """Load a conversation and continue it: `{conversationId}` or the bare id → `{conversationId, text}`."""
         id = given.get("conversationId", given.get("value"))
         if not isinstance(id, str):
-            raise invalid_params("arguments[0].conversationId", "has to be a conversation's id")
+            raise invalid_params("arguments[0].conversationId", "must be a conversation's id")
         self._stop()
         async with self._asking:
             roots = self._roots()
@@ -261,8 +261,8 @@ class LspService:
         return Roots.of(*existing)
 
     async def _current(self) -> Session:
-        """The conversation to go on with. When folders were opened or closed since, it is opened again with those of
-        now; another main folder is another project, which begins a conversation of its own."""
+        """Return the conversation to continue. If folders were opened or closed since, it is opened again with the
+        current ones; another main folder is another project and starts a new conversation."""
         session, roots = self._session, self._roots()
         if session is None:
             return self._start()
@@ -281,7 +281,7 @@ class LspService:
 
     @asynccontextmanager
     async def _progress(self, params: Params, prompt: str) -> AsyncIterator[None]:
-        """Progress on the token that the client gave, or on one of our own where it shows such."""
+        """Report progress on the client's token, or on one of our own if the client shows progress."""
         token = params.get("workDoneToken")
         if token is None and self._client.progress:
             self._tokens += 1
@@ -306,7 +306,7 @@ class LspService:
 
 
 def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
-    """The file, or the lines of it, that the prompt is about."""
+    """Return the file, or its selected lines, that the prompt is about."""
     uri, range = given.get("uri"), given.get("range") or {}
     if not isinstance(uri, str):
         return ()

@@ -1,6 +1,7 @@
-"""The texts that a client has open, kept by its own changes, with LSP's idea of lines. Knows no pygls and no wire.
+"""The texts that a client has open, kept up to date by its change messages, with LSP's definition of a line. Depends on
+neither pygls nor the wire.
 
-pygls keeps texts too, but it also ends lines at form feeds and Unicode separators, and then no position fits any more.
+pygls keeps texts too, but it also ends lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
 import re
@@ -19,16 +20,16 @@ class OpenText:
 
 
 def units(text: str, encoding: str) -> int:
-    """The length of a text in the position encoding's code units."""
+    """Return the length of a text in the position encoding's code units."""
     codec, size = _UNIT_SIZES[encoding]
     return len(text.encode(codec, "surrogatepass")) // size
 
 
 def offset(text: str, position: dict[str, Any], encoding: str) -> int:
-    """Where an LSP position is in a text; positions behind a line's or the text's end mean that end."""
+    """Return the offset of an LSP position in a text; positions after a line's or the text's end mean that end."""
     row, character = int(position["line"]), int(position["character"])
     if row < 0 or character < 0:
-        raise ValueError("a position before the beginning")
+        raise ValueError("the position is negative")
     start = 0
     for _ in range(row):
         end = _LINE_END.search(text, start)
@@ -54,7 +55,8 @@ class OpenDocumentTexts:
         return list(self._texts.values())
 
     def follow(self, method: str, params: dict[str, Any]) -> bool:
-        """Whether the message changed a text. One that makes no sense changes nothing; pygls complains of it."""
+        """Follow a message. Returns whether it changed a text; an invalid message changes nothing and is left to pygls
+        to report."""
         try:
             document = params["textDocument"]
             uri = str(document["uri"])

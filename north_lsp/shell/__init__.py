@@ -1,1 +1,1 @@
-"""Commands: running them, their process trees, their output."""
+"""Runs commands: shells, process trees, output, jobs and the sandbox."""

@@ -1,8 +1,9 @@
-"""One bash that lives: a terminal for what commands print, a pipe for what they are told, a pipe for what bash reports.
+"""One live bash: a terminal for what commands print, a pipe for what bash is told, a pipe for what bash reports.
 
 The terminal carries output only. Bash reads North's lines from a pipe that commands never see (their standard input is
 `/dev/null`), and reports over a third descriptor that is closed while a command runs, so that nothing a command prints
-can pass for its end. Two marks with an unguessable nonce only say which part of the terminal's stream is the command's.
+can be mistaken for its end. Two marks with an unguessable nonce only tell which part of the terminal's stream belongs
+to the command.
 """
 
 import contextlib
@@ -45,7 +46,8 @@ _CHILDLESS_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended. `exit_code` is None if the shell never said; `gone` means that the shell ended with it."""
+    """How a command ended. `exit_code` is None if the shell never reported it; `gone` means that the shell ended,
+    too."""
 
     exit_code: int | None
     timed_out: bool
@@ -54,7 +56,7 @@ class Ended:
 
 
 class Bash:
-    """One shell process. Commands come one after the other; the caller sees to that."""
+    """One shell process. The caller ensures that commands run one after the other."""
 
     def __init__(self, spawned: Spawned, folder: Path, path: str, *, alone: bool = False) -> None:
         self._process = spawned.process
@@ -75,7 +77,7 @@ class Bash:
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: ActiveRestrictions | None = None
-        self.described: dict[str, Any] | None = None  # what the sandbox was made by
+        self.described: dict[str, Any] | None = None  # the description that the sandbox was made from
 
     # -- beginning and end -----------------------------------------------------------------------------------------
 
@@ -92,8 +94,8 @@ class Bash:
         terminal: bool = True,
         startup: str = "",
     ) -> "Bash":
-        """A shell that has answered. `folder` is the shell's own; without `terminal` commands print into a pipe;
-        `startup` are lines that it reads first. Raises ToolError."""
+        """Start a shell and wait for its first report. `folder` is the shell's own; without `terminal` commands print
+        into a pipe; `startup` is read first. Raises ToolError."""
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         output = os.openpty if terminal else os.pipe
 
@@ -119,9 +121,9 @@ class Bash:
         stdin: str = "",
         waits: bool = False,
     ) -> "Bash":
-        """A shell that reads one command and ends with it, for where none can be kept; `run_once` waits for it. The
-        command reads from the file `stdin` of the folder, if that is named; with `waits` the shell ends after what the
-        command left running. Raises ToolError."""
+        """Start a shell that reads one command and ends with it, for machines where no shell can be kept; `run_once`
+        waits for it. The command reads from the file `stdin` in the folder, if given; with `waits` the shell ends only
+        after what the command left running. Raises ToolError."""
         lines = single(folder, SCRIPT, stdin, sandboxed=sandbox is not None, waits=waits)
         argv = [bash, "--noprofile", "--norc", "-c", lines]
         write_script(folder, command)
@@ -136,11 +138,12 @@ class Bash:
 
     @classmethod
     async def _made(cls, make: "Callable[[], Bash]", background: Background, *, reads: bool = True) -> "Bash":
-        """Without `reads` the pump waits for `run_once`, so that no output is lost."""
+        """Make a shell on a thread and start to read its output. Without `reads` that waits for `run_once`, so that no
+        output is lost."""
         made: list[Bash] = []
         try:
             await anyio.to_thread.run_sync(lambda: made.append(make()))
-        except BaseException:  # cancelled while it was made: the thread has made it all the same
+        except BaseException:  # cancelled meanwhile: the thread has made the shell anyway
             for shell in made:
                 shell.kill()
             raise
@@ -151,7 +154,7 @@ class Bash:
         return shell
 
     async def _started(self, begin: Callable[[], Awaitable[None]]) -> None:
-        """Raises StartFailed."""
+        """Run `begin` within the time limit; kill the shell if it fails. Raises StartFailed."""
         try:
             with anyio.fail_after(_START_SECONDS):
                 await begin()
@@ -163,7 +166,7 @@ class Bash:
             raise
 
     async def _entered(self) -> None:
-        """The launcher has done its part."""
+        """Wait until the launcher has set up the process, and note which restrictions hold. Raises StartFailed."""
         first = await self._channels.next_record()
         if first.startswith("X ") or not first.startswith("P "):
             reason = first[2:] or "it ended at once"
@@ -192,17 +195,17 @@ class Bash:
         return not self._closed and self._process.poll() is None
 
     def cwd(self) -> Path | None:
-        """Where the shell is, by the kernel's word where there is one."""
+        """Return the shell's directory as the kernel knows it; None where that is not available."""
         try:
             return Path(os.readlink(f"/proc/{self.pid}/cwd"))
         except OSError:
             return None
 
     def strange_descriptors(self) -> bool:
-        """Whether a command left descriptors open in the shell itself (`exec 5>file`)."""
+        """Return whether a command left descriptors open in the shell itself (`exec 5>file`)."""
         if not self._has_strange_descriptors():
             return False
-        # Bash has reported, but may still have to close what it kept aside for that: what counts is what it rests with.
+        # Bash has reported, but may not have closed its temporary descriptors yet: what is open once it is idle counts.
         until = time.monotonic() + _REST_SECONDS
         while not is_asleep(self.pid) and time.monotonic() < until:
             time.sleep(0.001)
@@ -221,7 +224,7 @@ class Bash:
         self.close()
 
     def close(self) -> None:
-        """Give the descriptors back; the process is reaped."""
+        """Close the descriptors and reap the process."""
         if self._closed:
             return
         self._closed = True
@@ -244,13 +247,13 @@ class Bash:
         marked: str,
         stdin: str = "/dev/null",
     ) -> Ended:
-        """Run a command. `setup` are lines of North's own that come first; `marked` is put into its environment; it
-        reads from the file `stdin`. On cancellation the command goes on: call `stop`."""
+        """Run a command. `setup` are North's own lines that come first; `marked` is put into the command's environment;
+        it reads from the file `stdin`. If the caller is cancelled, the command goes on: call `stop`."""
         nonce = self._nonce = uuid.uuid4().hex
         cutter = MarkerScanner(nonce)
         before = set(children_of(self.pid))
         self._code = None
-        self._broken = True  # until it tells its state, which a restricted shell, for one, cannot do any more
+        self._broken = True  # until it reports its state, which for example a restricted shell can no longer do
 
         def on_bytes(data: bytes) -> None:
             if piece := cutter.feed(data):
@@ -290,8 +293,8 @@ class Bash:
         return Ended(code, timed_out, gone, left)
 
     async def run_once(self, seconds: float, feed: Callable[[bytes], None]) -> Ended:
-        """Wait for the command of a shell made by `once`, and take its output. On cancellation it goes on: call
-        `stop`."""
+        """Wait for the command of a shell made by `once`, and take its output. If the caller is cancelled, the command
+        goes on: call `stop`."""
         assert self._background is not None
         self._channels.on_bytes = feed
         self._background.start_soon(self._channels.pump)
@@ -310,8 +313,8 @@ class Bash:
         return Ended(self._process.poll(), limit.cancelled_caught, True, ())
 
     async def stop(self, before: set[int]) -> int | None:
-        """Interrupt, wait, and kill what a command started; `before` are the processes that were there already. Gives
-        the exit code that the shell reports, None if the shell had to go, too."""
+        """Interrupt, wait, and kill what a command started; `before` are the processes that were there before it.
+        Returns the exit code that the shell reports, None if the shell was killed, too."""
 
         def rest() -> list[int]:
             return [pid for pid in children_of(self.pid) if pid not in before]
@@ -339,7 +342,7 @@ class Bash:
                 await anyio.sleep(_POLL_SECONDS)
             had_rest = bool(rest())
             await anyio.to_thread.run_sync(end_now, rest)
-            # Without processes below it, it is the shell itself that does not listen.
+            # If there are no processes below it, the shell itself does not respond.
             with anyio.move_on_after(_PROBE_SECONDS if had_rest else 0):
                 await answered.wait()
             tasks.cancel_scope.cancel()
@@ -350,15 +353,15 @@ class Bash:
 
     @property
     def script(self) -> str:
-        """The file that a command is read from, as the shell names it in its messages."""
+        """The file that a command is read from, as the shell's messages name it."""
         return str(self._inside / SCRIPT)
 
     def inside(self, name: str) -> str:
-        """A file of the shell's own folder, as the shell sees it."""
+        """Return the path of a file in the shell's own folder, as the shell sees it."""
         return str(self._inside / name)
 
     async def until_childless(self, feed: Callable[[bytes], None]) -> None:
-        """Wait for what a command left running, and go on taking its output."""
+        """Wait for what a command left running, and keep taking its output."""
         self._channels.on_bytes = feed
         try:
             while self.alive and children_of(self.pid):
@@ -367,25 +370,25 @@ class Bash:
             self._channels.on_bytes = None
 
     def hurry(self) -> None:
-        """The time of the command that runs is over now."""
+        """End the running command's time limit now."""
         if self._limit is not None:
             self.hurried = True
             self._limit.deadline = anyio.current_time()
 
     def processes(self) -> set[int]:
-        """What runs here. A shell that ends with its command is a part of that."""
+        """Return the processes that run here, including the shell itself if it ends with its command."""
         return set(children_of(self.pid)) | ({self.pid} if self._is_single and self.alive else set())
 
     # -- the three channels -----------------------------------------------------------------------------------------
 
     async def _reported(self, nonce: str) -> int | None:
-        """The exit code, once the shell has told its state; None if the shell has ended instead. What was reported for
-        an earlier command is left out."""
+        """Wait for the shell's report and return the exit code; None if the shell ended instead. Reports for an earlier
+        command are skipped."""
         code: int | None = None
         stuck = 0
         while True:
             record = ""
-            # Behind its end a command has no say any more: a shell that does not go on is broken.
+            # After its end a command has no influence any more: a shell that does not go on is broken.
             with anyio.move_on_after(_PROBE_SECONDS) as waited:
                 record = await self._channels.next_record()
             if waited.cancelled_caught and code is None:
@@ -416,12 +419,13 @@ class Bash:
                 return code
 
     def _is_stuck(self) -> bool:
-        """A shell that halted itself, or that has come to the end of what it was told and has nothing to say: one
-        whose builtins a command has switched off."""
+        """Return whether the shell halted itself, or has read everything it was told and reports nothing, for instance
+        since a command disabled its builtins."""
         return is_halted(self.pid) or (self._channels.is_told_all() and is_asleep(self.pid))
 
     async def _process_end(self) -> None:
-        """After an `exec` another program is in the shell's place and may go on for long."""
+        """Wait for the end of the process. After an `exec` another program runs in the shell's place, maybe for
+        long."""
         while self._process.poll() is None:
             await anyio.sleep(_POLL_SECONDS)
 

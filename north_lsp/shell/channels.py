@@ -20,9 +20,9 @@ _MAX_REPORT = 4 << 20
 
 
 class Channels:
-    """The descriptors are not blocking. `has_ended` tells whether the shell's process is gone; what is printed goes to
-    `on_bytes`, and is dropped while there is none. `drained` says that nothing more can come, `ended` that the shell
-    has let go of its end of the reports."""
+    """The three channels of one shell. The descriptors do not block. `has_ended` tells whether the shell's process is
+    gone; output goes to `on_bytes`, and is dropped while that is None. `drained` says that no more output can come,
+    `ended` that the shell has closed its end of the reports."""
 
     def __init__(self, master: int, stdin: int, control: int, has_ended: Callable[[], bool]) -> None:
         self.on_bytes: Callable[[bytes], None] | None = None
@@ -53,10 +53,10 @@ class Channels:
             except BlockingIOError:
                 await anyio.wait_writable(self._stdin)
             except OSError:
-                return  # the shell is gone, which shows when it is listened to
+                return  # the shell is gone, which its reports will show
 
     def is_told_all(self) -> bool:
-        """Whether the shell has read everything that it was told."""
+        """Return whether the shell has read everything that it was told."""
         left = bytearray(4)
         try:
             fcntl.ioctl(self._stdin, termios.FIONREAD, left)
@@ -65,7 +65,7 @@ class Channels:
         return not any(left)
 
     async def next_record(self) -> str:
-        """Up to the next NUL; empty once the shell has let go of its end."""
+        """Return the next record, up to a NUL; empty once the shell has closed its end."""
         while b"\0" not in self._pending:
             if self.ended or len(self._pending) > _MAX_REPORT:
                 self.ended = True
@@ -81,10 +81,10 @@ class Channels:
         return record.decode("utf-8", "surrogateescape")
 
     async def pump(self) -> None:
-        """Read what is printed, always: a process in the background would stop at a full terminal."""
+        """Read the output at all times: a background process would block on a full terminal."""
         with anyio.CancelScope() as self._scope:
             while not self._closed:
-                has_ended = self._has_ended()  # asked first: it may print its last words in between
+                has_ended = self._has_ended()  # checked first: it may print its last output in between
                 data = self._read_some()
                 if data is None:
                     return
@@ -99,26 +99,27 @@ class Channels:
                     await anyio.wait_readable(self._master)
 
     def _read_some(self) -> bytes | None:
-        """What can be had at once; None at the end."""
+        """Read what is available at once; None at the end."""
         pieces: list[bytes] = []
         for _ in range(_READS_AT_ONCE):
             try:
                 piece = os.read(self._master, _READ)
             except BlockingIOError:
                 break
-            except OSError as error:  # EIO: nobody has the terminal open any more
+            except OSError as error:  # EIO: no process has the terminal open any more
                 if error.errno != errno.EIO or not pieces:
                     self.drained = True
                     return b"".join(pieces) or None
                 break
-            if not piece:  # the same of a pipe
+            if not piece:  # the same for a pipe
                 self.drained = True
                 return b"".join(pieces) or None
             pieces.append(piece)
         return b"".join(pieces)
 
     async def until_silent(self) -> None:
-        """What processes in the background print right after the end still belongs to the command."""
+        """Wait until no more output comes: what background processes print right after the end still belongs to the
+        command."""
         ended = self._last_output = time.monotonic()
         while time.monotonic() - self._last_output < _IDLE_SECONDS and time.monotonic() - ended < _DRAIN_SECONDS:
             await anyio.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""The sandboxes of one session: kept up to date before each command, swept after it, patrolled while something runs."""
+"""The sandboxes of one session: updated before each command, swept after it, patrolled while anything runs."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from north_lsp.shell.watch import QuarantinedFiles, Watch
 
 _PATROL_SECONDS = 1.0
 _AGAIN_SECONDS = 0.05
-_REST_TIMES = 20  # a patrol that takes long comes less often
+_REST_TIMES = 20  # a slow patrol runs less often
 
 
 class Containment:
-    """`shells` gives the shells that are held, `is_busy` says whether anything runs in the sandbox, `end_others` ends
-    what runs there without a shell of the session. What was taken while
-    nobody waited for it is kept in `late`; `on_taken` is told of it at once."""
+    """Keeps protected names intact in one session's sandboxes. `shells` returns the shells in the sandbox, `is_busy`
+    tells whether anything runs there, `end_others` ends what runs there outside the session's shells. Files that were
+    quarantined while no command waited for the result are kept in `late`, and `on_taken` is called at once."""
 
     def __init__(
         self,
@@ -49,16 +49,16 @@ class Containment:
         self.on_taken: Callable[[Sequence[QuarantinedFiles]], None] | None = None
 
     async def enter(self) -> None:
-        """Before a command in the sandbox: hold what is there now, in all shells. Raises ToolError."""
+        """Prepare for a command in the sandbox: hold what is there now, in all shells. Raises ToolError."""
         async with self._lock:
             held = await self._finish()
             if held.problem:
-                raise ToolError("UNAVAILABLE", f"the sandbox cannot hold: {held.problem}")
+                raise ToolError("UNAVAILABLE", f"the sandbox cannot protect the workspace: {held.problem}")
             await self._hold(held)
             self._inside += 1
 
     async def leave(self) -> list[QuarantinedFiles]:
-        """After a command in the sandbox: take away what must not have appeared. Raises ToolError."""
+        """Finish a command in the sandbox: quarantine what must not have appeared, and return it. Raises ToolError."""
         async with self._lock:
             self._inside -= 1
             taken = [*self.take_quarantined(), *await self._sweep()]
@@ -66,22 +66,23 @@ class Containment:
         return taken
 
     async def problem(self) -> str:
-        """Why the sandbox cannot hold; empty if it can, as far as was seen last: `enter` looks again."""
+        """Return why the sandbox cannot protect the workspace; empty if it can. This is as of the last look; `enter`
+        looks again."""
         return (self._last or await self._look()).problem
 
     def closed(self) -> tuple[str, ...]:
-        """The files and folders that nothing in the sandbox can read, as they were seen last."""
+        """Return the files and folders that nothing in the sandbox can read, as of the last look."""
         return () if self._last is None else tuple(self._last.hidden)
 
     def expect(self, paths: Sequence[Path]) -> None:
-        """These are about to be made by the user's word."""
+        """Announce paths that are about to be created with the user's approval."""
         if self._watch is not None:
             self._watch.expect(paths)
 
     async def accept(self) -> None:
-        """What the user's own commands and accepted edits made is theirs."""
+        """Accept what the user's own commands and accepted edits created as the user's."""
         if self._inside or self._watch is None or not self._is_active():
-            return  # nothing runs that it could be mistaken for, or something that cannot be told from it
+            return  # nothing in the sandbox could have created it, or it cannot be told apart
         async with self._lock:
             held = await self._look()
             self._watch.begin(held)
@@ -89,32 +90,33 @@ class Containment:
                 await self._hold(held)
 
     async def before_others(self) -> None:
-        """Before a command of the user's rights, which may make such names: what appeared so far is not its work."""
+        """Sweep before a command that runs outside the sandbox and may create such names: what appeared so far is not
+        its work."""
         if not self._inside and self._watch is not None and self._is_active():
             async with self._lock:
                 self.keep_quarantined(await self._sweep())
 
     async def last(self) -> None:
-        """When all that ran in the sandbox has ended for good."""
+        """Sweep once more when everything that ran in the sandbox has ended."""
         if self._watch is not None and self._is_active():
             self._inside = 0
             async with self._lock:
                 self.keep_quarantined(await self._sweep())
 
     def patrol(self) -> None:
-        """Look at what processes in the sandbox do that nobody waits for."""
+        """Watch the processes in the sandbox that no command waits for."""
         if not self._patrols and self._runs():
             self._patrols = True
             self._background.start_soon(self._patrol)
 
     def keep_quarantined(self, taken: Sequence[QuarantinedFiles]) -> None:
-        """For whoever asks next; the user is told now."""
+        """Keep quarantined files for the next command's result, and tell the user now."""
         self.late += taken
         if taken and self.on_taken is not None:
             self.on_taken(taken)
 
     def take_quarantined(self) -> list[QuarantinedFiles]:
-        """What was taken while nobody waited."""
+        """Return what was quarantined while no command waited, and forget it."""
         late, self.late = self.late, []
         return late
 
@@ -124,7 +126,7 @@ class Containment:
         return self._is_busy()
 
     def _is_active(self) -> bool:
-        """Whether something may have been made in the sandbox that was not looked for yet."""
+        """Return whether something may have been created in the sandbox since the last look."""
         return bool(self._inside) or self._patrols or self._runs()
 
     async def _look(self) -> Held:
@@ -132,7 +134,8 @@ class Containment:
         return self._last
 
     async def _finish(self) -> Held:
-        """Before a command: all that is there counts as the user's, but not what processes in the sandbox just made."""
+        """Look before a command: everything that is there counts as the user's, except what processes in the sandbox
+        just created."""
         if self._watch is None:
             quarantine = self._sandbox.quarantine
             if quarantine is None:
@@ -151,7 +154,7 @@ class Containment:
                 continue
             join = partial(hold_more, bash.pid, held, bash.described, self._sandbox.roots)
             if await anyio.to_thread.run_sync(join):
-                await anyio.to_thread.run_sync(bash.kill)  # what cannot be held is not to go on
+                await anyio.to_thread.run_sync(bash.kill)  # a shell that cannot be held must not go on
 
     async def _sweep(self) -> list[QuarantinedFiles]:
         assert self._watch is not None
@@ -164,7 +167,7 @@ class Containment:
             taken, clean = [*taken, *more], clean and not more and not again
         if clean:
             return taken
-        # Somebody makes it again and again, or too much: what runs in the sandbox ends.
+        # Something creates it again and again, or too much of it: end whatever runs in the sandbox.
         for bash in self._shells():
             end = partial(end_now, partial(children_of, bash.pid))
             await anyio.to_thread.run_sync(end)
@@ -173,7 +176,7 @@ class Containment:
         if not clean:
             raise ToolError(
                 "CONFLICT",
-                "protected names appear in the workspace that cannot be taken away, or there is too much to look at",
+                "protected names that cannot be removed appear in the workspace, or there is too much to check",
                 "the user should look at the workspace before anything else runs",
             )
         return [*taken, *more]
@@ -183,7 +186,7 @@ class Containment:
             while True:
                 await anyio.sleep(_PATROL_SECONDS)
                 still_runs, started = self._runs(), time.monotonic()
-                if not self._inside:  # otherwise somebody waits, and looks
+                if not self._inside:  # otherwise a command waits, and looks itself
                     async with self._lock:
                         self.keep_quarantined(await self._sweep())
                         held = await self._look()

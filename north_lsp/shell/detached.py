@@ -1,7 +1,8 @@
-"""Commands that go on after North, since the user said so: started through `job_supervisor.py`, found by their records.
+"""Detached jobs: commands that go on after North with the user's approval. They are started through `job_supervisor.py`
+and found again by their records.
 
-Each has a folder with what it is (`job.json`), a lock that is held while it lives, and, once it has ended, its exit
-code. The lock is what tells: a process id alone may be another's by now.
+Each has a folder with its description (`job.json`), a lock that is held while it lives, and, once it has ended, its
+exit code. Only the lock is reliable: the process id may belong to another process by now.
 """
 
 import contextlib
@@ -42,8 +43,8 @@ _FROM_END = 65_536
 
 @dataclass(frozen=True, slots=True)
 class DetachedJob:
-    """One of them: `folder` has its record, `output` is the file with all that it printed, `pid` the process that holds
-    it. `since` is a timestamp."""
+    """One detached job: `folder` has its record, `output` is the file with everything it printed, `pid` its supervisor.
+    `since` is a timestamp."""
 
     folder: Path
     command: str
@@ -57,7 +58,7 @@ class DetachedJob:
         return self.folder.name
 
     def age(self) -> float:
-        """In seconds."""
+        """Return how long it has been running, in seconds."""
         try:
             return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds())
         except (ValueError, TypeError):
@@ -77,7 +78,7 @@ class DetachedJob:
         return False
 
     def exit_code(self) -> int | None:
-        """None as long as it lives, and if nobody knows."""
+        """Return the exit code; None while it lives, and if it is unknown."""
         try:
             content = read_json(self.folder / "exit.json", MAX_CONFIG_BYTES)
         except (OSError, ValueError):
@@ -86,12 +87,12 @@ class DetachedJob:
         return code if isinstance(code, int) else None
 
     def forget(self) -> None:
-        """Take the record away. What it printed stays."""
+        """Delete the record. Its output file stays."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def find_detached(records: Path) -> list[DetachedJob]:
-    """All of a project, those that have ended included. Blocks."""
+    """Return all detached jobs of a project, including those that have ended. Blocks."""
     found: list[DetachedJob] = []
     with contextlib.suppress(OSError):
         for folder in sorted(records.iterdir()):
@@ -111,7 +112,7 @@ def find_detached(records: Path) -> list[DetachedJob]:
 async def start_detached(
     maker: ShellMaker, records: Path, job: JobSpec, changes: Mapping[str, str | None], output: Path, *, contained: bool
 ) -> "DetachedProcess":
-    """`output` exists and is empty; `changes` as for other jobs. Raises ToolError."""
+    """Start a detached job. `output` exists and is empty; `changes` are as for other jobs. Raises ToolError."""
     bash = maker.bash()
     folder = await anyio.to_thread.run_sync(partial(private_folder, outlives=True))
     try:
@@ -132,7 +133,7 @@ async def start_detached(
 def _start(
     records: Path, job: JobSpec, output: Path, folder: Path, launch: Mapping[str, object], environ: dict[str, str]
 ) -> DetachedJob:
-    """Raises ToolError."""
+    """Start the supervisor and write the job's record. Blocks. Raises ToolError."""
     record = records / uuid.uuid4().hex[:12]
     config = {
         "launcher": str(LAUNCHER),
@@ -148,7 +149,7 @@ def _start(
         try:
             pid, since = _hold(record, job, output, config, environ)
         except subprocess.TimeoutExpired:
-            message = f"a command that goes on after North did not begin within {_START_SECONDS:g} s"
+            message = f"a command that goes on after North did not start within {_START_SECONDS:g} s"
             raise ToolError("UNAVAILABLE", message) from None
         except (OSError, ValueError) as error:
             raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
@@ -159,7 +160,8 @@ def _start(
 def _hold(
     record: Path, job: JobSpec, output: Path, config: Mapping[str, object], environ: dict[str, str]
 ) -> tuple[int, str]:
-    """The holder's process id, and since when it is there. Raises ToolError, OSError, ValueError, TimeoutExpired."""
+    """Start the supervisor. Returns its process id and when it was started. Raises ToolError, OSError, ValueError,
+    TimeoutExpired."""
     private_directory(record)
     with as_input(config) as given:
         done = subprocess.run(
@@ -183,7 +185,8 @@ def _hold(
 
 
 class DetachedProcess:
-    """One that goes on when it is let go. With `from_end` only the last part of what it has printed is taken."""
+    """The process of a detached job, which goes on after `detach`. With `from_end` only the last part of its output so
+    far is read."""
 
     hidden = "\0"
 
@@ -199,7 +202,7 @@ class DetachedProcess:
         while True:
             alive = await anyio.to_thread.run_sync(
                 self.detached_job.is_alive
-            )  # asked first: it may print its last words
+            )  # checked first: it may print its last output
             data = await anyio.to_thread.run_sync(self._read)
             if data:
                 feed(data)
@@ -223,7 +226,7 @@ class DetachedProcess:
         return data
 
     def asked(self) -> list[int]:
-        """Not the holder, which writes the end down."""
+        """Return the processes to end, without the supervisor, which records the exit code."""
         return children_of(self.pid) if self.detached_job.is_alive() else []
 
     def end_now(self) -> None:

@@ -1,4 +1,5 @@
-"""The environment of commands: unattended, without credentials; and which variables change what a word means."""
+"""The environment of commands: unattended and without credentials. Also tells which variables change what a word
+means."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -47,7 +48,7 @@ _CREDENTIAL_VALUE = re.compile(
     re.IGNORECASE,
 )
 
-# What a program runs, loads, or reads its settings from depends on these.
+# These variables decide what a program runs, loads, or reads its settings from.
 _OF_EFFECT = re.compile(
     r"^(?:PATH|CDPATH|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|EXECIGNORE|POSIXLY_CORRECT|PS4|PROMPT_COMMAND|SHELL"
     r"|HOME|USER|TMPDIR|XDG_.*|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|TERMINFO.*|TERMCAP|MALLOC_.*|GLIBC_TUNABLES"
@@ -67,7 +68,7 @@ _OF_EFFECT = re.compile(
 
 
 def looks_like_credential(name: str, value: str) -> bool:
-    """By the name's last word, or by the form of the value."""
+    """Return whether a variable looks like a credential, by a word of its name or by the form of its value."""
     if _NO_CREDENTIAL.match(name):
         return False
     return _CREDENTIAL_NAME.search(name) is not None or _CREDENTIAL_VALUE.search(value) is not None
@@ -79,8 +80,8 @@ def command_environment(
     passed: Collection[str] = (),
     added: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """What commands inherit: no pagers, editors or prompts, and no credentials but those that the user lets pass.
-    `added` is what the user's settings give to commands, last."""
+    """Return the environment of commands: no pagers, editors or prompts, and no credentials except those that the user
+    lets pass. `added` are the variables from the user's settings, which come last."""
     unattended = UNATTENDED
     if any(environ.get(name) not in (None, "", "0") for name in _NO_CI):
         unattended = {name: value for name, value in UNATTENDED.items() if name != "CI"}
@@ -95,5 +96,5 @@ def command_environment(
 
 
 def changes_meaning(name: str) -> bool:
-    """Whether an exported variable of this name can make a program do another thing."""
+    """Return whether an exported variable of this name can make a program do something else."""
     return _OF_EFFECT.match(name) is not None

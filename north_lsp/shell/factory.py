@@ -1,4 +1,4 @@
-"""Making shells for one session: which bash, in which folder of its own, in which sandbox, and what when it fails."""
+"""Creates the shells of one session: chooses the bash, the shell's own folder and its sandbox, and handles failures."""
 
 import contextlib
 import fcntl
@@ -26,11 +26,11 @@ from north_lsp.shell.tree import MARK
 from north_lsp.storage.janitor import SHELL_FOLDER
 
 _held: dict[Path, int] = {}  # the locks on the folders of this process
-_ALONE_SECONDS = 300.0  # a machine that was busy may not be any more
+_ALONE_SECONDS = 300.0  # the machine may only have been busy
 
 
 class ShellMaker:
-    """Without `sandbox` all shells have the user's own rights."""
+    """Makes one session's shells. Without `sandbox` all of them have the user's own rights."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class ShellMaker:
 
     @property
     def can_keep(self) -> bool:
-        """Whether one that can be kept is worth a try."""
+        """Whether a shell that is kept is worth a try."""
         return self.alone is None or time.monotonic() > self._try_again
 
     async def make(self, name: str, cwd: Path, *, contained: bool, needs: bool = False, snapshot: bool = False) -> Bash:
-        """A new shell that can be kept; `name` is that of its folder. One that `needs` the whole sandbox does not start
-        without. Raises StartFailed, other ToolErrors."""
+        """Start a shell that can be kept; `name` is the name of its folder. If it `needs` the whole sandbox, it does
+        not start without it. Raises StartFailed and other ToolErrors."""
         bash, folder, described = await self.place(name, contained=contained, needs=needs)
         startup = await anyio.to_thread.run_sync(user_snapshot, bash, self.environ) if snapshot else ""
         start = partial(Bash.start, bash, self.environ, cwd, folder, described, self._background, startup=startup)
@@ -82,7 +82,7 @@ class ShellMaker:
         stdin: str = "",
         waits: bool = False,
     ) -> Bash:
-        """A shell for one command alone, see `Bash.once`. Raises ToolError."""
+        """Start a shell for a single command, see `Bash.once`. Raises ToolError."""
         bash, folder, described = await self.place(name, contained=contained, needs=needs)
         environ = {**self.environ, MARK: mark}
         return await Bash.once(
@@ -92,7 +92,8 @@ class ShellMaker:
     async def place(
         self, name: str, *, contained: bool, needs: bool = False
     ) -> tuple[str, Path, dict[str, Any] | None]:
-        """The bash to start, a folder of this name, and the sandbox if it is to have one. Raises ToolError."""
+        """Return the bash to start, a folder of this name, and the sandbox's description if it is `contained`. Raises
+        ToolError."""
         bash = self.bash()
         if self._folder is None:
             self._folder = await anyio.to_thread.run_sync(private_folder)
@@ -101,29 +102,30 @@ class ShellMaker:
         return bash, folder, await self.sandbox(folder, contained=contained, needs=needs)
 
     async def sandbox(self, folder: Path, *, contained: bool, needs: bool = False) -> dict[str, Any] | None:
-        """That of a shell with this folder, for the launcher; None if it is to have none. Raises ToolError."""
+        """Describe the sandbox of a shell with this folder for the launcher; None if it is not `contained`. Raises
+        ToolError."""
         if not contained:
             return None
         has = support()
         if self._sandbox is None or not has.available:
             raise ToolError(
                 "UNAVAILABLE",
-                f"the sandbox that this is to run in cannot be had: {has.reason}",
+                f"the sandbox that this must run in is not available: {has.reason}",
                 "ask the user to run this outside the sandbox (`outside_sandbox: true`)",
             )
         return await anyio.to_thread.run_sync(partial(self._sandbox.described, folder, needs=needs))
 
     def bash(self) -> str:
-        """Raises ToolError."""
+        """Find the bash to run. Raises ToolError."""
         wanted = self._options.path or "bash"
         found = shutil.which(wanted, path=self.environ.get("PATH"))
         if found is None:
-            place = "on PATH" if self._options.path is None else "where the setting shell.path says"
+            place = "on PATH" if self._options.path is None else "at the path in the setting shell.path"
             raise ToolError("UNAVAILABLE", f"{wanted} was not found {place}", "install bash, or set shell.path")
         return found
 
     def lost_folder(self) -> bool:
-        """Whether a command took the shells' folder away; it is then made again."""
+        """Return whether a command deleted the shells' folder; a new one is then created."""
         if self._folder is None or _is_folder(self._folder):
             return False
         self._folder = None
@@ -137,14 +139,14 @@ class ShellMaker:
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
     def take_over(self, other: "ShellMaker") -> None:
-        """The folder of a session that ends, and what is known of this machine."""
+        """Take over the folder of a session that ends, and what it found out about this machine."""
         self._folder, self.alone, self._try_again = other._folder, other.alone, other._try_again
         other._folder = None
 
 
 def private_folder(*, outlives: bool = False) -> Path:
-    """Make a folder that only this user may enter. A lock on it tells others that this process lives, unless it is for
-    something that `outlives` it. Blocks."""
+    """Create a folder that only this user may enter. A lock on it tells other processes that this one lives, unless the
+    folder is for something that `outlives` it. Blocks."""
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=SHELL_FOLDER)))
     if outlives:
         return folder

@@ -1,8 +1,8 @@
-"""Ends what a killed North leaves behind: its shells, and everything that they started.
+"""Ends what a killed North leaves behind: its shells and everything that they started.
 
-A process of its own holds the shells' descriptors as well, so that they do not notice that North is gone, and each
-still has below it whatever its commands have sent into the background; then it ends them all. North's end of the
-connection closes with North, however that ended.
+A separate process also holds the shells' descriptors, so that the shells do not notice that North is gone and still
+have below them whatever their commands sent into the background; then it ends them all. It learns of North's end,
+however that came, because North's end of the connection closes.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _DESCRIPTORS = 3
 
 
 class Guardian:
-    """North's side; one for a process. Never raises: without it, what is left behind goes on."""
+    """North's side; one for each process. Never raises: if it fails, what is left behind just goes on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,18 +29,17 @@ class Guardian:
         self._pid: int | None = None
 
     def start(self) -> None:
-        """Start the process, if it does not run."""
+        """Start the guardian's process unless it is running."""
         with self._lock, contextlib.suppress(OSError):
             self._start()
 
     def hold(self, pid: int, descriptors: Sequence[int]) -> None:
-        """Look after a shell; `descriptors` are North's ends of what it is connected with. May start a process: call it
-        on a thread."""
+        """Guard a shell; `descriptors` are North's ends of its channels. May start a process: call it on a thread."""
         if sys.platform == "linux":
             self._tell(f"hold {pid} {started_at(pid)}", descriptors)
 
     def release(self, pid: int) -> None:
-        """A shell has ended, or is about to."""
+        """Stop guarding a shell that has ended or is about to."""
         if self._socket is not None:
             self._tell(f"release {pid}", ())
 
@@ -70,7 +69,7 @@ GUARDIAN = Guardian()
 
 
 def main() -> None:
-    """Serve one North, until its end of the connection is closed."""
+    """Guard the shells of one North until its end of the connection closes, then end them."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
@@ -92,5 +91,5 @@ def main() -> None:
 
 
 def _tree(pid: int, since: str) -> list[int]:
-    """A shell and what is below it; nothing, if the number has become another process's."""
+    """Return a shell and the processes below it; empty if the process id now belongs to another process."""
     return [*children_of(pid), pid] if since and started_at(pid) == since else []

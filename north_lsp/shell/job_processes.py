@@ -1,4 +1,4 @@
-"""What a job runs in: a shell of its own, or, where none can be kept, a bash for its one command."""
+"""What a job runs in: a shell of its own or, where no shell can be kept, a bash for its one command."""
 
 import math
 import os
@@ -28,8 +28,8 @@ Feed = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """A command to be started. `name` is that of its folder, `mark` is put into its environment; with `output`, an
-    empty file, it goes on after North and prints there."""
+    """A command to start in the background. `name` is the name of its folder, `mark` is put into its environment; with
+    `output`, an empty file, it goes on after North and prints there."""
 
     name: str
     command: str
@@ -40,7 +40,7 @@ class JobSpec:
 
 
 class JobProcess(Protocol):
-    """A command that runs. `hidden` is to be left out of its output."""
+    """A running command. `hidden` is left out of its output."""
 
     @property
     def pid(self) -> int: ...
@@ -49,12 +49,12 @@ class JobProcess(Protocol):
     def hidden(self) -> str: ...
 
     async def run(self, feed: Feed) -> int | None:
-        """Take the output until its end, and that of all that it left running. Gives the exit code, negative for a
-        signal, None if it is not known. Raises ToolError."""
+        """Take its output until it and everything it left running have ended. Returns the exit code, negative for a
+        signal, None if unknown. Raises ToolError."""
         ...
 
     def asked(self) -> list[int]:
-        """The processes that are asked to end."""
+        """Return the processes that are asked to end."""
         ...
 
     def end_now(self) -> None:
@@ -62,18 +62,18 @@ class JobProcess(Protocol):
         ...
 
     def send(self, data: bytes) -> int:
-        """How many bytes of it were taken to be read. Raises OSError where nothing is read."""
+        """Send input to the command. Returns how many bytes were accepted. Raises OSError if it has no input."""
         ...
 
     async def detach(self) -> None:
-        """Give everything back; what still runs is ended."""
+        """Release all resources; what still runs is ended, except for a detached job."""
         ...
 
 
 async def start_job(
     maker: ShellMaker, job: JobSpec, changes: Mapping[str, str | None], *, contained: bool, needs: bool = False
 ) -> "ShellProcess":
-    """`changes` are variables that the session's commands have set or (None) taken away. Raises ToolError."""
+    """Start a job. `changes` are variables that the session's commands have set or (None) unset. Raises ToolError."""
     setup = "; ".join(exporting(changes, {})) or "\\builtin :"
     if maker.can_keep:
         try:
@@ -113,16 +113,16 @@ async def _run_single(bash: Bash, feed: Feed) -> int | None:
 
 
 def _open_input(folder: Path) -> int:
-    """Raises ToolError."""
+    """Create the pipe that the job reads from, and open it. Raises ToolError."""
     try:
         os.mkfifo(folder / _INPUT, 0o600)
         return os.open(folder / _INPUT, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise ToolError("IO_ERROR", f"the job's input cannot be made: {error.strerror}") from None
+        raise ToolError("IO_ERROR", f"the job's input cannot be created: {error.strerror}") from None
 
 
 class ShellProcess:
-    """One that ends with North."""
+    """The process of a job that ends with North."""
 
     def __init__(self, bash: Bash, input: int, run: Callable[[Feed], Awaitable[int | None]], mark: str) -> None:
         self.pid = bash.pid
@@ -156,7 +156,7 @@ class ShellProcess:
     async def detach(self) -> None:
         await anyio.to_thread.run_sync(self.end_now)
         self._bash.close()
-        # A shell that ended by itself has left its processes to others.
+        # The processes of a shell that ended by itself now have other parents.
         await end_tree(partial(find_tree, None, self._mark), 0.0)
         if self._input is not None:
             os.close(self._input)

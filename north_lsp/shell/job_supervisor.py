@@ -1,9 +1,9 @@
-"""Holds a command that goes on without North: takes its output into a file and writes down how it ended.
+"""Supervises a command that goes on without North: writes its output to a file and records how it ended.
 
-Run as a script of its own (`python -I -S job_supervisor.py`, with a JSON text on its input), it imports nothing of
-ours. It leaves North at once (its parent ends), holds a lock on `lock` for as long as the command or anything that it
-left running lives, and says on its standard output how the start went: `{"pid": …}`, a line end, and what the launcher
-told.
+Runs as a separate script (`python -I -S job_supervisor.py`, with JSON on its input), without any of North's modules.
+It detaches from North at once (its parent ends), holds a lock on `lock` for as long as the command or anything that it
+left running lives, and reports on its standard output how the start went: `{"pid": …}`, a line end, and the launcher's
+answer.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ def main(config: dict[str, Any]) -> None:
     os.setsid()
     lock = os.open(config["lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    if sys.platform == "linux":  # what loses its parent comes here, so that the end is the end of all of it
+    if sys.platform == "linux":  # adopt orphaned processes, so that the job ends when all of them have
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     output, theirs = os.pipe()
     control, told = os.pipe()
@@ -73,7 +73,8 @@ def main(config: dict[str, Any]) -> None:
 
 
 def _copy(source: int, path: str, limit: int) -> None:
-    """What goes beyond the limit is read all the same, since the command would stop otherwise."""
+    """Copy the output to a file. What exceeds the limit is read but dropped, since the command would block
+    otherwise."""
     left = limit
     try:
         target = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -90,7 +91,7 @@ def _copy(source: int, path: str, limit: int) -> None:
 
 
 def _until_childless(pid: int) -> int | None:
-    """The exit code of the process, negative for a signal."""
+    """Wait until all processes have ended. Returns the exit code of the process `pid`, negative for a signal."""
     code = None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Commands in the background: each in a shell of its own, its output kept, ended with the session at the latest."""
+"""Background commands: each runs in its own shell, its output is kept, and it ends with the session at the latest."""
 
 import contextlib
 import signal
@@ -31,9 +31,9 @@ Start = Callable[[JobSpec], Awaitable[JobProcess]]
 
 @dataclass
 class Job:
-    """A command in the background. `exit_code` is negative for a signal, and None while it runs or if it is not known.
-    `place` is that of the shell that it is like. One that is `kept` goes on after North; cancelling its `scope` lets it
-    go."""
+    """A command in the background. `exit_code` is negative for a signal, and None while the command runs or if it is
+    unknown. `place` is the place of the shell that it runs like. A job with a `detached_job` goes on after North;
+    cancelling its `scope` lets it go."""
 
     id: str
     command: str
@@ -58,7 +58,7 @@ class Job:
         return not self.ended.is_set()
 
     def state(self) -> str:
-        """For the model and for people."""
+        """Describe the job's state to the model and to the user."""
         taken = time.monotonic() - self.started if self.seconds is None else self.seconds
         if self.running:
             return f"running for {taken:.0f} s{', and goes on after North' if self.detached_job else ''}"
@@ -74,7 +74,7 @@ class Job:
 
 @dataclass
 class _Elsewhere:
-    """An artifact that somebody else writes."""
+    """An artifact that another process writes."""
 
     number: int | None
 
@@ -84,7 +84,7 @@ class _Elsewhere:
 
 
 class Jobs:
-    """One session's. `start` gives a command a process."""
+    """One session's jobs. `start` starts a command's process."""
 
     def __init__(self, start: Start, background: Background) -> None:
         self._start = start
@@ -97,7 +97,7 @@ class Jobs:
         return list(self._jobs.values())
 
     def find(self, id: str) -> Job:
-        """Raises ToolError NOT_FOUND naming those that there are."""
+        """Return the job with this id. Raises ToolError NOT_FOUND naming the jobs there are."""
         job = self._jobs.get(id)
         if job is None:
             known = "; ".join(f"{one.id} ({one.state()})" for one in self.all()) or "there are none"
@@ -105,7 +105,7 @@ class Jobs:
         return job
 
     def take_news(self) -> list[str]:
-        """One line for each job that has ended since the last time."""
+        """Return one line for each job that has ended since the last call."""
         news, self._news = self._news, []
         return news
 
@@ -117,12 +117,13 @@ class Jobs:
         spill: Callable[[], Spill] | None = None,
         keep: tuple[int, Path] | None = None,
     ) -> Job:
-        """Start a command; comes back with its first output, after two seconds or at its end. With `keep`, the number
-        of an artifact and its empty file, it prints there and goes on after North. Raises ToolError."""
+        """Start a command. Returns at its first output, after two seconds or at its end. With `keep`, the number of an
+        artifact and its empty file, it prints there and goes on after North. Raises ToolError."""
         running = [job for job in self.all() if job.running]
         if len(running) >= MAX_RUNNING:
             names = ", ".join(job.id for job in running)
-            raise ToolError("CONFLICT", f"{MAX_RUNNING} jobs run already: {names}", "end one with job (action kill)")
+            message = f"{MAX_RUNNING} jobs are already running: {names}"
+            raise ToolError("CONFLICT", message, "end one with job (action kill)")
         if not cwd.is_dir():
             raise ToolError("NOT_FOUND", f"the directory {cwd} does not exist")
         self._count += 1
@@ -146,7 +147,8 @@ class Jobs:
         self._background.start_soon(self._drive, job)
 
     async def adopt(self, found: Sequence[DetachedJob]) -> list[str]:
-        """Look after what an earlier North left running; what has ended meanwhile is forgotten. Says so in words."""
+        """Take over the jobs that an earlier North left running, and forget those that have ended since. Returns a line
+        about each."""
         known = {job.detached_job.id for job in self.all() if job.detached_job is not None}
         told: list[str] = []
         for kept in found:
@@ -186,11 +188,12 @@ class Jobs:
             self._news.append(f"job {job.id} (`{job.command.splitlines()[0][:100]}`) {job.state()}")
 
     def output(self, job: Job, lines: int) -> str:
-        """Its last lines."""
+        """Return the last lines of a job's output."""
         return job.sink.live(lines).replace(job.process.hidden, "")
 
     async def wait(self, job: Job, seconds: float, wanted: Callable[[str], bool] | None, port: int | None) -> str:
-        """Wait for its end, for a line that fits, or for a port on this machine to be open. Gives what came of it."""
+        """Wait for the job's end, for output that is `wanted`, or for a port on this machine to be open. Returns what
+        happened, as a sentence."""
         seen = -1
         with anyio.move_on_after(seconds):
             while True:
@@ -204,10 +207,10 @@ class Jobs:
                 if not was_running:
                     return f"job {job.id} {job.state()}"
                 await anyio.sleep(_POLL_SECONDS)
-        return f"nothing of it within {seconds:g} s; job {job.id} is {job.state()}"
+        return f"none of that happened within {seconds:g} s; job {job.id} is {job.state()}"
 
     async def kill(self, job: Job) -> None:
-        """End its whole tree: asked first, killed after two seconds. Idempotent."""
+        """End the job's whole process tree: ask first, kill after two seconds. Idempotent."""
         if not job.running:
             return
         job.killed = True
@@ -221,7 +224,7 @@ class Jobs:
             await job.ended.wait()
 
     def send(self, job: Job, text: str) -> None:
-        """Give it something to read. Raises ToolError."""
+        """Send a text to the job's input. Raises ToolError."""
         if not job.running:
             raise ToolError("CONFLICT", f"job {job.id} {job.state()}")
         data = text.encode("utf-8", "replace")
@@ -235,12 +238,12 @@ class Jobs:
             )
 
     def take_over(self, other: "Jobs") -> None:
-        """The jobs of a session that ends go on here."""
+        """Take over the jobs of a session that ends."""
         self._jobs, self._count, self._news = other._jobs, other._count, other._news
         other._jobs, other._news = {}, []
 
     async def end_all(self, grace: float) -> None:
-        """End all that run, side by side; those that are kept are let go."""
+        """End all running jobs at the same time; detached jobs are let go."""
         for job in [job for job in self.all() if job.running and job.detached_job is not None]:
             job.scope.cancel()
             await job.ended.wait()

@@ -1,9 +1,10 @@
-"""Becomes the shell of a session: takes the terminal, shuts itself in if it is told to, and is replaced by bash.
+"""Becomes the shell of a session: takes the terminal, enters the sandbox if told to, and is replaced by bash.
 
-Run as a script of its own (`python -I -S launcher.py`, with a JSON text on its input), since what it does must never
-happen in North's own process; it imports nothing of ours. What it has put in force is written to the control descriptor
-before bash starts: `P <json>`, or `X <reason>` when it gave up. A sandbox is all that was asked for, or the shell does
-not start. With `--hold` it joins the sandbox of a shell that runs, and holds further names there.
+Runs as a separate script (`python -I -S launcher.py`, with JSON on its input), since what it does must never happen in
+North's own process; it imports none of North's modules. It reports the restrictions that hold on the control descriptor
+before bash starts: `P <json>`, or `X <reason>` if it gave up. Without the restrictions that were asked for the shell
+does not start (namespaces are required only if `needs` is set). With `--hold` it joins the sandbox of a running shell
+and holds further names there.
 """
 
 import ctypes
@@ -18,7 +19,8 @@ import sys
 import termios
 from typing import Any
 
-# Above 63: bash takes the pipes of a coprocess from there downwards, and closes them later, whatever stands there then.
+# Above 63: bash uses the descriptors from there downwards for a coprocess's pipes, and later closes them, whatever they
+# are by then.
 TTY_FD = 71
 CONTROL_FD = 72
 
@@ -29,7 +31,7 @@ _BIND, _REMOUNT, _READ_ONLY, _REC, _PRIVATE, _RELATIME = 4096, 32, 1, 16384, 1 <
 _KEPT_FLAGS = 2 | 4 | 8 | 1024 | 2048  # nosuid, nodev, noexec, noatime, nodiratime: the same bits in statvfs and mount
 _EPERM, _ENOSYS = 1, 38
 
-# The access rights of Landlock, by the version that brought them.
+# The access rights of Landlock, by the version that added them.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _FIRST, _REFER, _TRUNCATE, _IOCTL_DEVICE = (1 << 13) - 1, 1 << 13, 1 << 14, 1 << 15
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
@@ -71,10 +73,11 @@ _REFUSED = (
 _MOUNT_SETATTR = 442
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 
-# Places that commands have no use for: what stands before closed files lies there, seen by nobody.
+# Folders that commands do not need: the empty file and folder that are mounted over closed ones are kept in one of
+# them.
 _VOIDS = ("/boot", "/srv", "/mnt", "/media")
 _SHARED_MEMORY = "/dev/shm"
-# Who asks for what is not there is to be told at once, not after some retries.
+# There is no network: tools must fail at once, not after retries.
 _WITHOUT_NETWORK = {
     "NPM_CONFIG_FETCH_RETRIES": "0", "NPM_CONFIG_UPDATE_NOTIFIER": "false", "PIP_RETRIES": "0",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1", "CARGO_NET_OFFLINE": "true", "GIT_OPTIONAL_LOCKS": "0",
@@ -84,7 +87,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Unavailable(Exception):
-    """Something that was asked for is not to be had here."""
+    """Something that was asked for is not available here."""
 
 
 def _check(result: int, what: str) -> int:
@@ -94,17 +97,17 @@ def _check(result: int, what: str) -> int:
 
 
 def landlock_version() -> int:
-    """0 where the kernel has none, or has it switched off."""
+    """Return the kernel's Landlock version; 0 if it has none or has it disabled."""
     return max(0, int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1)))
 
 
 def filters_system_calls() -> bool:
-    """Whether this machine's system calls are known here, so that they can be filtered."""
+    """Return whether this machine's system call numbers are known, so that calls can be filtered."""
     return sys.platform == "linux" and platform.machine() in _ARCHITECTURES
 
 
 def enter_namespaces(uid: int, gid: int) -> None:
-    """Mounts and network of its own. Raises Unavailable."""
+    """Give this process its own mounts, network and IPC. Raises Unavailable."""
     _check(_libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_NET | _NEW_IPC), "no namespaces of its own")
     try:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
@@ -123,13 +126,13 @@ def _mount(source: str | None, target: str, flags: int, kind: str | None = None,
 
 
 def make_read_only(path: str) -> None:
-    """Raises Unavailable."""
+    """Make a path and everything below it read-only. Raises Unavailable."""
     _mount(path, path, _BIND | _REC)
     _remount_read_only(path)
 
 
 def make_writable(path: str) -> None:
-    """A folder inside a read-only one. Raises Unavailable."""
+    """Make a folder inside a read-only one writable. Raises Unavailable."""
     _mount(path, path, _BIND)
     _set_read_only(path, on=False)
 
@@ -141,9 +144,9 @@ def _remount_read_only(path: str) -> None:
 
 
 def hold(names: dict[str, list[int]], *, ancestors: bool, roots: list[str]) -> None:
-    """Make what is there read-only, by path with device and number. A folder on the way to it is made a mount of its
-    own, so that it cannot be moved away with it; not with processes around that may stand in that folder, which would
-    go on to see what is below the new mount. Raises Unavailable."""
+    """Make names read-only, given by path with device and number. With `ancestors` each folder on the way to a name
+    becomes its own mount, so that the name cannot be moved away with it; not with running processes that may be in that
+    folder, since they would still see what is below the new mount. Raises Unavailable."""
     bound: set[str] = set()
     for path in sorted(names, key=lambda one: one.replace("/", "\0")):
         root = next((one for one in roots if path.startswith(f"{one}/")), None)
@@ -159,12 +162,12 @@ def hold(names: dict[str, list[int]], *, ancestors: bool, roots: list[str]) -> N
 
 
 def make_void(held_open: list[str]) -> tuple[str, str]:
-    """An unreadable file and an unreadable folder, in a place that nothing needs. Raises Unavailable."""
+    """Create an unreadable file and an unreadable folder, in a place that nothing needs. Raises Unavailable."""
     for place in _VOIDS:
         if os.path.isdir(place) and not any(f"{one}/".startswith(f"{place}/") for one in held_open):
             break
     else:
-        raise Unavailable("no place for what stands before closed files")
+        raise Unavailable("there is no free folder for the mounts over closed files")
     file, folder = f"{place}/file", f"{place}/folder"
     if not os.path.exists(file):
         _mount("tmpfs", place, 0, kind="tmpfs", data="mode=700,size=16k")
@@ -174,7 +177,7 @@ def make_void(held_open: list[str]) -> tuple[str, str]:
 
 
 def hide(names: dict[str, list[int]], held_open: list[str]) -> None:
-    """Put something unreadable before files and folders. Raises Unavailable."""
+    """Hide files and folders by mounting something unreadable over them. Raises Unavailable."""
     if not names:
         return
     file, folder = make_void(held_open)
@@ -190,17 +193,17 @@ def _ensure_same(path: str, ident: list[int]) -> None:
     except OSError as error:
         raise Unavailable(f"{path}: {error.strerror}") from None
     if [status.st_dev, status.st_ino] != ident:
-        raise Unavailable(f"{path} was replaced meanwhile")
+        raise Unavailable(f"{path} was replaced in the meantime")
 
 
 def _without_gone(names: dict[str, list[int]]) -> dict[str, list[int]]:
-    """What somebody took away since it was looked at needs no holding."""
+    """Return the names that still exist: those that were deleted since the last look need not be held."""
     return {path: ident for path, ident in names.items() if os.path.lexists(path)}
 
 
 def make_all_read_only(writable: list[str]) -> None:
-    """Landlock does not hold back changes of permissions, owners and times; a read-only mount does. Raises
-    Unavailable."""
+    """Make all mounts read-only except the `writable` folders. Landlock does not prevent changes of permissions, owners
+    and times; a read-only mount does. Raises Unavailable."""
     for path in writable:
         _mount(path, path, _BIND | _REC)
     _set_read_only("/", on=True)
@@ -216,7 +219,8 @@ def _set_read_only(path: str, *, on: bool) -> None:
 
 
 def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) -> None:
-    """Only these paths: `read` (and run), `write` (everything), `device` (read, write). Raises Unavailable."""
+    """Allow access to these paths only: `read` (and run), `write` (everything), `device` (read, write). Raises
+    Unavailable."""
     handled = _FIRST
     handled |= _REFER if version >= 2 else 0
     handled |= _TRUNCATE if version >= 3 else 0
@@ -236,7 +240,7 @@ def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) 
             try:
                 fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
-                continue  # what is not there needs no permission
+                continue  # a missing path needs no permission
             rights = wanted[kind] & handled
             if not os.path.isdir(f"/proc/self/fd/{fd}"):
                 rights &= _ON_FILES
@@ -248,13 +252,14 @@ def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) 
 
 
 def drop_capabilities() -> None:
-    """What root inside the sandbox could otherwise do; no program gets a capability back."""
+    """Drop all capabilities for good, which root inside the sandbox could otherwise use; no program gets one back."""
     for capability in range(64):
         _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def restrict_calls(families: list[int]) -> None:
-    """Sockets of these families only, no way into other processes, mounts or namespaces. Raises Unavailable."""
+    """Filter system calls: sockets of these families only, no access to other processes, mounts or namespaces. Raises
+    Unavailable."""
     if platform.machine() not in _ARCHITECTURES:
         raise Unavailable(f"no system call filter for {platform.machine()}")
     arch, numbers = _ARCHITECTURES[platform.machine()]
@@ -264,14 +269,14 @@ def restrict_calls(families: list[int]) -> None:
     program: list[tuple[int, int, int, int]] = [
         (load, 0, 0, 4), (equal, 1, 0, arch), (ret, 0, 0, refuse), (load, 0, 0, 0),
     ]  # fmt: skip
-    if platform.machine() == "x86_64":  # the x32 calls have numbers of their own
+    if platform.machine() == "x86_64":  # the x32 calls have their own numbers
         program += [(greater, 0, 1, 0x40000000), (ret, 0, 0, refuse)]
     for name in (*_REFUSED, *_COMMON):
         program += [(equal, 0, 1, numbers[name]), (ret, 0, 0, refuse)]
     program += [(equal, 0, 1, _CLONE3), (ret, 0, 0, 0x00050000 | _ENOSYS)]  # libraries fall back to clone
     program += [(equal, 0, 4, numbers["clone"]), (load, 0, 0, 16), (any_bit, 0, 1, _ANY_NAMESPACE & ~0x80)]
     program += [(ret, 0, 0, refuse), (ret, 0, 0, allow)]
-    program += [(equal, 0, 4, numbers["prlimit64"]), (load, 0, 0, 16)]  # limits of its own only, by the pid 0
+    program += [(equal, 0, 4, numbers["prlimit64"]), (load, 0, 0, 16)]  # only its own limits, by the pid 0
     program += [(equal, 0, 1, 0), (ret, 0, 0, allow), (ret, 0, 0, refuse)]
     program += [(equal, 0, 5, numbers["ioctl"]), (load, 0, 0, 24), (equal, 1, 0, 0x5412), (equal, 0, 1, 0x541C)]
     program += [(ret, 0, 0, refuse), (ret, 0, 0, allow)]  # TIOCSTI and TIOCLINUX type into a terminal
@@ -287,7 +292,7 @@ def restrict_calls(families: list[int]) -> None:
 
 
 def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Raises Unavailable. Returns what is in force."""
+    """Enter the sandbox that `wanted` describes. Returns what is in force. Raises Unavailable."""
     version = landlock_version()
     if version < 1:
         raise Unavailable("this kernel has no Landlock")
@@ -349,7 +354,8 @@ def main(config: dict[str, Any]) -> None:
 
 
 def hold_more(config: dict[str, Any]) -> str:
-    """Hold and hide further names in the sandbox of the process `pid`. Gives what went wrong, empty if nothing did."""
+    """Hold and hide further names in the sandbox of the process `pid`. Returns what went wrong, empty if nothing
+    did."""
     try:
         for kind in ("user", "mnt"):
             descriptor = os.open(f"/proc/{config['pid']}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
@@ -362,7 +368,7 @@ def hold_more(config: dict[str, Any]) -> str:
 
 
 def probe() -> dict[str, Any] | str:
-    """What a sandbox would hold, or why there is none. This process is inside it afterwards."""
+    """Return which restrictions a sandbox would have, or why there is none. This process is inside it afterwards."""
     rules: dict[str, list[str]] = {"read": ["/usr"], "write": [], "device": []}
     try:
         nothing: dict[str, Any] = {"frozen": {}, "hidden": {}, "open": [], "hides": False, "needs": False}

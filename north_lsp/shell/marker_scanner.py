@@ -1,4 +1,4 @@
-"""Finding one command's output in what the terminal delivers: it lies between two marks that nobody can guess."""
+"""Finds one command's output in the terminal's stream: it is between two marks that cannot be guessed."""
 
 import re
 
@@ -8,12 +8,12 @@ _TRACE = re.compile(
 
 
 def mark(kind: str, nonce: str) -> bytes:
-    """As the shell prints it; its own line for printing it is spelled differently (`__NORTH_%s_%s__`)."""
+    """Return a mark as the shell prints it; the shell's line that prints it looks different (`__NORTH_%s_%s__`)."""
     return f"__NORTH_{kind}_{nonce}__".encode()
 
 
 class MarkerScanner:
-    """Takes pieces of the stream and gives what belongs to the command. Marks may come in several pieces."""
+    """Takes pieces of the stream and returns what belongs to the command. A mark may be split over several pieces."""
 
     def __init__(self, nonce: str) -> None:
         self._start = mark("START", nonce)
@@ -25,7 +25,7 @@ class MarkerScanner:
         self._lingers = False
 
     def linger(self) -> bytes:
-        """What comes behind the end belongs to the command as well, which left processes running. Gives what came."""
+        """Count output after the end as the command's, which left processes running. Returns what has come so far."""
         self._lingers = True
         late, self._late = self._late, b""
         return late
@@ -51,12 +51,12 @@ class MarkerScanner:
         return data[: len(data) - keep]
 
     def rest(self) -> bytes:
-        """What was held back in case it were the end."""
+        """Return what was held back because it could have been the end mark."""
         held, self._held = self._held, b""
         return held if self.started and (self._lingers or not self.ended) else b""
 
     def _behind(self, data: bytes) -> bytes:
-        """The shell prints its end mark twice, in case that a command has kept it from printing the first."""
+        """Handle data after the end. The shell prints its end mark twice, in case a command prevented the first one."""
         data = data.replace(self._end, b"")
         keep = self._mark_begun(data)
         self._held = data[len(data) - keep :]
@@ -71,7 +71,8 @@ class MarkerScanner:
         return next((size for size in sizes if self._end.startswith(data[-size:])), 0)
 
     def _possible_end(self, data: bytes) -> int:
-        """How many bytes at the end may be the beginning of the end mark, or of what `set -x` prints before it."""
+        """Return how many bytes at the end may be the beginning of the end mark, or of what `set -x` prints before
+        it."""
         if begun := self._mark_begun(data):
             return begun
         place = data.rfind(b"POSIXLY_CORRECT=", max(0, len(data) - 256))
@@ -79,6 +80,6 @@ class MarkerScanner:
 
 
 def strip_markers(data: bytes) -> bytes:
-    """Under `set -x` the shell also prints North's own lines."""
+    """Remove North's own lines from the end, which the shell prints under `set -x`."""
     found = _TRACE.search(data[-512:])
     return data if found is None else data[: len(data) - (len(data[-512:]) - found.start())]

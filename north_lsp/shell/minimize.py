@@ -1,4 +1,4 @@
-"""Long outputs of commands that went well, without the lines that say only that (`minimize.toml`). Pure."""
+"""Shortens long outputs of successful commands by dropping lines that only report progress (`minimize.toml`). Pure."""
 
 import re
 import tomllib
@@ -12,8 +12,8 @@ _LONGEST_LINE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Minimised:
-    """`name` is the filter's; `left_out` counts lines."""
+class Minimized:
+    """A shortened output. `name` is the filter's; `left_out` counts lines."""
 
     text: str
     name: str
@@ -27,8 +27,8 @@ class _Filter:
     drop: re.Pattern[str]
 
 
-def minimize(command: str, output: str) -> Minimised | None:
-    """None where no filter holds, or where it would leave out little. For commands that succeeded only."""
+def minimize(command: str, output: str) -> Minimized | None:
+    """Shorten the output of a command that succeeded; None if no filter applies, or if it would leave out little."""
     command = command[:_LONGEST_COMMAND]
     lines = output.splitlines(keepends=True)
     if len(lines) < _LEAST_LINES:
@@ -39,7 +39,7 @@ def minimize(command: str, output: str) -> Minimised | None:
         kept = [line for line in lines if row.drop.match(line[:_LONGEST_LINE].rstrip()) is None]
         left_out = len(lines) - len(kept)
         if left_out >= _LEAST_LINES - 5 and left_out * 3 >= len(lines):
-            return Minimised("".join(kept), row.name, left_out)
+            return Minimized("".join(kept), row.name, left_out)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The output of a command while it runs: cleaned, counted, and kept within bounds (its beginning and its end)."""
+"""The output of a running command: cleaned, counted, and limited to its beginning and its end."""
 
 import codecs
 from collections import deque
@@ -16,8 +16,8 @@ _LONGEST_HELD_ESCAPE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What is kept of an output. `truncated` says that a middle part was dropped and `text` says how much; `number` is
-    that of the artifact with the whole, if there is one."""
+    """What is kept of an output. `truncated` says that the middle was dropped (`text` says how much); `number` is the
+    number of the artifact with the whole output, if there is one."""
 
     text: str
     truncated: bool
@@ -27,7 +27,7 @@ class Captured:
 
 
 class Spill(Protocol):
-    """Where the whole of a long output goes."""
+    """Where the whole of a long output is written."""
 
     number: int | None
 
@@ -37,8 +37,8 @@ class Spill(Protocol):
 
 
 class OutputSink:
-    """Takes chunks of bytes; memory stays flat however much comes. What does not fit is written to what `spill` makes:
-    first what is there already, then everything."""
+    """Takes chunks of bytes and keeps a bounded part of them. What does not fit is written to what `spill` creates:
+    first the output so far, then everything."""
 
     def __init__(self, spill: Callable[[], Spill] | None = None) -> None:
         self._make_spill = spill
@@ -63,11 +63,11 @@ class OutputSink:
 
     @property
     def number(self) -> int | None:
-        """The artifact that has the whole."""
+        """The number of the artifact with the whole output; None if there is none."""
         return None if self._spill is None else self._spill.number
 
     def spill_now(self) -> None:
-        """Write everything from here on, without waiting for more than fits."""
+        """Start to write the whole output now, without waiting until it no longer fits."""
         if self._spill is None and self._make_spill is not None:
             self._spill = self._make_spill()
             self._spill.write(self.text())
@@ -77,7 +77,8 @@ class OutputSink:
         self._take(self._held + self._decoder.decode(data), final=False)
 
     def finish(self, hidden: str = "\0") -> Captured:
-        """`hidden` is left out wherever it stands: the name of the file that bash read the command from."""
+        """End the output and return it. `hidden` is removed everywhere: the name of the file that bash read the command
+        from."""
         self._take(self._held + self._decoder.decode(b"", True), final=True)
         if self._spill is not None:
             self._spill.close()
@@ -92,7 +93,7 @@ class OutputSink:
         return f"{self._head}\n… {self._dropped} characters left out …\n{tail}"
 
     def live(self, lines: int = _LIVE_LINES) -> str:
-        """The last lines, for showing progress."""
+        """Return the last lines, to show progress."""
         return "\n".join(self.text().rstrip("\n").split("\n")[-lines:])
 
     def _take(self, raw: str, *, final: bool) -> None:
@@ -133,5 +134,5 @@ class OutputSink:
 
 
 def _last_states(text: str) -> str:
-    """Progress bars overwrite their line with a carriage return: only the last state of a line is kept."""
+    """Keep only the last state of each line: progress bars overwrite their line with a carriage return."""
     return "\n".join(line[line.rfind("\r") + 1 :] for line in text.split("\n"))

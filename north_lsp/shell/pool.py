@@ -1,4 +1,4 @@
-"""How many shells live at once, and for how long nobody may use them."""
+"""Limits how many sessions have shells at once, and how long shells may stay unused."""
 
 import time
 from typing import Protocol
@@ -36,16 +36,16 @@ class ShellPool:
         self._watching = False
 
     async def admit(self, new: PooledShell) -> None:
-        """Make room for the shells of `new`."""
+        """Make room for the shells of `new` by closing those that were unused the longest, and watch `new`."""
         self._known = [one for one in self._known if _matters(one) and one is not new]
         quiet = sorted((one for one in self._known if not one.is_busy()), key=lambda one: one.last_used)
         for oldest in quiet[: max(0, len(self._known) + 1 - MAX_OPEN)]:
             self._known.remove(oldest)
-            await oldest.close_idle(f"the shell was closed, since {MAX_OPEN} others were in use")
+            await oldest.close_idle(f"the shell was closed because {MAX_OPEN} others were in use")
         self.register(new)
 
     def register(self, new: PooledShell) -> None:
-        """Look after the shells of `new` from now on."""
+        """Watch the shells of `new` from now on."""
         self._known = [*(one for one in self._known if one is not new), new]
         if not self._watching:
             self._watching = True
@@ -56,7 +56,7 @@ class ShellPool:
             while self._known:
                 await anyio.sleep(self._sweep)
                 for one in list(self._known):
-                    if one not in self._known:  # taken out while another was closed
+                    if one not in self._known:  # removed while another one was closed
                         continue
                     if not _matters(one):
                         self._known.remove(one)
@@ -70,5 +70,6 @@ class ShellPool:
 
 
 def _matters(one: PooledShell) -> bool:
-    """A busy one without a shell is just starting it."""
+    """Return whether a session counts: it has a shell, or is busy, which without a shell means that it is starting
+    one."""
     return one.is_open() or one.is_busy()

@@ -1,9 +1,9 @@
-"""Looking at processes and signalling them, with the system's own means. Imports nothing that takes time.
+"""Inspects and signals processes with the system's own means. Imports nothing that loads slowly.
 
-Not with `psutil` (7.2 was tried; every test passes with it): a look at a shell's children, which is taken at the end of
-every command, costs it 1.8 ms instead of 0.1, since it reads all processes where the kernel names the children, and a
-look for a mark 11 ms instead of 3. On macOS it would see environments and states, of which `ps` tells nothing: when
-North is tested there, it is what should stand in for `/proc`.
+It does not use `psutil` (7.2 was tried; every test passes with it): finding a shell's children, at the end of every
+command, takes it 1.8 ms instead of 0.1, since it reads all processes although the kernel lists the children, and
+finding a mark takes 11 ms instead of 3. On macOS it would see environments and states, which `ps` does not show: once
+North is tested there, it should replace `/proc`.
 """
 
 import os
@@ -18,8 +18,8 @@ _HAS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 def children_of(root: int) -> list[int]:
-    """All processes below one, the deepest last. A session's shell adopts what loses its parent, so that a daemon is
-    found here, whatever it did to its group and its environment."""
+    """Return all processes below one, the deepest last. A session's shell adopts orphaned processes, so that a daemon
+    is found here, whatever it did to its group and its environment."""
     found: list[int] = []
     waiting = [root]
     while waiting:
@@ -47,7 +47,8 @@ def _descendants_anywhere(root: int) -> list[int]:
 
 
 def end_now(find: Callable[[], list[int]]) -> None:
-    """Kill all processes that `find` names, again until there are none: halted first, since they may be multiplying."""
+    """Kill all processes that `find` returns, and repeat until there are none. They are halted first, since they may be
+    multiplying."""
     for _ in range(100):
         rest = [pid for pid in find() if is_running(pid)]
         if not rest:
@@ -58,7 +59,7 @@ def end_now(find: Callable[[], list[int]]) -> None:
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:
-    """Signal each process; the ones that are gone, or are not ours, do not matter."""
+    """Signal each process, ignoring those that are gone or belong to another user."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -67,7 +68,7 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process that has not ended."""
+    """Return whether a process exists and has not ended."""
     return not PROC.joinpath("self/stat").exists() or parent_and_group(pid) is not None
 
 
@@ -76,7 +77,7 @@ def all_pids() -> Iterable[int]:
 
 
 def parent_and_group(pid: int) -> tuple[int, int] | None:
-    """None for a process that is gone or dead already."""
+    """Return the ids of a process's parent and group; None if it is gone or already dead."""
     try:
         stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
     except OSError:
@@ -86,17 +87,17 @@ def parent_and_group(pid: int) -> tuple[int, int] | None:
 
 
 def is_asleep(pid: int) -> bool:
-    """Whether a process waits for something; True as well where that cannot be told."""
+    """Return whether a process waits for something; also True where that is unknown."""
     return _state(pid) in ("S", "")
 
 
 def is_halted(pid: int) -> bool:
-    """Whether a process goes on only when it is told to."""
+    """Return whether a process is stopped until it is told to continue."""
     return _state(pid) == "T"
 
 
 def _state(pid: int) -> str:
-    """The letter of `/proc`; empty if there is none."""
+    """Return the process's state letter from `/proc`; empty if there is none."""
     try:
         stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
     except OSError:
@@ -130,7 +131,8 @@ def from_ps(root: int) -> set[int]:
 
 
 def started_at(pid: int) -> str:
-    """When a process began, in the kernel's ticks: with its number this names it. Empty if it is gone."""
+    """Return when a process started, in the kernel's ticks; together with its id this identifies it. Empty if it is
+    gone."""
     try:
         stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
     except OSError:

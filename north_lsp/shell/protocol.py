@@ -1,4 +1,4 @@
-"""What North says to bash, and how bash is to answer. Pure texts.
+"""The lines that North sends to bash, and that make bash answer. Pure text.
 
 Nothing in them can be replaced by what a command did to the shell: builtins are named with `\\builtin`, and POSIX mode,
 which an assignment alone turns on, keeps functions from standing in for those that end or reset something.
@@ -21,7 +21,7 @@ _PRINTF = r"\builtin printf '__NORTH_%s_%s__'"
 
 
 def beginning(nonce: str, startup: str) -> str:
-    """For a new shell; `startup` is the file of what it reads first, empty for none."""
+    """Return the first lines for a new shell; `startup` is a file that it reads first, empty for none."""
     read = ""
     if startup:
         quiet = f"</dev/null >/dev/null 2>&1 {TTY_FD}>&- {CONTROL_FD}>&-"
@@ -30,7 +30,8 @@ def beginning(nonce: str, startup: str) -> str:
 
 
 def calling(script: str, nonce: str, marked: str, stdin: str) -> str:
-    """Run the command in the file `script`, which reads from the file `stdin` and carries the mark."""
+    """Return the line that runs the command in the file `script`, which reads from the file `stdin` and carries the
+    mark."""
     return (
         f"{_PRINTF} START {nonce}; {MARK}={marked} \\builtin . {shlex.quote(script)} "
         f"<{shlex.quote(stdin)} 1>&{TTY_FD} 2>&{TTY_FD} {TTY_FD}>&- {CONTROL_FD}>&-; "
@@ -40,7 +41,8 @@ def calling(script: str, nonce: str, marked: str, stdin: str) -> str:
 
 
 def reporting(nonce: str) -> str:
-    """Tell the exit code and the shell's state, and put back what only the command wanted changed."""
+    """Return the line that reports the exit code and the shell's state, and resets what must not outlast the
+    command."""
     sections = r" \builtin printf '\0';".join(f" {command};" for command in COMMANDS)
     return (
         f"{_CLEAN}; \\builtin printf '__NORTH_%s_%s__' END {nonce}; {_RESET}; "
@@ -50,8 +52,8 @@ def reporting(nonce: str) -> str:
 
 
 def single(folder: Path, script: str, stdin: str, *, sandboxed: bool, waits: bool) -> str:
-    """Lines of a shell that runs one command and ends with it; `script` and `stdin` are names in its folder, an empty
-    `stdin` is nothing to read. With `waits` it ends after what the command left running."""
+    """Return the lines of a shell that runs one command and ends with it. `script` and `stdin` are names in its folder;
+    with an empty `stdin` the command has no input. With `waits` the shell ends after what the command left running."""
     here = '"$TMPDIR"' if sandboxed else shlex.quote(str(folder))
     given = f"{here}/{stdin}" if stdin else "/dev/null"
     end = "; \\builtin set -- $?; \\builtin wait; \\builtin exit $1" if waits else ""

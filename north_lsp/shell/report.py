@@ -1,4 +1,4 @@
-"""What a shell says of its state after each command, and how that differs from the state in which it started. Pure."""
+"""Reads what a shell reports about its state after each command, and compares it with its first state. Pure."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from north_lsp.shell.environment import changes_meaning
 
 SECTIONS = ("functions", "aliases", "exports", "traps", "options", "builtins", "places")
-# Each prints one section. The shell is in POSIX mode then, so that no function stands in for `unset` and the others.
+# Each prints one section. The shell is in POSIX mode then, so that no function can replace `unset` and other builtins.
 COMMANDS = (
     r"\builtin declare -F",
     r"\builtin alias -p",
@@ -44,14 +44,14 @@ class ShellReport:
 
 
 def read_report(parts: list[str]) -> ShellReport:
-    """Raises ValueError for a number of sections that is not the shell's."""
+    """Build a report from its sections. Raises ValueError if their number is wrong."""
     if len(parts) != len(SECTIONS):
         raise ValueError("not a report")
     return ShellReport(*parts)
 
 
 def read_exports(text: str) -> dict[str, str]:
-    """The values in `export -p`'s output."""
+    """Read the exported variables from the output of `export -p`."""
     found: dict[str, str] = {}
     for match in _EXPORT.finditer(text):
         if match["name"] in _OWN:
@@ -73,13 +73,14 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def changed_exports(first: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str | None]:
-    """New values by name; None for what is no longer exported."""
+    """Return the new values by name; None for variables that are no longer exported."""
     changed: dict[str, str | None] = {name: value for name, value in now.items() if first.get(name) != value}
     return changed | dict.fromkeys(first.keys() - now.keys())
 
 
 def meaning_changed(first: ShellReport, now: ShellReport) -> tuple[str, ...]:
-    """Why a word may mean something else than at the shell's start, as ends of the sentence "an earlier command …"."""
+    """Return why a word may mean something else than when the shell started, as ends of the sentence "an earlier
+    command …"."""
     reasons = []
     for text, before, pattern, words in (
         (now.functions, first.functions, r"^declare -\w+ (\S+)", "defined the function {}"),
@@ -110,7 +111,8 @@ def meaning_changed(first: ShellReport, now: ShellReport) -> tuple[str, ...]:
 
 
 def exporting(wanted: Mapping[str, str | None], has: Mapping[str, str | None]) -> list[str]:
-    """Lines that give variables their values; None takes one away."""
+    """Return lines that set variables to the `wanted` values; None unsets one. Those that it already `has` are
+    skipped."""
     return [
         f"\\builtin unset {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
         for name, value in wanted.items()

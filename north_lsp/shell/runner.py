@@ -1,9 +1,9 @@
-"""The shells of one session: what one command changes, the next one finds; nothing is left behind by a cancel.
+"""The shells of one session: each command finds what earlier ones changed, and a cancel leaves nothing running.
 
-Each shell is started when it is first needed: `session` for what the user approves, `contained` for what runs without a
-question, `clean` for what a rule allows (nothing else ever runs there, so that no earlier command can have changed what
-a word means), both always in the sandbox, `bare` in the place of `clean` where it does not hold, `outside` for what the
-user lets run without the sandbox, `own` for what the user runs beside a turn. The directory is the same for all;
+Each shell is started when it is first needed: `session` for what the user approves, `contained` for what runs without
+asking, `clean` for what a rule allows (nothing else ever runs there, so no earlier command can have changed what a word
+means), both always in the sandbox, `bare` instead of `clean` where the sandbox does not hold, `outside` for what the
+user lets run without the sandbox, `own` for the user's own commands while a turn runs. All share one directory;
 harmless variables are carried from `session` to the others.
 """
 
@@ -48,12 +48,12 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The outcome of a command. `exit_code` is negative for a signal and None if it is not known; `left_running` are
-    processes it put aside; `shell_ended` says that what earlier commands left in the shell is gone; `sandbox` is what
-    held the command, None outside; `lost` says why the shell was a new one, if earlier commands had left something in
-    the old one; `enough` that it was stopped, since the lines that were wanted were there; `alone` why it had a bash of
-    its own, of which nothing stays; `taken` is what appeared in the sandbox and was taken away, `closed` what could not
-    be read there since the user closes it."""
+    """The outcome of a command. `exit_code` is negative for a signal and None if it is unknown; `left_running` are
+    processes that it left in the background; `shell_ended` says that what earlier commands left in the shell is gone;
+    `sandbox` are the restrictions that the command ran under, None outside; `lost` says why the shell was a new one, if
+    earlier commands had left something in the old one; `enough` says that it was stopped because it had printed the
+    lines that were wanted; `alone` says why it had its own bash, of which nothing stays; `taken` is what appeared in
+    the sandbox and was quarantined, `closed` what could not be read there because the user closes it."""
 
     exit_code: int | None
     output: Captured
@@ -81,9 +81,9 @@ class ShellState:
 
 @dataclass
 class _Live:
-    """A shell with what was last put into it. `exports` are the variables that North carried over; `used` says that an
-    earlier command may have left something in it, `once` that it ends with its one command; `renamed` are variables of
-    the session that it was taken over by, to be set yet."""
+    """A live shell and what North last set in it. `exports` are the variables that North carried over; `used` says that
+    an earlier command may have left something in it, `once` that it ends with its one command; `renamed` are the
+    variables of the session that took it over, which are still to be set."""
 
     bash: Bash
     used: bool = False
@@ -96,7 +96,7 @@ class CommandRunner:
     """Runs commands for one session and ends what they started.
 
     `background` owns the work of ending a process tree, so that a cancelled turn need not wait for it. Without
-    `sandbox` there is no place for what runs without a question.
+    `sandbox` nothing can run without asking.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class CommandRunner:
         shell_pool: ShellPool | None = None,
         kept: Path | None = None,
     ) -> None:
-        """`kept` is the folder with the records of what goes on after North."""
+        """Create the runner of one session. `kept` is the folder with the records of detached jobs."""
         self._environ = dict(environ)
         self._background = background
         self._sandbox = sandbox
@@ -141,18 +141,18 @@ class CommandRunner:
 
     @property
     def sandboxed(self) -> bool:
-        """Whether commands that the user is asked about are to run in a sandbox, too. Whether the machine has one is
-        another question."""
+        """Whether commands that the user is asked about run in the sandbox, too; not whether this machine has one."""
         return self._sandbox is not None and self._sandbox.for_asked
 
     def is_contained(self, place: Place) -> bool:
-        """Whether what runs there is to run in the sandbox, or in as much of it as there is."""
+        """Return whether commands in this place run in the sandbox, or in as much of it as there is."""
         if place == "bare":
             return self._sandbox is not None and support().available
         return place in UNASKED or (place == "session" and self.sandboxed)
 
     def _place(self, place: Place) -> Place:
-        """Where the session's shell is in the sandbox, or is not, another one is not needed."""
+        """Return the place whose shell is used: `session` if its shell has the same sandboxing, so that no other is
+        needed."""
         if place == ("contained" if self.sandboxed else "outside"):
             return "session"
         return place
@@ -163,21 +163,22 @@ class CommandRunner:
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """What a shell starts with."""
+        """The variables that a shell starts with."""
         return self._environ
 
     @property
     def added(self) -> Mapping[str, str]:
-        """What a program that somebody else starts is given on top of its own environment."""
+        """The variables that a program started by the client gets on top of its own environment."""
         return UNATTENDED
 
     def argv_without_shell(self, command: str) -> list[str]:
-        """A program that runs a command in a bash of its own, started by somebody else: without what is withheld."""
+        """Return the argv that runs a command in its own bash, started by the client, without the variables that are
+        withheld."""
         unset = [part for name in sorted(self._withheld) for part in ("-u", name)]
         return ["env", *unset, "bash", "--noprofile", "--norc", "-c", command]
 
     def state(self, fallback: Path) -> ShellState:
-        """As of now; `fallback` is the directory before the first command."""
+        """Return the current state; `fallback` is the directory before the first command."""
         changes: list[str] = []
         places: tuple[Place, ...] = ("session", "contained", "outside")
         for place in places:
@@ -192,7 +193,7 @@ class CommandRunner:
         return ShellState(self._cwd or self._start or fallback, tuple(dict.fromkeys(changes)))
 
     def _is_busy_inside(self) -> bool:
-        """Whether anything runs in the sandbox."""
+        """Return whether anything runs in the sandbox."""
         held = [live.bash for place, live in self._live.items() if self.is_contained(place)]
         self._kept_inside = [process for process in self._kept_inside if process.detached_job.is_alive()]
         return (
@@ -202,7 +203,7 @@ class CommandRunner:
         )
 
     def expect(self, paths: Sequence[Path]) -> None:
-        """Somebody writes these by the user's word, while something may run in the sandbox."""
+        """Announce paths that are written with the user's approval while something may run in the sandbox."""
         if self.containment is not None:
             self.containment.expect(paths)
 
@@ -219,11 +220,12 @@ class CommandRunner:
         spill: Callable[[], Spill] | None = None,
         enough: int | None = None,
     ) -> CommandResult:
-        """Run to the end, the time limit or cancellation. With `cwd` the command runs there and the session's own
-        directory stays; without it, in the session's directory, which is `start` at first. What is too long to be kept
-        goes to `spill` as a whole. A command that goes on for long after `enough` lines is stopped.
+        """Run a command until its end, the time limit or cancellation. With `cwd` the command runs there and the
+        session's directory stays; otherwise it runs in the session's directory, which is `start` at first. The whole of
+        an output that is too long to keep goes to `spill`. A command that still runs long after it has printed `enough`
+        lines is stopped.
 
-        Raises ToolError when the shell cannot be started, or the sandbox that it is to run in.
+        Raises ToolError if the shell, or the sandbox that it must run in, cannot be started.
         """
         needs, place = place in UNASKED, self._place(place)
         box = self.containment
@@ -249,7 +251,7 @@ class CommandRunner:
             return replace(ran, taken=tuple(await box.leave()), closed=box.closed())
 
     async def _leave_late(self, box: Containment) -> None:
-        """After a cancel, and after what still ran there has been stopped."""
+        """Leave the sandbox after a cancel, once what still ran there has been stopped."""
         while self._stopping:
             await anyio.sleep(_POLL_SECONDS)
         with contextlib.suppress(ToolError):
@@ -280,12 +282,12 @@ class CommandRunner:
             await self._close_shells(lambda live: True)
         if self._maker.lost_folder():
             if self._live:
-                self._lost = "the shell's own folder is gone, so that it was replaced"
+                self._lost = "the shell's own folder was gone, so the shell was replaced"
             await self._close_shells(lambda live: True)
         mark = uuid.uuid4().hex
         live = await self._shell_or_once(place, where, command, mark, needs=needs)
         if needs and (live.bash.in_force is None or not live.bash.in_force.namespaces):
-            raise ToolError("UNAVAILABLE", "the shell has no sandbox that holds", "ask the user: outside_sandbox")
+            raise ToolError("UNAVAILABLE", "the shell has no working sandbox", "ask the user: outside_sandbox")
         lost, self._lost = self._lost, None
         self._last_used = time.monotonic()
         self._marks.add(mark)
@@ -309,7 +311,7 @@ class CommandRunner:
                     failed = error
                 tasks.cancel_scope.cancel()
         except BaseException:
-            # The turn is being cancelled: its answer must not wait for a grace period. The next command must, also one
+            # The turn is being cancelled: its answer must not wait for a grace period. The next command must, even one
             # that comes before the stopping has begun.
             self._stopping.add(live.bash)
             self._background.start_soon(self._clean_up, place, live, before, mark)
@@ -360,27 +362,27 @@ class CommandRunner:
 
     @property
     def last_used(self) -> float:
-        """By the monotonic clock."""
+        """When a command last ran, by the monotonic clock."""
         return self._last_used
 
     async def find_detached(self) -> list[str]:
-        """Look after the jobs that an earlier North left running; says what there was, in words."""
+        """Take over the jobs that an earlier North left running. Returns a line about each."""
         if self._kept is None:
             return []
         return await self.jobs.adopt(await anyio.to_thread.run_sync(find_detached, self._kept))
 
     def is_open(self) -> bool:
-        """Whether any shell of this session lives."""
+        """Return whether any shell of this session lives."""
         return any(live.bash.alive for live in self._live.values())
 
     def is_busy(self) -> bool:
-        """Whether a command runs, or one that was put into the background does."""
+        """Return whether a command runs, in the foreground or in the background."""
         return any(lock.locked() for lock in self._locks.values()) or any(
             live.bash.alive and live.bash.processes() for live in self._live.values()
         )
 
     async def close_idle(self, why: str) -> None:
-        """Close the shells; the next command is told that what was in them is gone."""
+        """Close the shells unless they are busy; the next result says `why` what was in them is gone."""
         if self.is_busy():
             return
         if any(live.used for place, live in self._live.items() if place in ("session", "contained", "outside")):
@@ -393,8 +395,8 @@ class CommandRunner:
             await _end(live.bash)
 
     def take_over(self, other: "CommandRunner") -> None:
-        """Go on with the shells, the directory and the jobs of a session that ends and runs no command; its shells get
-        this session's own variables. Shells that other settings made are left to it."""
+        """Take over the shells, the directory and the jobs of a session that ends and runs no command; its shells get
+        this session's own variables. Shells that were made with other settings stay with it."""
         if (self._options, self.sandboxed) != (other._options, other.sandboxed):
             return
         for name in (
@@ -423,7 +425,7 @@ class CommandRunner:
         await self.jobs.end_all(grace)
         marks, self._marks = self._marks, set()
         shells, self._live = [live.bash for live in self._live.values()], {}
-        # As long as a shell lives, all that lost its parent is found below it, whatever its environment.
+        # While a shell lives, orphaned processes are found below it, whatever their environment.
         below = await anyio.to_thread.run_sync(_below, shells)
         for bash in shells:
             await anyio.to_thread.run_sync(_ask_to_end, bash)
@@ -442,7 +444,7 @@ class CommandRunner:
     # -- inside -----------------------------------------------------------------------------------------
 
     async def _shell_or_once(self, place: Place, cwd: Path, command: str, mark: str, *, needs: bool) -> _Live:
-        """Where no shell can be kept, one for this command alone. Raises ToolError."""
+        """Return the place's shell or, where no shell can be kept, one for this command only. Raises ToolError."""
         contained = self.is_contained(place)
         if self._maker.can_keep:
             with contextlib.suppress(StartFailed):
@@ -469,7 +471,7 @@ class CommandRunner:
         return live
 
     async def _job(self, job: JobSpec) -> JobProcess:
-        """A shell of a job's own that is like the one of its place. Raises ToolError."""
+        """Start a job in its own shell, which is like the shell of its place. Raises ToolError."""
         needs, job = job.place in UNASKED, replace(job, place=self._place(job.place))
         changes: dict[str, str | None] = dict(self._carried)
         live = self._live.get(job.place)
@@ -514,10 +516,10 @@ class CommandRunner:
             process.end_now()
 
     def _setup(self, live: _Live, where: Path) -> str:
-        """Lines that bring a shell to where the command is to run."""
+        """Return lines that prepare a shell for a command: the directory and the variables."""
         lines = []
         if live in (self._live.get("clean"), self._live.get("bare")):
-            # Rules know where a link leads: `..` behind one has to mean the same here. It holds for one command.
+            # Rules know where a link leads: `..` after a link must mean the same here. This lasts for one command.
             lines.append("\\builtin set -P")
         if live.bash.cwd() != where:
             lines.append(f"\\builtin cd -- {shlex.quote(str(where))} 2>/dev/null")
@@ -531,7 +533,7 @@ class CommandRunner:
         return "; ".join(lines) or "\\builtin :"
 
     def _carry(self, bash: Bash) -> None:
-        """Take over the variables that a command exported, as far as they cannot change what a word means."""
+        """Carry over the variables that a command exported, except those that can change what a word means."""
         first, now = bash.first, bash.report
         if first is None or now is None or first.exports == now.exports:
             self._carried = {}
@@ -557,7 +559,7 @@ class CommandRunner:
             self._stopping.discard(live.bash)
 
     async def _show_progress(self, sink: OutputSink, on_output: Callable[[str], Awaitable[None]]) -> None:
-        """Tell what there is so far: new output soon, and that time passes."""
+        """Report progress: new output soon, and otherwise from time to time that the command still runs."""
         shown, last = 0, time.monotonic()
         while True:
             await anyio.sleep(_UPDATE_SECONDS)
@@ -568,12 +570,12 @@ class CommandRunner:
 
 
 def _may_be_carried(name: str, value: str | None) -> bool:
-    # A credential is short; looking through a long value takes long.
+    # A credential is short, and searching a long value takes long.
     return not changes_meaning(name) and not looks_like_credential(name, (value or "")[:500])
 
 
 async def _stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:
-    """What `| head` would have ended by itself; there is some time for what ends soon anyway."""
+    """Stop a command that `| head` would have ended, after some time for those that end soon anyway."""
     while sink.total_lines < lines:
         await anyio.sleep(_UPDATE_SECONDS)
     await anyio.sleep(_ENOUGH_SECONDS)
@@ -586,7 +588,7 @@ async def _end(bash: Bash) -> None:
 
 
 def _below(shells: Sequence[Bash]) -> dict[int, str]:
-    """What runs below shells, each process with when it began."""
+    """Return the processes below the shells, each with its start time."""
     return {pid: started_at(pid) for bash in shells if bash.alive for pid in children_of(bash.pid)}
 
 

@@ -1,4 +1,4 @@
-"""What a sandboxed command may touch, and whether this machine can hold it to that."""
+"""Decides what a sandboxed command may touch, and whether this machine can enforce that."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _SHARED_TEMP = Path("/tmp")
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Whether a sandbox can be had at all; `reason` says why not."""
+    """Whether a sandbox is available at all; `reason` says why not."""
 
     available: bool
     reason: str = ""
@@ -29,8 +29,8 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class ActiveRestrictions:
-    """What holds a shell. Without namespaces there is no network of its own (no sockets at all instead), and protected
-    names inside the workspace can be written; `why` says what the kernel refused. `temp` is where the
+    """The restrictions of a shell. Without namespaces it has no network of its own (instead it has no sockets at all),
+    and protected names inside the workspace can be written; `why` says what the kernel refused. `temp` is where the
     shell sees its own folder."""
 
     landlock: int
@@ -39,20 +39,20 @@ class ActiveRestrictions:
     temp: str = ""
 
     def gaps(self) -> tuple[str, ...]:
-        """What does not hold here, in words."""
+        """Describe what the sandbox does not prevent on this machine."""
         gaps = []
         if not self.namespaces:
             gaps.append(f"git's files and other protected names in the workspace can be written ({self.why})")
             gaps.append("permissions and times of files outside can be changed where the user may change them")
         if self.landlock < 3:
-            gaps.append("files outside can be cut short (Landlock before version 3)")
+            gaps.append("files outside can be truncated (Landlock before version 3)")
         if self.landlock < 6:
-            gaps.append("signals to other processes are not held back (Landlock before version 6)")
+            gaps.append("signals to other processes are not blocked (Landlock before version 6)")
         return tuple(gaps)
 
 
 def support() -> Support:
-    """What the machine offers, without trying it."""
+    """Return what the machine supports, without trying it."""
     if sys.platform != "linux":
         return Support(False, f"there is no sandbox for {sys.platform}")
     if landlock_version() < 1:
@@ -64,8 +64,8 @@ def support() -> Support:
 
 @cache
 def probe() -> ActiveRestrictions | str:
-    """What a sandbox holds on this machine, by making one; or why there is none. Starts a process: call it on a
-    thread."""
+    """Return which restrictions a sandbox has on this machine, by making one, or why there is none. Starts a process:
+    call it on a thread."""
     if not (has := support()).available:
         return has.reason
     try:
@@ -75,14 +75,14 @@ def probe() -> ActiveRestrictions | str:
         )  # fmt: skip
         answer = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError):
-        return "the sandbox could not be tried out"
+        return "the sandbox could not be tested"
     return ActiveRestrictions(**answer) if isinstance(answer, dict) else str(answer)
 
 
 class Held(Protocol):
-    """What the sandbox holds of the workspace, by real paths with device and number: `protected` names stay as they
-    are, `frozen` is what has to be read-only for that, but for the folders `open` in it, `hidden` is closed. `problem`
-    says why this cannot be relied on. `folders` could be looked into, the `unreadable` ones not."""
+    """What the sandbox protects in the workspace, by real paths with device and number: `protected` names stay as they
+    are, `frozen` is what must be read-only for that, except for the folders `open` in it, and `hidden` is closed.
+    `problem` says why this cannot be relied on. `folders` could be searched, the `unreadable` ones could not."""
 
     @property
     def protected(self) -> Mapping[str, tuple[int, int]]: ...
@@ -108,9 +108,9 @@ class Held(Protocol):
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A workspace's sandbox: commands write below `roots` and in their own temporary folder; `look` tells what of that
-    is held; `readable` are further folders that they may read. `for_asked`: commands that the user was asked about run
-    in it as well. What must not appear in the workspace is put into `quarantine`."""
+    """A workspace's sandbox. Commands write below `roots` and in their own temporary folder; `look` returns what is
+    protected there; `readable` are further folders that they may read. `for_asked`: commands that the user was asked
+    about run in it as well. What must not appear in the workspace is put into `quarantine`."""
 
     roots: tuple[Path, ...]
     environ: Mapping[str, str]
@@ -120,17 +120,17 @@ class Sandbox:
     quarantine: Path | None = None
 
     def hides_temp(self) -> bool:
-        """Whether `/tmp` can be the shell's own folder: nothing that it needs may lie there."""
+        """Return whether the shell's own folder can be mounted as `/tmp`: nothing that it needs may be there."""
         return not any(
             _overlaps(path, _SHARED_TEMP) for path in (*self.roots, *self.readable, *map(Path, self._tools()))
         )
 
     def described(self, temp: Path, *, needs: bool = False) -> dict[str, Any]:
-        """For the launcher. `temp` is a folder of the shell's own; `needs` says that it is not to start where protected
-        and closed names cannot be held. Looks at the disk: call it on a thread. Raises ToolError."""
+        """Describe the sandbox for the launcher. `temp` is the shell's own folder; with `needs` the shell does not
+        start if protected and closed names cannot be held. Looks at the disk: call it on a thread. Raises ToolError."""
         held = self.look()
         if held.problem:
-            raise ToolError("UNAVAILABLE", f"the sandbox cannot hold: {held.problem}")
+            raise ToolError("UNAVAILABLE", f"the sandbox cannot protect the workspace: {held.problem}")
         table = _table()
         home = Path(os.path.realpath(self.environ.get("HOME") or "/nonexistent"))
         read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools()]
@@ -149,7 +149,7 @@ class Sandbox:
         }
 
     def _tools(self) -> list[str]:
-        """Folders on PATH outside the usual places, and what stands beside a `bin`."""
+        """Return the folders on PATH and of Python, and the parents of those that are called `bin` or the like."""
         places = [sys.prefix, sys.base_prefix]
         for entry in self.environ.get("PATH", "").split(os.pathsep):
             if not os.path.isabs(entry) or not os.path.isdir(entry):
@@ -162,7 +162,8 @@ class Sandbox:
 
 
 def _opens_too_much(path: str, home: Path) -> bool:
-    """A tool folder that is the home folder, one above it, or the user's own data would open all secrets."""
+    """Return whether a tool folder must stay closed: the home folder, one above it, or the user's own data would open
+    all secrets."""
     closed = (home, home / ".local", home / ".config", home / ".cargo", home / ".cache", home / ".local/share")
     return any(one.is_relative_to(path) for one in closed) or path == "/"
 
@@ -197,8 +198,9 @@ def _children(table: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]
 
 
 def hold_more(pid: int, held: Held, described: dict[str, Any], roots: Sequence[Path]) -> str:
-    """Make the sandbox of a shell that runs hold what it does not hold yet. Gives what went wrong, or nothing;
-    `described` is what the sandbox was made by, and is brought up to date. Starts a process: call it on a thread."""
+    """Make the sandbox of a running shell hold what it does not hold yet. Returns what went wrong, empty if nothing
+    did; `described` is the description that the sandbox was made from, and is updated. Starts a process: call it on a
+    thread."""
     frozen = {path: ident for path, ident in held.frozen.items() if described["frozen"].get(path) != ident}
     hidden = {path: ident for path, ident in held.hidden.items() if described["hidden"].get(path) != ident}
     if not frozen and not hidden:

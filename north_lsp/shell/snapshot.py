@@ -1,4 +1,4 @@
-"""The user's own aliases, functions and options, asked of a login shell, for the session's shell to start with."""
+"""Reads the user's own aliases, functions and options from a login shell, for the session's shell to start with."""
 
 import contextlib
 import os
@@ -27,8 +27,9 @@ _lock = threading.Lock()
 
 
 def user_snapshot(bash: str, environ: Mapping[str, str]) -> str:
-    """Lines of bash; empty if the user's shell does not answer in time. Asked for once a day, and again when one of the
-    user's files has changed. May take seconds at first: call it on a thread."""
+    """Return lines of bash that set up the user's aliases, functions and options; empty if the login shell does not
+    answer in time. It is asked once a day, and again when one of the user's startup files has changed. May take seconds
+    at first: call it on a thread."""
     key = (bash, environ.get("HOME"), _changed_at(environ), int(time.time() // _DAY))
     with _lock:
         if key not in _known:
@@ -75,7 +76,7 @@ def _asked(bash: str, environ: Mapping[str, str]) -> str:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """What the user's files started goes with the shell that read them."""
+    """Kill the login shell and whatever the user's startup files started in its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, 9)
     if process.stdout is not None:

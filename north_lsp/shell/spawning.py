@@ -1,8 +1,9 @@
-"""Starting a shell: its terminal and pipes, the launcher that becomes it, and the file that it reads a command from.
+"""Starts a shell: its terminal and pipes, the launcher that becomes it, and the file that it reads a command from.
 
-Not with `ptyprocess` (0.7 was tried): it makes the terminal by forking North, which has threads and much memory, and
-runs Python in the copy; the launcher exists so that nothing does that. It hands the terminal over as standard input as
-well, where commands have a pipe, cannot hand over one that was opened before, and leaves output processing (OPOST) on.
+It does not use `ptyprocess` (0.7 was tried): that makes the terminal by forking North, which has threads and much
+memory, and runs Python in the copy; the launcher exists so that nothing does that. It also passes the terminal as
+standard input, where commands have a pipe, cannot pass one that was opened before, and leaves output processing (OPOST)
+on.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ _ROWS, _COLUMNS = 40, 120
 
 
 class StartFailed(ToolError):
-    """A shell that is there, but does not do what a persistent one has to."""
+    """Bash was found, but does not work as a persistent shell."""
 
     def __init__(self, problem: str) -> None:
         super().__init__("UNAVAILABLE", problem)
@@ -52,10 +53,10 @@ def spawn(
     sandbox: Mapping[str, Any] | None,
     output: Callable[[], tuple[int, int]],
 ) -> Spawned:
-    """`output` makes North's end and the shell's. Raises StartFailed."""
+    """Start the launcher that becomes the shell. `output` opens North's end and the shell's end. Raises StartFailed."""
     try:
         master, tty = output()
-    except OSError:  # no terminal to be had: a pipe does it as well
+    except OSError:  # no terminal is available: a pipe works as well
         master, tty = os.pipe()
     stdin_read, stdin_write = os.pipe()
     control_read, control_write = os.pipe()
@@ -90,7 +91,7 @@ def spawn(
 
 @contextlib.contextmanager
 def as_input(config: Mapping[str, Any]) -> Iterator[IO[bytes]]:
-    """A file to read a JSON text from, which may be longer than an argument."""
+    """Provide a file to read JSON from, which may be longer than an argument."""
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(config).encode())
         file.seek(0)
@@ -98,11 +99,12 @@ def as_input(config: Mapping[str, Any]) -> Iterator[IO[bytes]]:
 
 
 def write_script(folder: Path, command: str) -> None:
-    """Into a folder of our own: a few kilobytes are written faster than a thread is asked to. Raises ToolError."""
+    """Write a command to the shell's own folder. Does not use a thread, since asking one takes longer than writing a
+    few kilobytes. Raises ToolError."""
     script = folder / SCRIPT
     data = command.encode("utf-8", "surrogateescape") + b"\n"
     try:
-        if not folder.is_dir() or folder.is_symlink():  # an earlier command did that
+        if not folder.is_dir() or folder.is_symlink():  # an earlier command changed it
             folder.unlink(missing_ok=True)
             folder.mkdir(mode=0o700, parents=True)
         folder.chmod(0o700)
@@ -117,7 +119,7 @@ def write_script(folder: Path, command: str) -> None:
 
 
 def _plain_terminal(fd: int) -> None:
-    """No echo, no changes to what is printed, a size that programs can work with."""
+    """Set up a terminal: no echo, no changes to the output, a size that programs can work with."""
     settings = termios.tcgetattr(fd)
     settings[1] &= ~termios.OPOST
     settings[3] &= ~(termios.ECHO | termios.ECHONL)

@@ -1,4 +1,4 @@
-"""Process trees: finding everything a command started, and ending it.
+"""Process trees: finds everything a command started, and ends it.
 
 A daemon leaves its parent and its group, but it keeps its environment: every command carries a mark there.
 """
@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.02
 
 
 def find_tree(root_pid: int | None, mark: str) -> list[int]:
-    """All live processes of a command: descendants, its group, and whatever carries its mark."""
+    """Return all live processes of a command: its descendants, its group, and whatever carries its mark."""
     own = os.getpid()
     found: set[int] = set()
     if PROC.joinpath("self/environ").exists():

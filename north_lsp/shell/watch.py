@@ -1,8 +1,8 @@
-"""What appears in the workspace while a command runs in the sandbox and must not take effect there: taken away.
+"""Finds and removes what appears in the workspace while a command runs in the sandbox and must not take effect there.
 
-Existing protected names are held by mounts. New ones cannot be, so they are looked for once the command has ended, and
-put into a quarantine, from where the user may have them back. Every step goes from folder to folder by descriptors,
-since what still runs may exchange folders for links meanwhile.
+Existing protected names are held by mounts. New ones cannot be, so they are looked for once the command has ended and
+put into a quarantine, from which the user can get them back. Every step goes from folder to folder by descriptors,
+since what still runs may replace folders with links meanwhile.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedFiles:
-    """Something that appeared as `path`, and where it lies now; None if it could not be kept."""
+    """Something that appeared as `path`, and where it is `kept` now; None if it could not be kept."""
 
     path: Path
     kept: Path | None
 
 
 class Watch:
-    """Of one session. `begin` before commands, `sweep` after them; both block."""
+    """Watches one session's roots. Call `begin` before commands and `sweep` after them; both block."""
 
     def __init__(self, roots: Iterable[Path], quarantine: Path) -> None:
         self._roots = tuple(roots)
@@ -41,17 +41,18 @@ class Watch:
         self._expected: set[str] = set()
 
     def begin(self, now: Held) -> None:
-        """All that is there is the user's."""
+        """Take everything that is there now as the user's."""
         self._known = now
         self._links = {path: os.readlink(path) for path in now.protected if os.path.islink(path)}
 
     def expect(self, paths: Iterable[Path]) -> None:
-        """The user wants these to be there."""
+        """Note paths that the user wants to be there."""
         self._expected |= {str(one) for path in paths for one in (path, *path.parents)}
 
     def sweep(self, look: Callable[[], Held]) -> tuple[list[QuarantinedFiles], bool]:
-        """Take away what appeared, and put links back. Also says whether there is nothing left: not if somebody makes
-        it again and again, or there is too much to look at. Raises ToolError if something cannot be taken away."""
+        """Remove what appeared, and restore links. Returns what was quarantined and whether nothing is left: it is not
+        if something creates it again and again, or if there is too much to look at. Raises ToolError if something
+        cannot be removed."""
         taken: list[QuarantinedFiles] = []
         for _ in range(_ROUNDS):
             now = look()
@@ -77,9 +78,9 @@ class Watch:
             path
             for path, ident in now.protected.items()
             if path not in self._expected
-            # Where a mount holds a name, only somebody outside can have replaced it.
+            # A name that a mount holds can only have been replaced from outside the sandbox.
             and (path not in known or (path in self._links and known[path] != ident))
-            # What tools put into a folder that they make speaks for that folder only.
+            # The `.gitignore` that tools put into a folder that they create applies to that folder only.
             and not (os.path.basename(path) == ".gitignore" and os.path.dirname(path) not in folders)
         ]
 
@@ -90,7 +91,7 @@ class Watch:
                     os.symlink(target, os.path.basename(path), dir_fd=folder)
 
     def _opened(self, path: str) -> bool:
-        """Whether a folder that nobody could look into can be now."""
+        """Make an unreadable folder readable. Returns whether that worked."""
         try:
             with self._folder_of(Path(path)) as folder:
                 _allow(os.path.basename(path), folder)
@@ -100,12 +101,12 @@ class Watch:
         return True
 
     def _take(self, path: Path) -> Path | None:
-        """Where it lies now; None if it is gone by itself. Raises ToolError."""
+        """Move a path into the quarantine. Returns where it is now; None if it was already gone. Raises ToolError."""
         place = self._quarantine / secrets.token_hex(6)
         try:
             place.mkdir(parents=True, mode=0o700)
             with self._folder_of(path) as folder:
-                # Under another name it has no effect any more, whatever else fails.
+                # Under another name it no longer takes effect, whatever else fails.
                 aside = f".north-taken-{secrets.token_hex(6)}"
                 try:
                     os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
@@ -126,13 +127,13 @@ class Watch:
                 place.rmdir()
             return None
         except OSError as error:
-            message = f"{path} appeared in the sandbox and cannot be taken away: {error.strerror}"
+            message = f"{path} appeared in the sandbox and cannot be removed: {error.strerror}"
             raise ToolError("IO_ERROR", message, "the user should look at it before anything else runs") from None
         return place / path.name
 
     @contextlib.contextmanager
     def _folder_of(self, path: Path) -> Iterator[int]:
-        """Raises OSError, also if a folder on the way has become a link."""
+        """Open the folder that contains a path. Raises OSError, also if a folder on the way has become a link."""
         root = next(root for root in self._roots if path.is_relative_to(root) and path != root)
         folder = os.open(root, _FOLDER)
         try:
@@ -146,7 +147,7 @@ class Watch:
 
 
 def _allow(name: str, folder: int) -> None:
-    """A folder of the user's is opened for the user."""
+    """Give the user all rights on their own folder; do nothing for a file."""
     with contextlib.suppress(OSError):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
@@ -158,7 +159,7 @@ def _allow(name: str, folder: int) -> None:
 
 
 def _copy_away(folder: int, name: str, target: Path) -> None:
-    """To another file system. Links are copied as links; what is neither file nor folder is dropped."""
+    """Move something to another file system. Links are copied as links; what is neither file nor folder is dropped."""
     source = f"/proc/self/fd/{folder}/{name}"
     mode = os.lstat(source).st_mode
     if stat.S_ISDIR(mode):

@@ -66,7 +66,7 @@ def test_no_fresh_way_past_the_rules_passes(tmp_path: Path, contained: bool) -> 
         ("mytool x", "`mytool` is not a program North knows"),
         ("cat --strange a", "`--strange` is not a flag of cat that North knows"),
         ("ls *", "`./*` could not"),
-        ("sed s,a*,b, f", "has to be spelled out"),
+        ("sed s,a*,b, f", "where a literal word is needed"),
         ("npm test && npm run lint", "more than one command of the line changes something"),
         ("touch a && cat b", "a command before it may change what it reads"),
         ("cat a | npm test", "at the same time"),
@@ -319,7 +319,7 @@ def test_no_pattern_of_the_settings_hangs_the_question(tmp_path: Path, pattern: 
 def test_a_pattern_that_takes_too_long_counts_as_found() -> None:
     assert matches("(a+)+$", "a" * 40 + "!") is None
     assert "takes too long" in find_matching(["(a+)+$"], "a" * 40 + "!")[0]
-    assert find_matching(["deploy", "x+y"], "make deploy") == ["fits the pattern 'deploy' of your settings"]
+    assert find_matching(["deploy", "x+y"], "make deploy") == ["matches the pattern 'deploy' from your settings"]
     assert matches("(a|b)+c", "ababc" * 500) is True
 
 

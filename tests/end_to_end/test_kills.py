@@ -81,7 +81,7 @@ async def test_accepted_words_come_back_after_a_kill_once(world: World, server: 
             meta = opened.get("_meta", {}).get("north", {}).get("queued", [])
             assert [row["text"] for row in meta] == back
             for text in back:
-                await client.wait_update(lambda update, text=text: f"has not been sent: {text}" in str(update))  # type: ignore[misc]
+                await client.wait_update(lambda update, text=text: f"was not sent: {text}" in str(update))  # type: ignore[misc]
             if back:
                 assert await prompt(client, session, "next") == "end_turn"
     assert [text for role, text in sent(server)[-1] if role == "user"][-1].endswith("next")

@@ -101,15 +101,15 @@ def test_hunks_and_files_that_are_taken_out_are_rejected() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (" line 4", " line four", "has to stay as it is"),
-        ("-line 3", "-line three", "has to stay as it is"),
-        (" line 5\n", "", "has to stay as it is"),
+        (" line 4", " line four", "must stay as they are"),
+        ("-line 3", "-line three", "must stay as they are"),
+        (" line 5\n", "", "must stay as they are"),
         ("+third", "third", "every new line begins with +"),
-        ("+third\n", "\n", "has to stay as it is"),
-        (" line 23\n", "", "has to stay as it is"),
+        ("+third\n", "\n", "must stay as they are"),
+        (" line 23\n", "", "must stay as they are"),
         ("@@ -1,6", "@@ -1,7", "first line of a hunk was changed"),
         ("b/a.txt\n---", "b/b.txt\n---", "names a file was changed"),
-        (" line 21\n line 22\n line 23\n", "", "has to stay as it is"),
+        (" line 21\n line 22\n line 23\n", "", "must stay as they are"),
         (" line 23\n", " line 23\nx\n", "every new line begins with +"),
         (" line 23\n", " line 23\n\n+x\n", "every new line begins with +"),
     ],
@@ -386,7 +386,7 @@ async def test_hunks_are_decided_by_commands_and_the_message_is_withdrawn() -> N
     assert asked.client.withdrawn == 1
     assert not path.exists()
     assert asked.client.methods.count("workspace/codeLens/refresh") == 3
-    with pytest.raises(RpcError, match="no such edit waits"):
+    with pytest.raises(RpcError, match="no such edit is waiting"):
         await asked.command("accept", reviewId="p1")
 
 
@@ -416,7 +416,7 @@ async def test_a_document_that_makes_no_sense_is_asked_about_again() -> None:
         again = asked.client.asked
         await asked.client.answers.send({"title": "Accept"})
         await again.wait()
-        assert "It cannot be accepted as it is: line " in asked.client.messages[1]["message"]
+        assert "The edit cannot be accepted as it is: line " in asked.client.messages[1]["message"]
         asked.documents.texts[asked.path] = good
         await asked.client.answers.send({"title": "Always accept in this project"})
     assert asked.decision == EditDecision("always")

@@ -107,7 +107,7 @@ async def test_a_long_command_is_a_read_only_document_while_it_is_asked_about() 
     assert not path.parent.exists()
     message = client.asked()["message"]
     assert "echo 499" in message
-    assert "command.sh, which is open beside this" in message
+    assert "The whole command is open next to this in command.sh" in message
     assert os.path.basename(path) == "command.sh"
 
 

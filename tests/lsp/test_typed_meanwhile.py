@@ -93,7 +93,7 @@ async def test_what_was_typed_at_the_same_place_stays_and_the_rest_of_the_batch_
         await editor.prompt("Go")
         assert editor.texts[clash] == "one\nTYPED\nthree\n"
         assert editor.texts[world.project / "a.txt"] == OLD
-        assert "b.txt was changed in the editor while the edit was on its way" in told(server)[-2]
+        assert "b.txt was changed in the editor while the edit was being applied" in told(server)[-2]
 
 
 @pytest.mark.usefixtures("blind")

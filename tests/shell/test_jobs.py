@@ -91,13 +91,13 @@ async def test_waiting_for_a_line_a_port_the_end_or_in_vain(tmp_path: Path) -> N
     async with runner(tmp_path) as shell:
         jobs = shell.jobs
         job = await jobs.begin("echo begun; read x; echo ready on 1; read x; exit 2", "session", tmp_path)
-        assert "nothing of it within 0.1 s" in await jobs.wait(job, 0.1, lambda text: "ready on" in text, None)
+        assert "none of that happened within 0.1 s" in await jobs.wait(job, 0.1, lambda text: "ready on" in text, None)
         jobs.send(job, "\n")
         assert "the pattern was found" in await jobs.wait(job, 10, lambda text: "ready on" in text, None)
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             assert f"port {port} is open" in await jobs.wait(job, 10, None, port)
-        assert "nothing of it" in await jobs.wait(job, 0.1, None, port)
+        assert "none of that happened" in await jobs.wait(job, 0.1, None, port)
         jobs.send(job, "\n")
         assert "exit code 2" in await jobs.wait(job, 10, None, None)
 
@@ -127,7 +127,7 @@ async def test_a_killed_job_leaves_no_process(tmp_path: Path, command: str) -> N
 async def test_jobs_end_with_the_session_and_only_eight_run(tmp_path: Path) -> None:
     async with runner(tmp_path) as shell:
         jobs = [await shell.jobs.begin(f"echo {number}; sleep 60", "session", tmp_path) for number in range(8)]
-        with pytest.raises(ToolError, match="8 jobs run already"):
+        with pytest.raises(ToolError, match="8 jobs are already running"):
             await shell.jobs.begin("echo nine", "session", tmp_path)
         with pytest.raises(ToolError, match="there is no job '99'") as error:
             shell.jobs.find("99")

@@ -35,7 +35,7 @@ async def test_at_most_so_many_sessions_have_shells_and_the_one_that_lost_its_ow
         assert second.is_open()
         ran = await run(first, "echo [$kept]")
         assert ran.output.text == "[]\n"
-        assert ran.lost == "the shell was closed, since 2 others were in use"
+        assert ran.lost == "the shell was closed because 2 others were in use"
         assert (await run(first, "true")).lost is None
         for one in (first, second, third):
             await one.end_all(0.1)

@@ -942,7 +942,7 @@ def test_neovim_alone_keeps_what_was_typed_in_the_very_line_of_an_accepted_edit(
         nvim.until("vim.fn.execute('messages'):find('I did not replace', 1, true)")
         assert text_of(nvim) == "# one\n" + before.replace(OLD, "SALUTATION = 'Hey'")
     (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
-    assert "was changed in the editor while the edit was on its way" in log.read_text()
+    assert "was changed in the editor while the edit was being applied" in log.read_text()
 
 
 def test_neovim_alone_refuses_an_edit_when_the_question_is_closed(bed: Bed) -> None:
