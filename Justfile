@@ -34,7 +34,7 @@ e2e: vsix
 
 # Build the VS Code extension: vscode-client/north.vsix.
 vsix:
-    cd vscode-client && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm run --silent package
+    cd vscode-client && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm test --silent && npm run --silent package
 
 # Formatting, lint, types and the dependency direction.
 lint:
