@@ -67,4 +67,22 @@ export type FromPage =
   | { type: "link"; address: string }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
-  | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" | "north.showPermissions" };
+  | { type: "run"; command: PageCommand };
+
+/** The commands that the page may ask for; any other one is refused. */
+export const PAGE_COMMANDS = [
+  "north.switchMode",
+  "north.openSetting",
+  "north.showLog",
+  "north.restartServer",
+  "north.showPermissions",
+  "north.installServer",
+  "north.choosePython",
+  "north.manageTrust",
+  "north.openFolder",
+  "north.storeKey",
+  "north.chooseModel",
+  "north.openWalkthrough",
+] as const;
+
+export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
+import { fromPage } from "../checked";
 import { reason } from "../common/logger";
 import type { FromPage, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
@@ -50,7 +51,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     view.title = this.session.title || "Chat";
     const { webview } = view;
     webview.options = { enableScripts: true, enableForms: false, localResourceRoots: [this.extension] };
-    webview.onDidReceiveMessage((message: FromPage) => this.receive(message));
+    webview.onDidReceiveMessage((said: unknown) => {
+      const message = fromPage(said);
+      if (message !== undefined) void this.receive(message);
+    });
     view.onDidDispose(() => {
       if (this.view === view) this.view = undefined;
     });
