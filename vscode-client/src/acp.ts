@@ -44,7 +44,7 @@ export type Update =
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
-  | { sessionUpdate: "config_option_update" }
+  | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
   | { sessionUpdate: "usage_update"; used: number; size: number; cost?: { amount: number; currency: string } | null }
   | { sessionUpdate: "notice"; severity: string; title: string };
 
@@ -127,8 +127,23 @@ export interface Permission {
   since?: string;
 }
 
+export interface Choice {
+  value: string;
+  name: string;
+  description?: string | null;
+}
+
+/** Something about the conversation that the user chooses: mode, model, how much it thinks, what is asked. */
+export interface ConfigOption {
+  id: string;
+  name: string;
+  currentValue: string;
+  options: Choice[];
+}
+
 export interface SessionState {
   modes?: { currentModeId: string; availableModes: Mode[] } | null;
+  configOptions?: ConfigOption[] | null;
 }
 
 export interface PromptResult {

@@ -6,7 +6,10 @@ import { Transcript } from "./chat/transcript";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
+import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
+import { findServer } from "./install/finding";
+import { Installer } from "./install/installer";
 import { pointToCommands } from "./review/approvals";
 import { Permissions } from "./review/permissions";
 import { Proposals } from "./review/proposals";
@@ -17,7 +20,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const transcript = new Transcript();
   const questions = new Questions(transcript);
-  const server: Server = new Server(log, (client) => {
+  const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
+  const server: Server = new Server(log, () => findServer(installer), (client) => {
     session.listen(client);
     questions.listen(client, (id) => session.isCurrent(id));
     saveOnRequest(client);
@@ -36,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
     panel,
     createStatus(session),
     pointToCommands(questions, () => void panel.show(true)),
+    registerSetup({ session, installer, log }),
     registerCommands({ session, panel, questions, proposals, permissions, log }),
   );
 }

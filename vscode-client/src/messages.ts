@@ -33,9 +33,41 @@ export interface Question {
   decision?: string;
 }
 
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
+}
+
+/** What the page shows before anything was said, in words of the extension. */
+export interface Welcome {
+  heading: string;
+  words: string;
+  examplesHeading: string;
+  /** A click puts one into the input. */
+  examples: string[];
+  setupHeading: string;
+  setup: SetupRow[];
+  more: Remedy;
+}
+
+export interface SetupRow {
+  id: "folder" | "trust" | "key" | "model";
+  done: boolean;
+  /** Whether it is done, for those who do not see the mark. */
+  state: string;
+  words: string;
+  remedy?: Remedy;
+}
+
 export interface State {
+  welcome: Welcome;
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
+  /** The ways out of the problem. */
+  remedies: Remedy[];
+  /** Nothing has failed: North waits for the user. */
+  calm: boolean;
   mode: string;
   /** How full the model's context is, and what the conversation has cost. */
   usage: string;

@@ -13,6 +13,7 @@ import type { OpenQuestion, Questions } from "../review/questions";
 import { openFile, openLink } from "./opening";
 import type { Attachment, Session } from "./session";
 import type { Transcript } from "./transcript";
+import { welcomeOf } from "./welcome";
 
 export const VIEW = "north.chat";
 
@@ -154,10 +155,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, modeName, busy, queued, usage, permissions } = this.session;
+    const { problem, remedies, calm, modeName, busy, queued, usage, permissions } = this.session;
     const waiting = this.questions.open.length;
     const attachment = this.attachment?.label ?? "";
-    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued, attachment } });
+    this.post({ type: "state", state: { welcome: welcomeOf(this.session), problem, remedies, calm, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued, attachment } });
     if (this.view !== undefined) {
       this.view.badge = waiting > 0 ? { value: waiting, tooltip: "North waits for you" } : undefined;
     }
@@ -168,15 +169,17 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
     const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; form-action 'none'`;
     return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${vscode.env.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
+<link rel="stylesheet" href="${address("media", "start.css")}">
 <title>North</title>
 </head>
 <body>
+<section id="start" hidden></section>
 <main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
@@ -195,8 +198,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 </div>
 </div>
 </footer>
+<script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>
 <script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
 </body>
 </html>`;
   }
+}
+
+/** The page's texts in the user's language, as data: nothing in it ends the element that it is in. */
+function wordsFor(bundle: Record<string, string> | undefined): string {
+  return JSON.stringify(bundle ?? {}).replaceAll("<", "\\u003c");
 }

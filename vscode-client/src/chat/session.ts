@@ -3,10 +3,12 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Mode, Permission, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
+import type { ConfigOption, Mode, Permission, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { asksForTrust, isCalm, remediesOf } from "../common/problems";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
+import type { Remedy } from "../messages";
 import type { Questions } from "../review/questions";
 import type { Transcript } from "./transcript";
 
@@ -24,8 +26,13 @@ interface Prompt {
 
 export class Session implements vscode.Disposable {
   problem = "";
+  remedies: Remedy[] = [];
+  /** The problem is no failure: North waits for the user. */
+  calm = false;
   modes: Mode[] = [];
   modeId = "";
+  /** As the server tells it. */
+  options: ConfigOption[] = [];
   title = "";
   usage = "";
   /** What runs or is written without a question. */
@@ -92,7 +99,7 @@ export class Session implements vscode.Disposable {
   open(): Promise<LanguageClient> {
     this.opening ??= this.openNow().catch((error: unknown) => {
       this.opening = undefined;
-      this.fail(reason(error));
+      this.fail(error);
       throw error;
     });
     return this.opening;
@@ -197,6 +204,7 @@ export class Session implements vscode.Disposable {
     this.opening = undefined;
     this.prompts = [];
     this.modeId = "";
+    this.options = [];
     this.usage = "";
     this.questions.cancelAll();
     this.setTitle("");
@@ -212,16 +220,22 @@ export class Session implements vscode.Disposable {
   }
 
   private async connect(): Promise<LanguageClient> {
-    if (mainFolder() === undefined) throw new Error("Open a folder: North works on the files of one.");
     return this.server.connect();
   }
 
   private opened(state: SessionState): void {
     this.modes = state.modes?.availableModes ?? [];
     this.modeId = state.modes?.currentModeId ?? "";
+    this.options = state.configOptions ?? [];
     this.problem = "";
     this.stateChanged.fire();
-    setTimeout(() => void this.askPermissions(), 0); // once it is open
+    setTimeout(() => void this.handTrust().then(() => this.askPermissions()), 0); // once it is open
+  }
+
+  /** What the user told VS Code of this folder: a server is started in trusted ones only. */
+  private async handTrust(): Promise<void> {
+    if (!asksForTrust()) return;
+    await this.ask("_north/trust", { trusted: true }).catch((error: unknown) => this.log.debug(reason(error)));
   }
 
   private async afterCrash(again: boolean): Promise<void> {
@@ -230,7 +244,7 @@ export class Session implements vscode.Disposable {
     const wasBusy = this.busy;
     this.forget();
     this.transcript.note("error", `North's server ended unexpectedly${wasBusy ? " in the middle of a turn" : ""}.`);
-    if (!again) return this.fail("The server ended unexpectedly several times. See the log, then restart it.");
+    if (!again) return this.fail(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen(old))) return;
     this.transcript.note(
       "warning",
@@ -251,7 +265,7 @@ export class Session implements vscode.Disposable {
       return true;
     } catch (error) {
       this.opening = undefined;
-      this.fail(reason(error));
+      this.fail(error);
       return false;
     }
   }
@@ -292,9 +306,11 @@ export class Session implements vscode.Disposable {
     this.titled.fire(title);
   }
 
-  private fail(problem: string): void {
-    this.log.error(problem);
-    this.problem = problem;
+  private fail(error: unknown): void {
+    this.problem = reason(error);
+    this.remedies = remediesOf(error);
+    this.calm = isCalm(error);
+    this.log.error(this.problem);
     this.stateChanged.fire();
   }
 
@@ -307,6 +323,8 @@ export class Session implements vscode.Disposable {
       this.usage = usageOf(update);
       this.stateChanged.fire();
     } else if (update.sessionUpdate === "config_option_update") {
+      this.options = update.configOptions ?? this.options;
+      this.stateChanged.fire();
       void this.askPermissions();
     } else if (update.sessionUpdate === "session_info_update") {
       this.setTitle(update.title ?? "");

@@ -20,6 +20,16 @@ export function offerDraft(text: string): void {
   if (input.value === "") setDraft(text);
 }
 
+let example = "";
+
+/** An example takes the place of another one; what the user wrote stays. It is sent by the user. */
+export function offerExample(text: string): void {
+  const own = input.value === example ? "" : input.value.trim();
+  example = text;
+  setDraft(own === "" ? text : `${own}\n${text}`);
+  input.focus();
+}
+
 export function focus(): void {
   input.focus();
 }

@@ -1,6 +1,6 @@
 /** What holds now: problems, what waits to be sent, mode, permissions, usage, and the way to stop. */
 
-import type { State } from "../messages";
+import type { Remedy, State } from "../messages";
 import { find, post } from "./host";
 import { element } from "./rows";
 
@@ -13,7 +13,8 @@ const stop = find("#stop", HTMLButtonElement);
 
 export function showState(state: State): void {
   problem.hidden = state.problem === "";
-  problem.replaceChildren(element("span", "", state.problem), ...problemButtons());
+  problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state.remedies));
+  problem.classList.toggle("calm", state.calm);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", `Waiting: ${text}`)));
   mode.textContent = state.mode;
@@ -24,14 +25,9 @@ export function showState(state: State): void {
   stop.hidden = !state.busy;
 }
 
-function problemButtons(): HTMLElement[] {
-  const commands = [
-    ["Open setting", "north.openSetting"],
-    ["Show log", "north.showLog"],
-    ["Try again", "north.restartServer"],
-  ] as const;
-  return commands.map(([text, command]) => {
-    const made = element("button", "secondary", text);
+function problemButtons(remedies: Remedy[]): HTMLElement[] {
+  return remedies.map(({ command, label }) => {
+    const made = element("button", "secondary", label);
     made.addEventListener("click", () => post({ type: "run", command }));
     return made;
   });

@@ -3,6 +3,7 @@
 import type { Item } from "../messages";
 import { find, post } from "./host";
 import { type Actions, card, row } from "./rows";
+import { showStart } from "./start";
 
 const rows = find("#rows", HTMLElement);
 const waiting = find("#waiting", HTMLElement);
@@ -57,6 +58,7 @@ function pin(): void {
 
 export function put(item: Item): void {
   items.set(item.id, item);
+  showStart(false);
   drawLater(item.id);
 }
 
@@ -71,6 +73,7 @@ export function replaceAll(all: Item[]): void {
   elements.clear();
   rows.replaceChildren();
   pin();
+  showStart(all.length === 0);
   for (const item of all) put(item);
 }
 

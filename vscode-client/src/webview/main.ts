@@ -5,6 +5,7 @@ import * as composer from "./composer";
 import * as footer from "./footer";
 import { post } from "./host";
 import * as list from "./list";
+import * as start from "./start";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
@@ -16,6 +17,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "append":
       return list.append(message.id, message.markdown);
     case "state":
+      start.showWelcome(message.state.welcome);
       composer.showState(message.state);
       return footer.showState(message.state);
     case "draft":
