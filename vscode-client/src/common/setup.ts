@@ -7,6 +7,7 @@ import { installForLater } from "../install/finding";
 import type { Installer } from "../install/installer";
 import { chooseModel, isOffline } from "./models";
 import { reason } from "./logger";
+import { isCalm, Problem } from "./problems";
 import { openSetting } from "./settings";
 import { openSettingsFile } from "./settingsFile";
 
@@ -38,7 +39,7 @@ export function registerSetup({ session, installer, log }: Parts): vscode.Dispos
         await run();
       } catch (error) {
         log.error(`north.${name}: ${reason(error)}`);
-        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+        void offerWaysOut(error);
       }
     }),
   );
@@ -57,6 +58,15 @@ export function registerSetup({ session, installer, log }: Parts): vscode.Dispos
       setContext("hasModel", !isOffline(session.options));
     }),
   );
+}
+
+/** A problem with its buttons; none for what the user has just cancelled. */
+async function offerWaysOut(error: unknown): Promise<void> {
+  if (isCalm(error)) return;
+  const ways = error instanceof Problem ? error.remedies : [];
+  const chosen = await vscode.window.showErrorMessage(`North: ${reason(error)}`, ...ways.map(({ label }) => label));
+  const way = ways.find(({ label }) => label === chosen);
+  if (way !== undefined) await vscode.commands.executeCommand(way.command);
 }
 
 /** Tries again what did not work before; a conversation that is open stays as it is. */
