@@ -12,6 +12,8 @@ import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
 
+let running: Server | undefined;
+
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript);
@@ -20,6 +22,7 @@ export function activate(context: vscode.ExtensionContext): void {
     questions.listen(client);
     saveOnRequest(client);
   });
+  running = server;
   const proposals = new Proposals(questions);
   const { extensionUri: extension, workspaceState: memory } = context;
   const conversations: Conversations = new Conversations({ extension, server, questions, proposals, log, memory });
@@ -37,4 +40,9 @@ export function activate(context: vscode.ExtensionContext): void {
     pointOut(conversations, questions),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
+}
+
+/** The server gets the time to end in order: what was said until now is loaded again when the window is back. */
+export async function deactivate(): Promise<void> {
+  await running?.stop();
 }
