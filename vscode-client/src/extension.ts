@@ -1,6 +1,7 @@
 import type * as vscode from "vscode";
 
 import { pointOut } from "./chat/attention";
+import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
@@ -35,6 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
     questions,
     proposals,
     permissions,
+    registerChanges(),
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
