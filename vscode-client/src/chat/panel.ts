@@ -9,15 +9,17 @@ import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import type { Attachment } from "../composer/chips";
+import { Composer } from "../composer/composer";
 import { openFile, openLink } from "./opening";
-import type { Attachment, Session } from "./session";
+import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 
 export const VIEW = "north.chat";
 
 export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
-  private attachment: Attachment | undefined;
+  private readonly composer: Composer;
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
@@ -30,7 +32,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly questions: Questions,
     private readonly proposals: Proposals,
   ) {
+    this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
+      this.composer,
       vscode.window.registerWebviewViewProvider(VIEW, this),
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
@@ -66,17 +70,18 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   async attach(attachment: Attachment): Promise<void> {
-    this.attachment = attachment;
-    this.postState();
+    this.composer.add(attachment);
     await this.show(false);
   }
 
   private async receive(message: FromPage): Promise<void> {
     this.proposals.typing.left();
+    if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "ready":
         this.post({ type: "all", items: this.transcript.all() });
         this.postState();
+        this.composer.postState(true);
         this.ready = true;
         this.giveFocus();
         await this.session.open().catch(() => undefined); // the page shows the problem
@@ -84,14 +89,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text);
+        return this.session.steer(message.text, this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
-      case "detach":
-        this.attachment = undefined;
-        return this.postState();
       case "open":
         return openFile(message.file, message.line);
       case "link":
@@ -116,14 +118,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    const { attachment } = this;
     try {
       await this.session.open();
     } catch {
       return this.post({ type: "draft", text });
     }
-    this.attachment = undefined;
-    await this.session.send(text, attachment);
+    await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -152,8 +152,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private postState(): void {
     const { problem, modeName, busy, queued, usage, permissions } = this.session;
     const waiting = this.questions.open.length;
-    const attachment = this.attachment?.label ?? "";
-    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued, attachment } });
+    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued } });
     if (this.view !== undefined) {
       this.view.badge = waiting > 0 ? { value: waiting, tooltip: "North waits for you" } : undefined;
     }
@@ -171,6 +170,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
+<link rel="stylesheet" href="${address("media", "composer.css")}">
 <title>North</title>
 </head>
 <body>
@@ -179,10 +179,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
 <div id="entry">
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
+<ul id="chips" aria-label="Attached to the message" hidden></ul>
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
+<p id="composer-note" role="status" hidden></p>
 <div id="controls">
+<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
 <button type="button" id="mode" class="plain" title="Switch mode"></button>
 <span id="activity" role="status"></span>

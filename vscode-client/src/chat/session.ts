@@ -3,21 +3,18 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Mode, Permission, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
+import type { AvailableCommand, Mode, Permission, PromptBlock, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
+import type { SlashCommand } from "../messages";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
 import type { Questions } from "../review/questions";
 import type { Transcript } from "./transcript";
 
-export interface Attachment {
-  label: string;
-  block: ResourceContent;
-}
-
 interface Prompt {
   text: string;
-  attachment: Attachment | undefined;
+  attachments: readonly Attachment[];
   /** Its turn has come: it is part of the conversation. */
   begun: boolean;
 }
@@ -28,6 +25,8 @@ export class Session implements vscode.Disposable {
   modeId = "";
   title = "";
   usage = "";
+  /** The slash commands that the server offers. */
+  commands: SlashCommand[] = [];
   /** What runs or is written without a question. */
   permissions: Permission[] = [];
   private id = "";
@@ -98,13 +97,13 @@ export class Session implements vscode.Disposable {
     return this.opening;
   }
 
-  async send(text: string, attachment: Attachment | undefined): Promise<void> {
+  async send(text: string, attachments: readonly Attachment[]): Promise<void> {
     const client = await this.open();
     const sessionId = this.id;
-    const prompt = { text, attachment, begun: false };
+    const prompt = { text, attachments, begun: false };
     this.prompts.push(prompt);
     this.beginNext();
-    const blocks: PromptBlock[] = [{ type: "text", text }, ...(attachment ? [attachment.block] : [])];
+    const blocks: PromptBlock[] = blocksOf(text, attachments);
     try {
       // During a turn it waits: words for the turn itself are steered.
       const _meta = { north: { behavior: "followUp" } };
@@ -121,17 +120,17 @@ export class Session implements vscode.Disposable {
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
-  async steer(text: string): Promise<void> {
-    if (!this.busy) return this.send(text, undefined);
+  async steer(text: string, attachments: readonly Attachment[]): Promise<void> {
+    if (!this.busy) return this.send(text, attachments);
     const { id, stops } = this;
-    const prompt = [{ type: "text", text }];
+    const prompt = blocksOf(text, attachments);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
     if (!this.isCurrent(id)) return;
-    if (delivered) this.transcript.say(text);
-    else if (stops === this.stops) await this.send(text, undefined);
+    if (delivered) this.transcript.say(text, labelsOf(attachments));
+    else if (stops === this.stops) await this.send(text, attachments);
     else this.transcript.note("info", `Not sent: ${text}`);
   }
 
@@ -276,7 +275,7 @@ export class Session implements vscode.Disposable {
     const [next] = this.prompts;
     if (next !== undefined && !next.begun) {
       next.begun = true;
-      this.transcript.say(next.text, next.attachment?.label);
+      this.transcript.say(next.text, labelsOf(next.attachments));
     }
     this.stateChanged.fire();
   }
@@ -308,12 +307,19 @@ export class Session implements vscode.Disposable {
       this.stateChanged.fire();
     } else if (update.sessionUpdate === "config_option_update") {
       void this.askPermissions();
+    } else if (update.sessionUpdate === "available_commands_update") {
+      this.commands = update.availableCommands.map(commandOf);
+      this.stateChanged.fire();
     } else if (update.sessionUpdate === "session_info_update") {
       this.setTitle(update.title ?? "");
     } else {
       this.transcript.take(update);
     }
   }
+}
+
+function commandOf({ name, description, input }: AvailableCommand): SlashCommand {
+  return { name, description, hint: input?.hint ?? "" };
 }
 
 function usageOf({ used, size, cost }: Extract<UpdateParams["update"], { sessionUpdate: "usage_update" }>): string {

@@ -20,6 +20,12 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
+    case "composer":
+      return composer.showComposer(message.state);
+    case "paths":
+      return composer.showPaths(message.request, message.paths, message.isIncomplete);
+    case "loadPicture":
+      return composer.loadPicture(message.mimeType, message.data);
     case "focus":
       return composer.focus();
   }

@@ -34,7 +34,7 @@ export function row(item: Item, actions: Actions): HTMLElement {
   const made = element("div", `row ${item.kind}`);
   switch (item.kind) {
     case "user":
-      made.append(element("p", "words", item.text));
+      if (item.text !== "") made.append(element("p", "words", item.text));
       if (item.attachment !== undefined) made.append(element("p", "attached", item.attachment));
       break;
     case "answer":
