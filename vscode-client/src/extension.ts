@@ -1,5 +1,6 @@
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 
+import { registerChanges } from "./chat/changes";
 import { Panel } from "./chat/panel";
 import { Session } from "./chat/session";
 import { Transcript } from "./chat/transcript";
@@ -15,7 +16,7 @@ import { saveOnRequest } from "./review/saving";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
-  const transcript = new Transcript();
+  const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
   const questions = new Questions(transcript);
   const server: Server = new Server(log, (client) => {
     session.listen(client);
@@ -34,6 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
     proposals,
     permissions,
     panel,
+    registerChanges(),
     createStatus(session),
     pointToCommands(questions, () => void panel.show(true)),
     registerCommands({ session, panel, questions, proposals, permissions, log }),

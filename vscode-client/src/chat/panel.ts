@@ -4,14 +4,16 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FromPage, ToPage } from "../messages";
+import type { FailureAction, FromPage, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
 import { Composer } from "../composer/composer";
-import { openFile, openLink } from "./opening";
+import { showChange } from "./changes";
+import { useCode } from "./code";
+import { openFile, openLink, openPlace } from "./opening";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 
@@ -35,7 +37,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
       this.composer,
-      vscode.window.registerWebviewViewProvider(VIEW, this),
+      vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
       session.onTitle((title) => {
@@ -98,6 +100,17 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return openFile(message.file, message.line);
       case "link":
         return openLink(message.address);
+      case "place":
+        return openPlace(message.path, message.line);
+      case "diff": {
+        const diff = this.transcript.diff(message.id, message.part);
+        if (diff !== undefined) await showChange(`${message.id}:${message.part}`, diff);
+        return;
+      }
+      case "code":
+        return useCode(message);
+      case "failure":
+        return this.afterFailure(message.action);
       case "decide": {
         const question = this.questions.open.find((open) => open.id === message.id);
         if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
@@ -111,6 +124,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
+  }
+
+  private async afterFailure(action: FailureAction): Promise<void> {
+    if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
+    const text = this.transcript.lastPrompt();
+    if (text !== undefined) await this.send(text);
   }
 
   private async report(work: Promise<unknown>): Promise<void> {
@@ -174,7 +193,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 <title>North</title>
 </head>
 <body>
-<main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
+<main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
+<p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>

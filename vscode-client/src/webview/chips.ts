@@ -3,7 +3,7 @@
 import type { Chip, ChipKind, ComposerState } from "../messages";
 import { TEXTS } from "./composerTexts";
 import { find, post } from "./host";
-import { element } from "./rows";
+import { element, icon } from "./elements";
 
 const list = find("#chips", HTMLElement);
 /** Of pictures that were pasted or dropped while this page was there. */
@@ -63,11 +63,5 @@ function button(label: string, act: () => void): HTMLButtonElement {
   made.className = "plain";
   made.setAttribute("aria-label", label);
   made.addEventListener("click", act);
-  return made;
-}
-
-function icon(name: string): HTMLElement {
-  const made = element("span", `codicon codicon-${name}`);
-  made.setAttribute("aria-hidden", "true");
   return made;
 }

@@ -1,8 +1,8 @@
 /** What holds now: problems, what waits to be sent, mode, permissions, usage, and the way to stop. */
 
 import type { State } from "../messages";
+import { element } from "./elements";
 import { find, post } from "./host";
-import { element } from "./rows";
 
 const unasked = find("#unasked", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);

@@ -2,7 +2,7 @@
 
 import type { Offer } from "./completion";
 import { find } from "./host";
-import { element } from "./rows";
+import { element, icon } from "./elements";
 
 const list = find("#offers", HTMLElement);
 const ICONS = { command: "terminal", source: "mention", file: "file", folder: "folder" };
@@ -28,11 +28,9 @@ function option(offer: Offer, index: number, isActive: boolean, choose: (index: 
   made.id = idOf(index);
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isActive));
-  const icon = element("span", `codicon codicon-${ICONS[offer.kind]}`);
-  icon.setAttribute("aria-hidden", "true");
   const sign = offer.kind === "command" ? "/" : offer.kind === "source" ? "@" : "";
   const name = sign + (sign === "" ? nameOf(offer.name) : offer.name);
-  made.append(icon, element("span", "name", name), element("span", "detail", offer.detail));
+  made.append(icon(ICONS[offer.kind]), element("span", "name", name), element("span", "detail", offer.detail));
   made.title = `${sign}${offer.name} ${offer.detail}`;
   // Before the input loses the focus to it.
   made.addEventListener("mousedown", (event) => {
