@@ -129,8 +129,42 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
-  attachment: string;
   welcome: Welcome;
+}
+
+export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
+
+/** Something that goes with the next message. */
+export interface Chip {
+  id: string;
+  kind: ChipKind;
+  label: string;
+  /** What it is, in words. */
+  title: string;
+}
+
+export interface SlashCommand {
+  name: string;
+  description: string;
+  /** What stands behind it; empty for nothing. */
+  hint: string;
+}
+
+export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "terminal", "diff"] as const;
+/** What VS Code knows and an `@` can name. */
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+export interface FoundPath {
+  path: string;
+  kind: "file" | "folder";
+}
+
+/** What the input offers and what goes with the next message. */
+export interface ComposerState {
+  chips: Chip[];
+  /** The file in the editor, which is attached when the user wants it. */
+  suggested: Chip | undefined;
+  commands: SlashCommand[];
 }
 
 export type ToPage =
@@ -143,6 +177,10 @@ export type ToPage =
   | { type: "giveBack"; text: string }
   /** The conversation to find again when the page is made anew. */
   | { type: "conversation"; id: string }
+  | { type: "composer"; state: ComposerState }
+  /** A picture of a file, for the page to bring to the size that models take. */
+  | { type: "loadPicture"; mimeType: string; data: string }
+  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
   | { type: "focus" };
 
 export type FromPage =
@@ -151,7 +189,14 @@ export type FromPage =
   | { type: "steer"; text: string }
   | { type: "retry"; now: boolean }
   | { type: "stop" }
-  | { type: "detach" }
+  | { type: "detach"; id: string }
+  | { type: "attach" }
+  | { type: "attachSuggested" }
+  | { type: "attachSource"; source: SourceName }
+  | { type: "attachPath"; path: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
+  | { type: "complete"; request: number; query: string }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
   /** A place that an answer names: looked for in the open folders. */

@@ -9,19 +9,21 @@ import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import type { Attachment } from "../composer/chips";
+import { Composer } from "../composer/composer";
 import { showChange } from "./changes";
 import { isOffline, pickerButtons } from "./choices";
 import { useCode } from "./code";
 import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
 import { pick } from "./pickers";
-import type { Attachment, Session } from "./session";
+import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
-  private attachment: Attachment | undefined;
+  private readonly composer: Composer;
   /** Not sent, and to be given back as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
@@ -42,13 +44,15 @@ export class Panel implements vscode.Disposable {
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
+    this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
       this.used,
+      this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
       session.onKept((id) => this.post({ type: "conversation", id })),
-      session.onReturn(({ text, attachment }) => {
-        this.attachment ??= attachment;
+      session.onReturn(({ text, attachments }) => {
+        for (const attachment of attachments) this.composer.add(attachment);
         this.unsent.push(text);
         this.giveBack();
       }),
@@ -96,8 +100,7 @@ export class Panel implements vscode.Disposable {
   }
 
   async attach(attachment: Attachment): Promise<void> {
-    this.attachment = attachment;
-    this.postState();
+    this.composer.add(attachment);
     await this.show(false);
   }
 
@@ -105,20 +108,18 @@ export class Panel implements vscode.Disposable {
     if (message.type === "ready") return this.begin();
     this.used.fire();
     this.proposals.typing.left();
+    if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
         return;
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text);
+        return this.session.steer(message.text, this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
-      case "detach":
-        this.attachment = undefined;
-        return this.postState();
       case "open":
         return openFile(message.file, message.line);
       case "link":
@@ -154,6 +155,7 @@ export class Panel implements vscode.Disposable {
   private async begin(): Promise<void> {
     this.post({ type: "all", items: this.transcript.all() });
     this.postState();
+    this.composer.postState(true);
     this.ready = true;
     this.giveFocus();
     this.giveBack();
@@ -171,14 +173,12 @@ export class Panel implements vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    const { attachment } = this;
     try {
       await this.session.open();
     } catch {
       return this.post({ type: "draft", text });
     }
-    this.attachment = undefined;
-    await this.session.send(text, attachment);
+    await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -224,7 +224,6 @@ export class Panel implements vscode.Disposable {
       waiting,
       unasked: unasked(permissions),
       queued,
-      attachment: this.attachment?.label ?? "",
       welcome: welcome(isOffline(options)),
     };
     this.post({ type: "state", state });
@@ -243,6 +242,7 @@ export class Panel implements vscode.Disposable {
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
+<link rel="stylesheet" href="${address("media", "composer.css")}">
 <title>North</title>
 </head>
 <body>
@@ -253,10 +253,13 @@ export class Panel implements vscode.Disposable {
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
 <div id="entry">
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
+<ul id="chips" aria-label="Attached to the message" hidden></ul>
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
+<p id="composer-note" role="status" hidden></p>
 <div id="controls">
+<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <span id="activity" role="status"></span>
 <button type="button" id="stop" class="secondary" title="Stop (Escape)" hidden>Stop</button>
 <button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>

@@ -10,6 +10,7 @@ import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { confirmed, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
+import { selection } from "../composer/makers";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
@@ -113,9 +114,5 @@ async function attachSelection(panel: Panel): Promise<void> {
     void vscode.window.showInformationMessage("North: select the text to ask about first.");
     return;
   }
-  const { document, selection } = editor;
-  const [first, last] = [selection.start.line + 1, selection.end.line + 1];
-  const label = `${vscode.workspace.asRelativePath(document.uri)}:${first}${last === first ? "" : `-${last}`}`;
-  const uri = document.uri.with({ fragment: `L${first}-L${last}` }).toString();
-  await panel.attach({ label, block: { type: "resource", resource: { uri, text: document.getText(selection) } } });
+  await panel.attach(selection(editor));
 }

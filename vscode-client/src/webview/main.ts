@@ -30,6 +30,12 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return composer.giveBack(message.text);
     case "conversation":
       return remember({ conversation: message.id });
+    case "composer":
+      return composer.showComposer(message.state);
+    case "paths":
+      return composer.showPaths(message.request, message.paths, message.isIncomplete);
+    case "loadPicture":
+      return composer.loadPicture(message.mimeType, message.data);
     case "focus":
       return composer.focus();
   }
