@@ -178,7 +178,7 @@ export class Panel implements vscode.Disposable {
     } catch {
       return this.post({ type: "draft", text });
     }
-    await this.session.send(text, this.composer.take());
+    if (text !== "" || !this.composer.isEmpty) await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
