@@ -10,13 +10,29 @@ export interface ResourceContent {
   resource: { uri: string; text: string };
 }
 
-export type PromptBlock = TextContent | ResourceContent;
+/** A file that the server reads. */
+export interface ResourceLink {
+  type: "resource_link";
+  uri: string;
+  name: string;
+}
+
+export interface ImageContent {
+  type: "image";
+  mimeType: string;
+  /** Base64. */
+  data: string;
+}
+
+export type PromptBlock = TextContent | ResourceContent | ResourceLink | ImageContent;
 
 export interface Diff {
   type: "diff";
   path: string;
   oldText?: string | null;
   newText: string;
+  /** `preview`: it is still being written, and the texts are the place at `line` only. North's extension. */
+  _meta?: { north?: { kind?: "delete" | "rename"; oldPath?: string; preview?: boolean; line?: number } } | null;
 }
 
 export type ToolContent = { type: "content"; content: { type: string; text?: string } } | Diff;
@@ -30,9 +46,23 @@ export interface ToolCall {
   status?: ToolStatus | null;
   content?: ToolContent[] | null;
   locations?: { path: string; line?: number | null }[] | null;
-  rawInput?: { command?: unknown } | null;
-  /** `retry`: it counts down to the next attempt to reach the model. North's extension of the protocol. */
-  _meta?: { north?: { retry?: object } } | null;
+  rawInput?: { [name: string]: unknown; command?: unknown } | null;
+  _meta?: { north?: CallMeta } | null;
+}
+
+/** North's extension of the protocol. */
+export interface CallMeta {
+  /** It counts down to the next attempt to reach the model. */
+  retry?: { attempt?: number; maxAttempts?: number; remainingMs?: number; reason?: string };
+  /** Calls that look, one after the other, have the same one. */
+  group?: string;
+  /** The model got a part of the result. */
+  truncation?: { totalLines?: number; outputLines?: number };
+}
+
+export interface PlanRow {
+  content: string;
+  status?: "pending" | "in_progress" | "completed";
 }
 
 export type Update =
@@ -40,13 +70,23 @@ export type Update =
       sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk";
       content: { type: string; text?: string };
       messageId?: string;
+      /** Why there is no complete answer. North's extension. */
+      _meta?: { north?: { failure?: { text: string; kind?: string } } } | null;
     }
+  | { sessionUpdate: "plan"; entries: PlanRow[] }
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
   | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
-  | { sessionUpdate: "usage_update"; used: number; size: number; cost?: { amount: number; currency: string } | null }
+  | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
+  | ({ sessionUpdate: "usage_update" } & Usage)
   | { sessionUpdate: "notice"; severity: string; title: string };
+
+export interface AvailableCommand {
+  name: string;
+  description: string;
+  input?: { hint: string } | null;
+}
 
 export interface UpdateParams {
   sessionId: string;
@@ -144,10 +184,55 @@ export interface ConfigOption {
 export interface SessionState {
   modes?: { currentModeId: string; availableModes: Mode[] } | null;
   configOptions?: ConfigOption[] | null;
+  _meta?: Unsent | null;
 }
 
 export interface PromptResult {
   stopReason: string;
+  _meta?: Unsent | null;
+}
+
+/** Prompts that were queued and will not be sent. North's extension. */
+export interface Unsent {
+  north?: { queued?: { id: string; text: string }[] };
+}
+
+/** How full the context is, and what the conversation has used; the counts beside it are North's extension. */
+export interface Usage {
+  used: number;
+  size: number;
+  cost?: { amount: number; currency: string } | null;
+  _meta?: { north?: UsageCounts } | null;
+}
+
+export interface UsageCounts {
+  tokens?: number;
+  input?: number;
+  output?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  allTimeCostUsd?: number;
+  /** A model was used whose price nobody knows. */
+  priced?: boolean;
+  estimated?: boolean;
+}
+
+export interface SessionRow {
+  sessionId: string;
+  title?: string | null;
+  updatedAt?: string | null;
+}
+
+export interface SessionList {
+  sessions: SessionRow[];
+  nextCursor?: string | null;
+}
+
+/** What ACP does not tell. North's extension. */
+export interface NorthEvent {
+  sessionId: string;
+  event: string;
+  reason?: string;
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

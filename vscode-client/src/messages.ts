@@ -15,9 +15,70 @@ export interface Option {
 export type Item =
   | { kind: "user"; id: string; text: string; attachment?: string }
   | { kind: "answer" | "thought"; id: string; markdown: string }
-  | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number; retries?: boolean }
+  | ToolItem
+  | RetryItem
+  | { kind: "plan"; id: string; entries: PlanEntry[] }
+  | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
   | Question;
+
+/** A tool call: what is done, with what, and what came of it. */
+export interface ToolItem {
+  kind: "tool";
+  id: string;
+  title: string;
+  /** `read`, `search`, `edit`, `execute` …: what it does, in ACP's words. */
+  does: string;
+  status: ToolStatus;
+  file?: string;
+  line?: number;
+  /** Calls with the same group that follow each other can be folded. */
+  group?: string;
+  /** Its arguments by name. */
+  input: { name: string; value: string }[];
+  parts: ToolPart[];
+  /** The model got a part of the result: which, in words. */
+  shortened?: string;
+}
+
+export type ToolPart =
+  /** `code`: as it is; otherwise Markdown. */
+  | { kind: "text"; text: string; code: boolean }
+  | ShownDiff;
+
+/** A changed file, or what has come of an edit that is still being written (`preview`). */
+export interface ShownDiff {
+  kind: "diff";
+  /** Absolute; `name` is what is shown of it. */
+  path: string;
+  name: string;
+  change: "create" | "update" | "delete" | "rename";
+  added: number;
+  removed: number;
+  hunks: { line: number; lines: string[] }[];
+  /** So many changed lines are not among them. */
+  left: number;
+  preview: boolean;
+}
+
+/** Waiting before the model is asked again. */
+export interface RetryItem {
+  kind: "retry";
+  id: string;
+  state: "waiting" | "over" | "stopped";
+  /** How often the model failed, one time after the other. */
+  failures: number;
+  seconds: number;
+  reason: string;
+}
+
+export interface PlanEntry {
+  text: string;
+  status: "pending" | "in_progress" | "completed";
+}
+
+/** What can be done about a failure: store a key, say it again, use another model. */
+export type FailureAction = "storeKey" | "again" | "switchModel";
 
 /** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
 export interface Question {
@@ -33,10 +94,13 @@ export interface Question {
   decision?: string;
 }
 
-/** A button that runs a command. */
-export interface Remedy {
-  command: PageCommand;
+export type PickerId = "mode" | "model" | "thought_level" | "approvals";
+
+export interface PickerButton {
+  id: PickerId;
   label: string;
+  /** What it is about, for a tooltip. */
+  title: string;
 }
 
 /** What the page shows before anything was said, in words of the extension. */
@@ -57,27 +121,71 @@ export interface SetupRow {
   /** Whether it is done, for those who do not see the mark. */
   state: string;
   words: string;
-  remedy?: Remedy;
+  remedy: Remedy;
+}
+
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
 }
 
 export interface State {
-  welcome: Welcome;
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
   /** The ways out of the problem. */
   remedies: Remedy[];
   /** Nothing has failed: North waits for the user. */
   calm: boolean;
-  mode: string;
-  /** How full the model's context is, and what the conversation has cost. */
+  /** What the user chooses for the conversation, with the present value. */
+  pickers: PickerButton[];
+  /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
   usage: string;
+  usageRows: [name: string, value: string][];
   busy: boolean;
+  /** What North does now, in words. */
+  activity: string;
   /** How many questions wait for the user. */
   waiting: number;
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
-  attachment: string;
+  welcome: Welcome;
+}
+
+export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
+
+/** Something that goes with the next message. */
+export interface Chip {
+  id: string;
+  kind: ChipKind;
+  label: string;
+  /** What it is, in words. */
+  title: string;
+}
+
+export interface SlashCommand {
+  name: string;
+  description: string;
+  /** What stands behind it; empty for nothing. */
+  hint: string;
+}
+
+export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "terminal", "diff"] as const;
+/** What VS Code knows and an `@` can name. */
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+export interface FoundPath {
+  path: string;
+  kind: "file" | "folder";
+}
+
+/** What the input offers and what goes with the next message. */
+export interface ComposerState {
+  chips: Chip[];
+  /** The file in the editor, which is attached when the user wants it. */
+  suggested: Chip | undefined;
+  commands: SlashCommand[];
 }
 
 export type ToPage =
@@ -86,6 +194,14 @@ export type ToPage =
   | { type: "append"; id: string; markdown: string }
   | { type: "state"; state: State }
   | { type: "draft"; text: string }
+  /** What was not sent comes back, before what is being written. */
+  | { type: "giveBack"; text: string }
+  /** The conversation to find again when the page is made anew. */
+  | { type: "conversation"; id: string }
+  | { type: "composer"; state: ComposerState }
+  /** A picture of a file, for the page to bring to the size that models take. */
+  | { type: "loadPicture"; mimeType: string; data: string }
+  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
   | { type: "focus" };
 
 export type FromPage =
@@ -94,26 +210,41 @@ export type FromPage =
   | { type: "steer"; text: string }
   | { type: "retry"; now: boolean }
   | { type: "stop" }
-  | { type: "detach" }
+  | { type: "detach"; id: string }
+  | { type: "attach" }
+  | { type: "attachSuggested" }
+  | { type: "attachSource"; source: SourceName }
+  | { type: "attachPath"; path: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
+  | { type: "complete"; request: number; query: string }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
+  /** A place that an answer names: looked for in the open folders. */
+  | { type: "place"; path: string; line: number | null }
+  /** What an applied edit changed, in the diff editor: the part of a tool call. */
+  | { type: "diff"; id: string; part: number }
+  | { type: "code"; what: "copy" | "insert" | "apply"; text: string; name: string; language: string }
+  | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
+  /** The page has got the keyboard's focus. */
+  | { type: "focused" }
+  | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** The commands that the page may ask for; any other one is refused. */
+/** The commands that the page has buttons for. */
 export const PAGE_COMMANDS = [
-  "north.switchMode",
   "north.openSetting",
   "north.showLog",
   "north.restartServer",
   "north.showPermissions",
+  "north.storeKey",
+  "north.switchModel",
   "north.installServer",
   "north.choosePython",
   "north.manageTrust",
   "north.openFolder",
-  "north.storeKey",
-  "north.chooseModel",
   "north.openWalkthrough",
 ] as const;
 

@@ -1,29 +1,40 @@
-/** The chat's page in the side bar: shows the transcript, and passes on what the user does there. */
+/** The chat's page, in the side bar or in a tab: shows a conversation, and passes on what the user does there. */
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-import { fromPage } from "../checked";
 import { reason } from "../common/logger";
-import type { FromPage, ToPage } from "../messages";
+import type { FailureAction, FromPage, State, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
-import { openFile, openLink } from "./opening";
-import type { Attachment, Session } from "./session";
+import type { Attachment } from "../composer/chips";
+import { Composer } from "../composer/composer";
+import { showChange } from "./changes";
+import { pickerButtons } from "./choices";
+import { useCode } from "./code";
+import { readMessage } from "./incoming";
+import { openFile, openLink, openPlace } from "./opening";
+import { pick } from "./pickers";
+import type { Session } from "./session";
 import type { Transcript } from "./transcript";
+import { usageRows, usageText } from "./usage";
 import { welcomeOf } from "./welcome";
 
-export const VIEW = "north.chat";
-
-export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
-  private view: vscode.WebviewView | undefined;
-  private attachment: Attachment | undefined;
+export class Panel implements vscode.Disposable {
+  private webview: vscode.Webview | undefined;
+  private readonly composer: Composer;
+  /** Not sent, and to be given back as soon as there is a page. */
+  private unsent: string[] = [];
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
+  private readonly used = new vscode.EventEmitter<void>();
   private readonly listeners: vscode.Disposable[];
+
+  /** The user is at this page. */
+  readonly onUse = this.used.event;
 
   constructor(
     private readonly extension: vscode.Uri,
@@ -31,13 +42,20 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly proposals: Proposals,
+    /** Brings the page into view, and there is one then. */
+    private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
+    this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
-      vscode.window.registerWebviewViewProvider(VIEW, this),
+      this.used,
+      this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
-      session.onTitle((title) => {
-        if (this.view !== undefined) this.view.title = title || "Chat";
+      session.onKept((id) => this.post({ type: "conversation", id })),
+      session.onReturn(({ text, attachments }) => {
+        for (const attachment of attachments) this.composer.add(attachment);
+        this.unsent.push(text);
+        this.giveBack();
       }),
     ];
   }
@@ -46,61 +64,78 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     vscode.Disposable.from(...this.listeners).dispose();
   }
 
-  resolveWebviewView(view: vscode.WebviewView): void {
-    this.view = view;
+  /** The page is made in a webview; the one before is gone. */
+  fill(webview: vscode.Webview): void {
+    this.webview = webview;
     this.ready = false;
-    view.title = this.session.title || "Chat";
-    const { webview } = view;
-    webview.options = { enableScripts: true, enableForms: false, localResourceRoots: [this.extension] };
-    webview.onDidReceiveMessage((said: unknown) => {
-      const message = fromPage(said);
-      if (message !== undefined) void this.receive(message);
-    });
-    view.onDidDispose(() => {
-      if (this.view === view) this.view = undefined;
+    webview.options = {
+      enableScripts: true,
+      enableForms: false,
+      localResourceRoots: ["media", "out"].map((name) => vscode.Uri.joinPath(this.extension, name)),
+    };
+    webview.onDidReceiveMessage((message: unknown) => {
+      const read = readMessage(message);
+      if (read !== undefined) return this.receive(read);
     });
     webview.html = this.page(webview);
   }
 
+  /** The webview is gone. */
+  empty(webview: vscode.Webview): void {
+    if (this.webview === webview) this.webview = undefined;
+  }
+
+  get isFilled(): boolean {
+    return this.webview !== undefined;
+  }
+
   /** Shows the chat; without `preserveFocus` the cursor goes to its input. */
   async show(preserveFocus: boolean): Promise<void> {
-    if (preserveFocus && this.view !== undefined) return this.view.show(true);
+    if (preserveFocus && this.webview !== undefined) {
+      await this.reveal(true);
+      return;
+    }
     this.wantsFocus = true;
-    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    await this.reveal(false);
     this.giveFocus();
   }
 
   async attach(attachment: Attachment): Promise<void> {
-    this.attachment = attachment;
-    this.postState();
+    this.composer.add(attachment);
     await this.show(false);
   }
 
   private async receive(message: FromPage): Promise<void> {
+    if (message.type === "ready") return this.begin();
+    this.used.fire();
     this.proposals.typing.left();
+    if (await this.composer.receive(message)) return;
     switch (message.type) {
-      case "ready":
-        this.post({ type: "all", items: this.transcript.all() });
-        this.postState();
-        this.ready = true;
-        this.giveFocus();
-        await this.session.open().catch(() => undefined); // the page shows the problem
+      case "focused":
         return;
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text);
+        return this.session.steer(message.text, this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
-      case "detach":
-        this.attachment = undefined;
-        return this.postState();
       case "open":
         return openFile(message.file, message.line);
       case "link":
         return openLink(message.address);
+      case "place":
+        return openPlace(message.path, message.line);
+      case "diff": {
+        const diff = this.transcript.diff(message.id, message.part);
+        if (diff !== undefined) await showChange(`${message.id}:${message.part}`, diff);
+        return;
+      }
+      case "code":
+        return useCode(message);
+      case "failure":
+        return this.afterFailure(message.action);
       case "decide": {
         const question = this.questions.open.find((open) => open.id === message.id);
         if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
@@ -111,9 +146,27 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "pick":
+        return this.report(pick(this.session, message.picker));
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
+  }
+
+  private async begin(): Promise<void> {
+    this.post({ type: "all", items: this.transcript.all() });
+    this.postState();
+    this.composer.postState(true);
+    this.ready = true;
+    this.giveFocus();
+    this.giveBack();
+    await this.session.open().catch(() => undefined); // the page shows the problem
+  }
+
+  private async afterFailure(action: FailureAction): Promise<void> {
+    if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
+    const text = this.transcript.lastPrompt();
+    if (text !== undefined) await this.send(text);
   }
 
   private async report(work: Promise<unknown>): Promise<void> {
@@ -121,14 +174,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    const { attachment } = this;
     try {
       await this.session.open();
     } catch {
       return this.post({ type: "draft", text });
     }
-    this.attachment = undefined;
-    await this.session.send(text, attachment);
+    if (text !== "" || !this.composer.isEmpty) await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -150,52 +201,83 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: "focus" });
   }
 
+  private giveBack(): void {
+    if (!this.ready || this.webview === undefined) return;
+    for (const text of this.unsent.splice(0)) this.post({ type: "giveBack", text });
+    this.postState();
+  }
+
   private post(message: ToPage): void {
-    void this.view?.webview.postMessage(message);
+    void this.webview?.postMessage(message);
   }
 
   private postState(): void {
-    const { problem, remedies, calm, modeName, busy, queued, usage, permissions } = this.session;
-    const waiting = this.questions.open.length;
-    const attachment = this.attachment?.label ?? "";
-    this.post({ type: "state", state: { welcome: welcomeOf(this.session), problem, remedies, calm, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued, attachment } });
-    if (this.view !== undefined) {
-      this.view.badge = waiting > 0 ? { value: waiting, tooltip: "North waits for you" } : undefined;
-    }
+    const { problem, remedies, calm, options, busy, queued, usage, permissions, id } = this.session;
+    const waiting = this.questions.openIn(id).length;
+    const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
+    const state: State = {
+      problem,
+      remedies,
+      calm,
+      pickers: pickerButtons(options),
+      usage: usage === undefined ? "" : usageText(usage),
+      usageRows: usage === undefined ? [] : usageRows(usage),
+      busy,
+      activity,
+      waiting,
+      unasked: unasked(permissions),
+      queued,
+      welcome: welcomeOf(options),
+    };
+    this.post({ type: "state", state });
   }
 
   private page(webview: vscode.Webview): string {
     const nonce = randomBytes(16).toString("base64");
     const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
-    const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; form-action 'none'`;
+    const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
     return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
+<link rel="stylesheet" href="${address("media", "footer.css")}">
+<link rel="stylesheet" href="${address("media", "composer.css")}">
 <link rel="stylesheet" href="${address("media", "start.css")}">
 <title>North</title>
 </head>
 <body>
-<section id="start" hidden></section>
-<main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
+<main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
+<section id="welcome" aria-label="First steps"></section>
+<p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
 <div id="entry">
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
+<ul id="chips" aria-label="Attached to the message" hidden></ul>
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
+<p id="composer-note" role="status" hidden></p>
 <div id="controls">
-<button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
-<button type="button" id="mode" class="plain" title="Switch mode"></button>
+<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <span id="activity" role="status"></span>
-<button type="button" id="stop" class="secondary" hidden>Stop</button>
+<button type="button" id="stop" class="secondary" title="Stop (Escape)" hidden>Stop</button>
 <button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>
 <button type="button" id="send">Send</button>
 </div>
+</div>
+<dl id="usage-rows" hidden></dl>
+<div id="pickers">
+<button type="button" id="mode" class="picker" hidden></button>
+<button type="button" id="model" class="picker" hidden></button>
+<button type="button" id="thought_level" class="picker" hidden></button>
+<button type="button" id="approvals" class="picker" hidden></button>
+<button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
+<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
 <script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>

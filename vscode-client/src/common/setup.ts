@@ -2,10 +2,11 @@
 
 import * as vscode from "vscode";
 
+import { isOffline } from "../chat/choices";
+import type { Conversations } from "../chat/conversations";
 import type { Session } from "../chat/session";
 import { installForLater } from "../install/finding";
 import type { Installer } from "../install/installer";
-import { chooseModel, isOffline } from "./models";
 import { reason } from "./logger";
 import { isCalm, Problem } from "./problems";
 import { openSetting } from "./settings";
@@ -14,12 +15,13 @@ import { openSettingsFile } from "./settingsFile";
 const WALKTHROUGH = "north.north#firstSteps";
 
 interface Parts {
-  session: Session;
+  conversations: Conversations;
   installer: Installer;
   log: vscode.LogOutputChannel;
 }
 
-export function registerSetup({ session, installer, log }: Parts): vscode.Disposable {
+export function registerSetup({ conversations, installer, log }: Parts): vscode.Disposable {
+  const { session } = conversations.main;
   const commands: Record<string, () => unknown> = {
     installServer: async () => {
       await installForLater(installer);
@@ -30,7 +32,6 @@ export function registerSetup({ session, installer, log }: Parts): vscode.Dispos
     manageTrust: () => vscode.commands.executeCommand("workbench.trust.manage"),
     openFolder: () => vscode.commands.executeCommand("vscode.openFolder"),
     openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
-    chooseModel: () => chooseModel(session),
     openSettingsFile,
   };
   const registered = Object.entries(commands).map(([name, run]) =>

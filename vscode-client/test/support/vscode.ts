@@ -22,3 +22,21 @@ export const l10n = {
     return message.replace(/\{(\d+)\}/g, (whole, index: string) => String(parts[Number(index)] ?? whole));
   },
 };
+
+export const Disposable = {
+  from(...parts: { dispose(): unknown }[]): { dispose(): void } {
+    return { dispose: () => parts.forEach((part) => part.dispose()) };
+  },
+};
+
+interface Workspace {
+  workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[];
+  isTrusted: boolean;
+  getConfiguration(): { get(name: string): unknown };
+}
+
+export const workspace: Workspace = { isTrusted: true, getConfiguration: () => ({ get: () => undefined }) };
+
+export function openFolder(path: string): void {
+  workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];
+}
