@@ -71,6 +71,8 @@ export interface Asked {
 export interface ChangedFile {
   path: string;
   kind?: "create" | "update" | "delete" | "rename";
+  /** Of a file that is moved. */
+  oldPath?: string;
   hunks: Hunk[];
 }
 

@@ -8,10 +8,13 @@ import { createLog } from "./common/logger";
 import { Server } from "./common/server";
 import { createStatus } from "./common/status";
 import { pointToCommands } from "./review/approvals";
+import { Lenses } from "./review/lenses";
+import { Marks } from "./review/marks";
 import { Permissions } from "./review/permissions";
 import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
+import { FileTree } from "./review/tree";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
@@ -32,6 +35,9 @@ export function activate(context: vscode.ExtensionContext): void {
     session,
     questions,
     proposals,
+    new Lenses(proposals),
+    new Marks(proposals),
+    new FileTree(proposals),
     permissions,
     panel,
     createStatus(session),

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Panel } from "../chat/panel";
 import type { Session } from "../chat/session";
 import type { Proposals } from "../review/proposals";
+import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { confirmed, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
@@ -42,8 +43,6 @@ export function registerCommands({ session, panel, questions, proposals, permiss
     accept: () => onEdit((question) => proposals.accept(question)),
     alwaysAccept: () => onEdit(alwaysAccept),
     reject: () => onEdit((question) => proposals.reject(question)),
-    acceptHunk: () => proposals.decideHunk("accepted"),
-    rejectHunk: () => proposals.decideHunk("rejected"),
     runCommand: () => runShown(questions, () => panel.show(false)),
     denyCommand: () => {
       const [question] = questions.of("command");
@@ -70,7 +69,7 @@ export function registerCommands({ session, panel, questions, proposals, permiss
       }
     }),
   );
-  return vscode.Disposable.from(...registered, keepContext(session, questions, proposals));
+  return vscode.Disposable.from(...registered, registerReviewCommands(proposals, log), keepContext(session, questions, proposals));
 }
 
 function keepContext(session: Session, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -65,19 +65,19 @@ export class Questions implements vscode.Disposable {
     return this.open.filter((question) => question.kind === kind);
   }
 
-  choose(question: OpenQuestion, optionId: string, parts?: Parts): void {
+  /** `how` says in words what is left of an edit. */
+  choose(question: OpenQuestion, optionId: string, parts?: Parts, how = ""): void {
     const option = question.options.find((offered) => offered.optionId === optionId);
     if (option === undefined) return;
     const meta = parts === undefined ? {} : { _meta: { north: parts } };
-    const how = parts?.hunks === undefined && parts?.texts === undefined ? "" : ", in part or changed";
-    const decision = `${option.name}${how}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
+    const decision = `${option.name}${how === "" ? "" : ` (${how})`}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
     question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, decision);
   }
 
   /** Only an option that the server offers can be chosen. */
-  chooseKind(question: OpenQuestion, kind: PermissionOption["kind"], parts?: Parts): void {
+  chooseKind(question: OpenQuestion, kind: PermissionOption["kind"], parts?: Parts, how = ""): void {
     const option = question.options.find((offered) => offered.kind === kind);
-    if (option !== undefined) this.choose(question, option.optionId, parts);
+    if (option !== undefined) this.choose(question, option.optionId, parts, how);
   }
 
   cancelAll(): void {
