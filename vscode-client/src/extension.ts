@@ -15,6 +15,7 @@ import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
 import { FileTree } from "./review/tree";
+import { Turns } from "./review/turns";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
@@ -28,7 +29,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const session = new Session(server, transcript, questions, log);
   const proposals = new Proposals(questions);
   const permissions = new Permissions(session);
-  const panel = new Panel(context.extensionUri, session, transcript, questions, proposals);
+  const turns = new Turns(session, transcript, questions, log);
+  const panel = new Panel(context.extensionUri, session, transcript, questions, proposals, turns);
   context.subscriptions.push(
     log,
     server,
@@ -39,6 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Marks(proposals),
     new FileTree(proposals),
     permissions,
+    turns,
     panel,
     createStatus(session),
     pointToCommands(questions, () => void panel.show(true)),

@@ -17,7 +17,19 @@ export type Item =
   | { kind: "answer" | "thought"; id: string; markdown: string }
   | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number; retries?: boolean }
   | { kind: "notice"; id: string; severity: string; text: string }
+  | ChangesItem
   | Question;
+
+/** What a turn has changed in files. */
+export interface ChangesItem {
+  kind: "changes";
+  id: string;
+  text: string;
+  /** What became of it since; empty while it stands. */
+  note: string;
+  files: { path: string; name: string }[];
+  buttons: { act: "show" | "undo" | "redo"; text: string }[];
+}
 
 /** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
 export interface Question {
@@ -67,4 +79,5 @@ export type FromPage =
   | { type: "link"; address: string }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
+  | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" | "north.showPermissions" };

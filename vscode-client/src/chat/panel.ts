@@ -9,6 +9,7 @@ import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import type { Turns } from "../review/turns";
 import { openFile, openLink } from "./opening";
 import type { Attachment, Session } from "./session";
 import type { Transcript } from "./transcript";
@@ -29,6 +30,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly proposals: Proposals,
+    private readonly turns: Turns,
   ) {
     this.listeners = [
       vscode.window.registerWebviewViewProvider(VIEW, this),
@@ -106,6 +108,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "changes":
+        return this.report(this.turns.act(message.id, message.act));
       case "run":
         await vscode.commands.executeCommand(message.command);
     }

@@ -39,6 +39,8 @@ export interface OpenQuestion {
 export class Questions implements vscode.Disposable {
   open: OpenQuestion[] = [];
   private asked = 0;
+  /** The rows of decided edits, by the calls that asked. */
+  private readonly decided = new Map<string, Question>();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly asking = new vscode.EventEmitter<OpenQuestion>();
 
@@ -84,6 +86,15 @@ export class Questions implements vscode.Disposable {
     for (const question of this.open) question.settle(CANCELLED, "Stop");
   }
 
+  /** Notes beside a decision what became of the edit since: nothing, or that it was undone. */
+  mark(call: string, note: string): void {
+    const row = this.decided.get(call);
+    const shown = row === undefined ? undefined : this.transcript.get(row.id);
+    if (row === undefined || shown === undefined || !("decision" in shown)) return;
+    const decision = note === "" ? row.decision : `${row.decision} — ${note}`;
+    if (shown.decision !== decision) this.transcript.put({ ...row, decision });
+  }
+
   private ask({ toolCall, options, _meta }: PermissionParams, token: vscode.CancellationToken): Promise<PermissionResult> {
     this.asked += 1;
     const id = `question:${this.asked}`;
@@ -117,6 +128,7 @@ export class Questions implements vscode.Disposable {
         this.open = this.open.filter((other) => other !== question);
         cancelled.dispose();
         if (this.transcript.get(id) !== undefined) this.transcript.put({ ...row, decision });
+        if (kind === "edit") this.decided.set(toolCall.toolCallId, { ...row, decision });
         resolve(result);
         finish();
         this.changed.fire();

@@ -3,32 +3,33 @@
 import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
+import type { Checkpoint } from "./checkpoints";
 
-type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string };
+type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string } | { turnId: string };
 type Conflicts = "skip" | "merge" | "overwrite";
 
 interface Outcome {
+  /** The states before the undo. */
+  checkpoints: string[];
   files: { path: string; outcome: string; detail?: string }[];
-}
-
-interface Checkpoint {
-  checkpointId: string;
-  kind: "edit" | "undo" | "redo";
-  title: string;
-  at: string;
-  files: { path: string; newPath?: string; linesAdded: number; linesRemoved: number; undone: boolean }[];
 }
 
 const RESTORE = "_north/checkpoints/restore";
 const DONE = new Set(["restored", "merged", "overwritten", "marked"]);
 
-/** Takes back what `way` names and tells what became of it. */
-export async function takeBack(session: Session, way: Way): Promise<void> {
+/** Something was taken back, or done again. */
+export const undone = new vscode.EventEmitter<void>();
+
+/** Takes back what `way` names and tells what became of it. Returns the checkpoints that take this back. */
+export async function takeBack(session: Session, way: Way): Promise<string[]> {
   const planned = await session.ask<Outcome>(RESTORE, { ...way, dryRun: true });
   const met = planned.files.filter((file) => file.outcome === "conflict");
   const conflicts = met.length === 0 ? "skip" : await decide(met.map((file) => file.path));
-  if (conflicts === undefined) return;
-  tell(await session.ask<Outcome>(RESTORE, { ...way, conflicts }));
+  if (conflicts === undefined) return [];
+  const outcome = await session.ask<Outcome>(RESTORE, { ...way, conflicts });
+  tell(outcome);
+  undone.fire();
+  return outcome.checkpoints;
 }
 
 /** Lets the user choose among all edits of the conversation, the newest first. */

@@ -1,6 +1,7 @@
 /** The conversation's rows as elements. */
 
 import type { Item, Question } from "../messages";
+import { changes } from "./changes";
 import { render } from "./markdown";
 
 export interface Actions {
@@ -58,6 +59,9 @@ export function row(item: Item, actions: Actions): HTMLElement {
     case "notice":
       made.classList.add(item.severity);
       made.textContent = item.text;
+      break;
+    case "changes":
+      made.append(...changes(item));
       break;
     default:
       fillQuestion(made, item);

@@ -1,0 +1,108 @@
+/** At the end of each turn that changed files: what it changed, to be seen and taken back; and the mark of what is taken
+ * back by now. */
+
+import * as vscode from "vscode";
+
+import type { Session } from "../chat/session";
+import type { Transcript } from "../chat/transcript";
+import { reason } from "../common/logger";
+import type { ChangesItem } from "../messages";
+import { Before } from "./before";
+import { type Checkpoint, type Standing, type Turn, turnsOf, undoneCalls } from "./checkpoints";
+import type { Questions } from "./questions";
+import { nameOf } from "./review";
+import { takeBack, undone } from "./undo";
+
+export class Turns implements vscode.Disposable {
+  private readonly before: Before;
+  private readonly listeners: vscode.Disposable[];
+  private turns: Turn[] = [];
+  /** The states before the undos of a turn, which take them back. */
+  private readonly undos = new Map<string, string[]>();
+  private wasBusy = false;
+  private begun = 0;
+
+  constructor(
+    private readonly session: Session,
+    private readonly transcript: Transcript,
+    private readonly questions: Questions,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.before = new Before(session);
+    this.listeners = [this.before, session.onState(() => this.follow()), undone.event(() => void this.refresh())];
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.listeners).dispose();
+  }
+
+  /** What the user chooses in a row. */
+  async act(id: string, act: ChangesItem["buttons"][number]["act"]): Promise<void> {
+    const turn = this.turns.find((one) => rowOf(one) === id);
+    if (turn === undefined) return;
+    const undos = this.undos.get(turn.id) ?? [];
+    if (act === "show") return this.before.show(turn);
+    if (act === "undo") {
+      const made = await takeBack(this.session, { turnId: turn.id });
+      if (made.length > 0) this.undos.set(turn.id, [...undos, ...made]);
+    } else {
+      for (const checkpointId of [...undos].reverse()) await takeBack(this.session, { checkpointId });
+      this.undos.delete(turn.id);
+    }
+    await this.refresh();
+  }
+
+  private follow(): void {
+    const { busy } = this.session;
+    if (busy === this.wasBusy) return;
+    this.wasBusy = busy;
+    if (busy) this.begun = Date.now();
+    else void this.refresh();
+  }
+
+  /** Brings the rows up to date. A turn gets its row when it has ended: of others the place is not known. */
+  private async refresh(): Promise<void> {
+    if (this.session.busy) return;
+    let checkpoints: Checkpoint[];
+    try {
+      ({ checkpoints } = await this.session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {}));
+    } catch (error) {
+      this.log.debug(reason(error)); // a server that keeps none
+      return;
+    }
+    this.turns = turnsOf(checkpoints);
+    for (const turn of this.turns) {
+      const known = this.transcript.get(rowOf(turn));
+      const isNew = turn === this.turns.at(-1) && Date.parse(turn.at) >= this.begun - 1_000;
+      const row = this.row(turn);
+      if ((known !== undefined || isNew) && JSON.stringify(known) !== JSON.stringify(row)) this.transcript.put(row);
+    }
+    for (const [call, standing] of undoneCalls(checkpoints)) this.questions.mark(call, note(standing));
+  }
+
+  private row(turn: Turn): ChangesItem {
+    const { paths, added, removed, standing } = turn;
+    const files = paths.length === 1 ? vscode.l10n.t("Changed 1 file") : vscode.l10n.t("Changed {0} files", paths.length);
+    const buttons: ChangesItem["buttons"] = [];
+    if (standing !== "undone") {
+      buttons.push({ act: "show", text: vscode.l10n.t("Show Changes") }, { act: "undo", text: vscode.l10n.t("Undo") });
+    } else if (this.undos.has(turn.id)) buttons.push({ act: "redo", text: vscode.l10n.t("Redo") });
+    return {
+      kind: "changes",
+      id: rowOf(turn),
+      text: `${files}  +${added} −${removed}`,
+      note: note(standing),
+      files: paths.map((path) => ({ path, name: nameOf(path) })),
+      buttons,
+    };
+  }
+}
+
+function rowOf(turn: Turn): string {
+  return `changes:${turn.id}`;
+}
+
+function note(standing: Standing): string {
+  if (standing === "stands") return "";
+  return standing === "undone" ? vscode.l10n.t("undone") : vscode.l10n.t("undone in part");
+}
