@@ -1,13 +1,13 @@
 import type * as vscode from "vscode";
 
-import { Panel } from "./chat/panel";
-import { Session } from "./chat/session";
-import { Transcript } from "./chat/transcript";
+import { pointOut } from "./chat/attention";
+import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
 import { createStatus } from "./common/status";
 import { pointToCommands } from "./review/approvals";
+import { Before } from "./review/before";
 import { Lenses } from "./review/lenses";
 import { Marks } from "./review/marks";
 import { Permissions } from "./review/permissions";
@@ -15,36 +15,35 @@ import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
 import { FileTree } from "./review/tree";
-import { Turns } from "./review/turns";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
-  const transcript = new Transcript();
-  const questions = new Questions(transcript);
+  const questions = new Questions((id) => conversations.find(id)?.transcript);
   const server: Server = new Server(log, (client) => {
-    session.listen(client);
-    questions.listen(client, (id) => session.isCurrent(id));
+    conversations.listen(client);
+    questions.listen(client);
     saveOnRequest(client);
   });
-  const session = new Session(server, transcript, questions, log);
   const proposals = new Proposals(questions);
+  const before = new Before();
+  const { extensionUri: extension, workspaceState: memory } = context;
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
+  const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
-  const turns = new Turns(session, transcript, questions, log);
-  const panel = new Panel(context.extensionUri, session, transcript, questions, proposals, turns);
   context.subscriptions.push(
     log,
     server,
-    session,
+    conversations,
     questions,
     proposals,
+    before,
     new Lenses(proposals),
     new Marks(proposals),
     new FileTree(proposals),
     permissions,
-    turns,
-    panel,
-    createStatus(session),
-    pointToCommands(questions, () => void panel.show(true)),
-    registerCommands({ session, panel, questions, proposals, permissions, log }),
+    createStatus(conversations),
+    pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
+    pointOut(conversations, questions),
+    registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
 }

@@ -16,7 +16,7 @@ export class Before implements vscode.TextDocumentContentProvider, vscode.Dispos
   private readonly listeners: vscode.Disposable[];
   private made = 0;
 
-  constructor(private readonly session: Session) {
+  constructor() {
     this.listeners = [
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.texts.delete(uri.toString())),
@@ -32,8 +32,8 @@ export class Before implements vscode.TextDocumentContentProvider, vscode.Dispos
   }
 
   /** Opens the diffs of a turn's files. */
-  async show(turn: Turn): Promise<void> {
-    const { files } = await this.session.ask<{ files: { path: string; diff: string }[] }>("_north/checkpoints/changes", { since: turn.first });
+  async show(session: Session, turn: Turn): Promise<void> {
+    const { files } = await session.ask<{ files: { path: string; diff: string }[] }>("_north/checkpoints/changes", { since: turn.first });
     const wanted = files.filter((file) => turn.paths.includes(file.path));
     const rows: [vscode.Uri, vscode.Uri, vscode.Uri][] = [];
     for (const { path: file, diff } of wanted) {

@@ -7,14 +7,13 @@ import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { reason } from "../common/logger";
 import type { ChangesItem } from "../messages";
-import { Before } from "./before";
+import type { Before } from "./before";
 import { type Checkpoint, type Standing, type Turn, turnsOf, undoneCalls } from "./checkpoints";
 import type { Questions } from "./questions";
 import { nameOf } from "./review";
 import { takeBack, undone } from "./undo";
 
 export class Turns implements vscode.Disposable {
-  private readonly before: Before;
   private readonly listeners: vscode.Disposable[];
   private turns: Turn[] = [];
   /** The states before the undos of a turn, which take them back. */
@@ -26,10 +25,10 @@ export class Turns implements vscode.Disposable {
     private readonly session: Session,
     private readonly transcript: Transcript,
     private readonly questions: Questions,
+    private readonly before: Before,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.before = new Before(session);
-    this.listeners = [this.before, session.onState(() => this.follow()), undone.event(() => void this.refresh())];
+    this.listeners = [session.onState(() => this.follow()), undone.event(() => void this.refresh())];
   }
 
   dispose(): void {
@@ -41,7 +40,7 @@ export class Turns implements vscode.Disposable {
     const turn = this.turns.find((one) => rowOf(one) === id);
     if (turn === undefined) return;
     const undos = this.undos.get(turn.id) ?? [];
-    if (act === "show") return this.before.show(turn);
+    if (act === "show") return this.before.show(this.session, turn);
     if (act === "undo") {
       const made = await takeBack(this.session, { turnId: turn.id });
       if (made.length > 0) this.undos.set(turn.id, [...undos, ...made]);
@@ -77,7 +76,16 @@ export class Turns implements vscode.Disposable {
       const row = this.row(turn);
       if ((known !== undefined || isNew) && JSON.stringify(known) !== JSON.stringify(row)) this.transcript.put(row);
     }
-    for (const [call, standing] of undoneCalls(checkpoints)) this.questions.mark(call, note(standing));
+    for (const [call, standing] of undoneCalls(checkpoints)) this.mark(call, note(standing));
+  }
+
+  /** Notes beside the user's decision what became of the edit since. */
+  private mark(call: string, what: string): void {
+    const row = this.questions.decisionOf(call);
+    const shown = row === undefined ? undefined : this.transcript.get(row.id);
+    if (row === undefined || shown === undefined || !("decision" in shown)) return;
+    const decision = what === "" ? row.decision : `${row.decision} — ${what}`;
+    if (shown.decision !== decision) this.transcript.put({ ...row, decision });
   }
 
   private row(turn: Turn): ChangesItem {
