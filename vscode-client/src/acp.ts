@@ -17,6 +17,8 @@ export interface Diff {
   path: string;
   oldText?: string | null;
   newText: string;
+  /** `preview`: it is still being written, and the texts are the place at `line` only. North's extension. */
+  _meta?: { north?: { kind?: "delete" | "rename"; oldPath?: string; preview?: boolean; line?: number } } | null;
 }
 
 export type ToolContent = { type: "content"; content: { type: string; text?: string } } | Diff;
@@ -30,9 +32,23 @@ export interface ToolCall {
   status?: ToolStatus | null;
   content?: ToolContent[] | null;
   locations?: { path: string; line?: number | null }[] | null;
-  rawInput?: { command?: unknown } | null;
-  /** `retry`: it counts down to the next attempt to reach the model. North's extension of the protocol. */
-  _meta?: { north?: { retry?: object } } | null;
+  rawInput?: { [name: string]: unknown; command?: unknown } | null;
+  _meta?: { north?: CallMeta } | null;
+}
+
+/** North's extension of the protocol. */
+export interface CallMeta {
+  /** It counts down to the next attempt to reach the model. */
+  retry?: { attempt?: number; maxAttempts?: number; remainingMs?: number; reason?: string };
+  /** Calls that look, one after the other, have the same one. */
+  group?: string;
+  /** The model got a part of the result. */
+  truncation?: { totalLines?: number; outputLines?: number };
+}
+
+export interface PlanRow {
+  content: string;
+  status?: "pending" | "in_progress" | "completed";
 }
 
 export type Update =
@@ -40,7 +56,10 @@ export type Update =
       sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk";
       content: { type: string; text?: string };
       messageId?: string;
+      /** Why there is no complete answer. North's extension. */
+      _meta?: { north?: { failure?: { text: string; kind?: string } } } | null;
     }
+  | { sessionUpdate: "plan"; entries: PlanRow[] }
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }

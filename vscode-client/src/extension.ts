@@ -1,6 +1,7 @@
 import type * as vscode from "vscode";
 
 import { pointOut } from "./chat/attention";
+import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
@@ -16,6 +17,8 @@ import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
 import { FileTree } from "./review/tree";
 
+let running: Server | undefined;
+
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript);
@@ -24,6 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
     questions.listen(client);
     saveOnRequest(client);
   });
+  running = server;
   const proposals = new Proposals(questions);
   const before = new Before();
   const { extensionUri: extension, workspaceState: memory } = context;
@@ -41,9 +45,15 @@ export function activate(context: vscode.ExtensionContext): void {
     new Marks(proposals),
     new FileTree(proposals),
     permissions,
+    registerChanges(),
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
+}
+
+/** The server gets the time to end in order: what was said until now is loaded again when the window is back. */
+export async function deactivate(): Promise<void> {
+  await running?.stop();
 }

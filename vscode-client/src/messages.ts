@@ -15,7 +15,10 @@ export interface Option {
 export type Item =
   | { kind: "user"; id: string; text: string; attachment?: string }
   | { kind: "answer" | "thought"; id: string; markdown: string }
-  | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number; retries?: boolean }
+  | ToolItem
+  | RetryItem
+  | { kind: "plan"; id: string; entries: PlanEntry[] }
+  | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
   | ChangesItem
   | Question;
@@ -30,6 +33,66 @@ export interface ChangesItem {
   files: { path: string; name: string }[];
   buttons: { act: "show" | "undo" | "redo"; text: string }[];
 }
+
+/** A tool call: what is done, with what, and what came of it. */
+export interface ToolItem {
+  kind: "tool";
+  id: string;
+  title: string;
+  /** `read`, `search`, `edit`, `execute` …: what it does, in ACP's words. */
+  does: string;
+  status: ToolStatus;
+  file?: string;
+  line?: number;
+  /** Calls with the same group that follow each other can be folded. */
+  group?: string;
+  /** Its arguments by name. */
+  input: { name: string; value: string }[];
+  parts: ToolPart[];
+  /** The model got a part of the result: which, in words. */
+  shortened?: string;
+  /** What became of its edit since; empty while it stands. */
+  note?: string;
+}
+
+export type ToolPart =
+  /** `code`: as it is; otherwise Markdown. */
+  | { kind: "text"; text: string; code: boolean }
+  | ShownDiff;
+
+/** A changed file, or what has come of an edit that is still being written (`preview`). */
+export interface ShownDiff {
+  kind: "diff";
+  /** Absolute; `name` is what is shown of it. */
+  path: string;
+  name: string;
+  change: "create" | "update" | "delete" | "rename";
+  added: number;
+  removed: number;
+  hunks: { line: number; lines: string[] }[];
+  /** So many changed lines are not among them. */
+  left: number;
+  preview: boolean;
+}
+
+/** Waiting before the model is asked again. */
+export interface RetryItem {
+  kind: "retry";
+  id: string;
+  state: "waiting" | "over" | "stopped";
+  /** How often the model failed, one time after the other. */
+  failures: number;
+  seconds: number;
+  reason: string;
+}
+
+export interface PlanEntry {
+  text: string;
+  status: "pending" | "in_progress" | "completed";
+}
+
+/** What can be done about a failure: store a key, say it again, use another model. */
+export type FailureAction = "storeKey" | "again" | "switchModel";
 
 /** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
 export interface Question {
@@ -105,6 +168,12 @@ export type FromPage =
   | { type: "detach" }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
+  /** A place that an answer names: looked for in the open folders. */
+  | { type: "place"; path: string; line: number | null }
+  /** What an applied edit changed, in the diff editor: the part of a tool call. */
+  | { type: "diff"; id: string; part: number }
+  | { type: "code"; what: "copy" | "insert" | "apply"; text: string; name: string; language: string }
+  | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }

@@ -5,7 +5,7 @@ import { Prompts } from "../src/chat/prompts";
 import { Transcript } from "../src/chat/transcript";
 
 function world() {
-  const transcript = new Transcript();
+  const transcript = new Transcript((path) => path);
   const prompts = new Prompts(transcript, () => undefined);
   const returned: string[] = [];
   prompts.onReturn(({ text }) => returned.push(text));

@@ -31,7 +31,7 @@ function world(answers: Answers = {}) {
   };
   const server = { connect: async () => client, running: client, onCrash: crashed.event, onRestart: restarted.event };
   const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
-  const transcript = new Transcript();
+  const transcript = new Transcript((path) => path);
   const questions = new Questions(() => transcript);
   // The parts of a server and a log that a conversation uses.
   const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3]);

@@ -170,7 +170,7 @@ export class Conversations implements vscode.Disposable {
 
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
     const { extension, server, questions, proposals, before, log } = this.parts;
-    const transcript = new Transcript();
+    const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
     const session = new Session(server, transcript, questions, log);
     const turns = new Turns(session, transcript, questions, before, log);
     const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal);

@@ -4,15 +4,17 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FromPage, State, ToPage, Welcome } from "../messages";
+import type { FailureAction, FromPage, State, ToPage, Welcome } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Turns } from "../review/turns";
+import { showChange } from "./changes";
 import { isOffline, pickerButtons } from "./choices";
+import { useCode } from "./code";
 import { readMessage } from "./incoming";
-import { openFile, openLink } from "./opening";
+import { openFile, openLink, openPlace } from "./opening";
 import { pick } from "./pickers";
 import type { Attachment, Session } from "./session";
 import type { Transcript } from "./transcript";
@@ -123,6 +125,17 @@ export class Panel implements vscode.Disposable {
         return openFile(message.file, message.line);
       case "link":
         return openLink(message.address);
+      case "place":
+        return openPlace(message.path, message.line);
+      case "diff": {
+        const diff = this.transcript.diff(message.id, message.part);
+        if (diff !== undefined) await showChange(`${message.id}:${message.part}`, diff);
+        return;
+      }
+      case "code":
+        return useCode(message);
+      case "failure":
+        return this.afterFailure(message.action);
       case "decide": {
         const question = this.questions.open.find((open) => open.id === message.id);
         if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
@@ -149,6 +162,12 @@ export class Panel implements vscode.Disposable {
     this.giveFocus();
     this.giveBack();
     await this.session.open().catch(() => undefined); // the page shows the problem
+  }
+
+  private async afterFailure(action: FailureAction): Promise<void> {
+    if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
+    const text = this.transcript.lastPrompt();
+    if (text !== undefined) await this.send(text);
   }
 
   private async report(work: Promise<unknown>): Promise<void> {
@@ -231,8 +250,9 @@ export class Panel implements vscode.Disposable {
 <title>North</title>
 </head>
 <body>
-<main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
+<main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
 <section id="welcome" aria-label="First steps"></section>
+<p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>

@@ -20,6 +20,8 @@ export class Turns implements vscode.Disposable {
   private readonly undos = new Map<string, string[]>();
   private wasBusy = false;
   private begun = 0;
+  /** The conversation whose rows are complete. */
+  private loaded = "";
 
   constructor(
     private readonly session: Session,
@@ -28,7 +30,7 @@ export class Turns implements vscode.Disposable {
     private readonly before: Before,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.listeners = [session.onState(() => this.follow()), undone.event(() => void this.refresh())];
+    this.listeners = [session.onState(() => this.follow()), session.onKept((id) => this.load(id)), undone.event(() => void this.refresh())];
   }
 
   dispose(): void {
@@ -59,9 +61,16 @@ export class Turns implements vscode.Disposable {
     else void this.refresh();
   }
 
-  /** Brings the rows up to date. A turn gets its row when it has ended: of others the place is not known. */
-  private async refresh(): Promise<void> {
-    if (this.session.busy) return;
+  /** A stored conversation has been loaded, or this one is stored from now on. */
+  private load(id: string): void {
+    if (id === this.loaded) return;
+    this.loaded = id;
+    if (id !== "" && !this.session.busy) void this.refresh(true);
+  }
+
+  /** Brings the rows up to date. A turn gets its row when it has ended, or when it is `loaded`. */
+  private async refresh(loaded = false): Promise<void> {
+    if (this.session.busy || this.session.id === "") return;
     let checkpoints: Checkpoint[];
     try {
       ({ checkpoints } = await this.session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {}));
@@ -70,13 +79,17 @@ export class Turns implements vscode.Disposable {
       return;
     }
     this.turns = turnsOf(checkpoints);
+    if (loaded && this.turns.length > 0) this.transcript.putAtEnds(new Map(this.turns.map((turn) => [turn.id, this.row(turn)])));
     for (const turn of this.turns) {
       const known = this.transcript.get(rowOf(turn));
       const isNew = turn === this.turns.at(-1) && Date.parse(turn.at) >= this.begun - 1_000;
       const row = this.row(turn);
       if ((known !== undefined || isNew) && JSON.stringify(known) !== JSON.stringify(row)) this.transcript.put(row);
     }
-    for (const [call, standing] of undoneCalls(checkpoints)) this.mark(call, note(standing));
+    for (const [call, standing] of undoneCalls(checkpoints)) {
+      this.transcript.mark(call, note(standing));
+      this.mark(call, note(standing));
+    }
   }
 
   /** Notes beside the user's decision what became of the edit since. */
