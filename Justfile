@@ -30,6 +30,7 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/smoke.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-safety.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-review.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-faults.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-conversations.mjs
 

@@ -117,6 +117,8 @@ export interface Parts {
   hunks?: Record<string, string[]>;
   texts?: Record<string, string>;
   comment?: string;
+  /** It holds for this conversation: an accepted edit for those that follow, "run all" for commands. */
+  scope?: "session";
 }
 
 export interface PermissionResult {

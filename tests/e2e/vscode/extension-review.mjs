@@ -246,6 +246,30 @@ const cases = {
     await target.waitFor({ state: "detached" });
   },
 
+  async "edits are accepted without a question in one conversation only"() {
+    const shield = page.locator('.statusbar-item[id*="north.permissions"]');
+    const dialog = page.locator(".monaco-dialog-box");
+    await writeFile(file("two.py"), "C = 1\n");
+    await propose(replace("two.py", "C = 1", "C = 2"));
+    await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
+    await dialog.getByRole("button", { name: "Only in This Conversation" }).waitFor();
+    await screenshot(page, "review-13-how-long");
+    await dialog.getByRole("button", { name: "Only in This Conversation" }).click();
+    await decided();
+    await shield.filter({ hasText: "all edits" }).waitFor();
+    await chat.row("edit").locator(".decision", { hasText: "in this conversation" }).last().waitFor();
+    const call = { call: "edit_replace_exact", arguments: { path: "two.py", old: "C = 2", new: "C = 3" } };
+    await writeFile(script, JSON.stringify([[call], [{ say: "All done." }]]));
+    await chat.send("go on");
+    await until("the edit without a question", async () => (await read("two.py")) === "C = 3\n");
+    await chat.idle();
+    await palette(page, "North: New Chat");
+    await shield.waitFor({ state: "detached" });
+    await propose(replace("two.py", "C = 3", "C = 4"));
+    await palette(page, "North: Reject");
+    await decided();
+  },
+
   async "what a turn changed is seen, undone and redone"() {
     await six();
     await palette(page, "North: Accept");

@@ -188,12 +188,13 @@ export class Panel implements vscode.Disposable {
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    if (option === undefined || !(await confirmed(question, option))) return;
-    const { kind } = option;
+    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
-      this.questions.choose(question, optionId, word === undefined ? undefined : { comment: word });
-    } else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
+      const scope = lasts === "session" ? { scope: lasts } : {};
+      this.questions.choose(question, optionId, { ...(word === undefined ? {} : { comment: word }), ...scope });
+    } else if (option.kind.startsWith("allow")) await this.proposals.accept(question, option.kind === "allow_always" ? lasts : undefined);
     else await this.proposals.reject(question, word);
   }
 

@@ -32,7 +32,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
     const option = question.options.find((offered) => offered.kind === "allow_always");
-    if (option !== undefined && (await confirmed(question, option))) await proposals.accept(question, "allow_always");
+    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    if (lasts !== undefined) await proposals.accept(question, lasts);
   };
   const onEdit = async (act: (question: OpenQuestion) => Promise<void>): Promise<void> => {
     const question = proposals.current();

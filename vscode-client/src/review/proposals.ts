@@ -4,6 +4,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
+import type { Parts } from "../acp";
 import { plain } from "./approvals";
 import type { Place } from "./hunks";
 import type { Answer, ProposedFile } from "./proposal";
@@ -105,15 +106,17 @@ export class Proposals implements vscode.Disposable {
   }
 
   /** Accepts what the right sides show, the rest included. */
-  async accept(question: OpenQuestion, kind: "allow_once" | "allow_always" = "allow_once", comment?: string): Promise<void> {
-    this.settle(question, kind, this.reviewOf(question).proposal.answer(), comment);
+  async accept(question: OpenQuestion, lasts?: "project" | "session"): Promise<void> {
+    const more = lasts === "session" ? { scope: lasts } : {};
+    this.settle(question, lasts === "project" ? "allow_always" : "allow_once", this.reviewOf(question).proposal.answer(), more);
   }
 
   /** Rejects what is not decided yet: everything, unless the user has ticked something. */
   async reject(question: OpenQuestion, comment?: string): Promise<void> {
     const { proposal } = this.reviewOf(question);
     if (proposal.anythingTicked) await proposal.rejectRest();
-    this.settle(question, "allow_once", proposal.anythingTicked ? proposal.answer() : { what: "nothing" }, comment);
+    const more = comment === undefined ? {} : { comment };
+    this.settle(question, "allow_once", proposal.anythingTicked ? proposal.answer() : { what: "nothing" }, more);
   }
 
   async decideFile(found: Found, decision: Decision): Promise<void> {
@@ -172,7 +175,7 @@ export class Proposals implements vscode.Disposable {
   private async goOn({ review, file }: Found, line: number): Promise<void> {
     const { proposal, question } = review;
     const next = proposal.next(file, line);
-    if (next === undefined) return this.settle(question, "allow_once", proposal.answer(), undefined);
+    if (next === undefined) return this.settle(question, "allow_once", proposal.answer(), {});
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     if (shownIn(tab) !== question.id || next.file.diff === undefined) return;
     const isOne = tab?.input instanceof vscode.TabInputTextDiff;
@@ -180,7 +183,7 @@ export class Proposals implements vscode.Disposable {
     else await openFile(review, next.file, true, next.place);
   }
 
-  private settle(question: OpenQuestion, kind: "allow_once" | "allow_always", answer: Answer, comment: string | undefined): void {
+  private settle(question: OpenQuestion, kind: "allow_once" | "allow_always", answer: Answer, more: Parts): void {
     if (answer.what === "impossible") {
       const name = path.basename(answer.file.path);
       void vscode.window.showWarningMessage(
@@ -191,8 +194,7 @@ export class Proposals implements vscode.Disposable {
       );
       return;
     }
-    const word = comment === undefined ? {} : { comment };
-    const told = answer.what === "parts" ? { ...answer.parts, ...word } : word;
+    const told = answer.what === "parts" ? { ...answer.parts, ...more } : more;
     const chosen = answer.what === "nothing" ? "reject_once" : kind;
     this.questions.chooseKind(question, chosen, Object.keys(told).length > 0 ? told : undefined, words(answer));
   }

@@ -80,8 +80,9 @@ export class Questions implements vscode.Disposable {
   choose(question: OpenQuestion, optionId: string, parts?: Parts, how = ""): void {
     const option = question.options.find((offered) => offered.optionId === optionId);
     if (option === undefined) return;
-    const meta = parts === undefined ? {} : { _meta: { north: parts } };
-    const decision = `${option.name}${how === "" ? "" : ` (${how})`}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
+    const meta = parts === undefined || Object.keys(parts).length === 0 ? {} : { _meta: { north: parts } };
+    const name = parts?.scope === undefined ? option.name : vscode.l10n.t("{0}, in this conversation", option.name);
+    const decision = `${name}${how === "" ? "" : ` (${how})`}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
     question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, decision);
   }
 
@@ -161,7 +162,7 @@ function guessKind(call: ToolCall): Question["kind"] {
 }
 
 function headingOf(kind: Question["kind"], asked: Asked | undefined, title: string): string {
-  if (kind === "command") return "North asks to run this command";
+  if (kind === "command") return vscode.l10n.t("North asks to run this command");
   const text = asked?.text ?? title;
-  return kind === "edit" ? `North asks to change files: ${text}` : `North asks: ${text}`;
+  return kind === "edit" ? vscode.l10n.t("North asks to change files: {0}", text) : vscode.l10n.t("North asks: {0}", text);
 }
