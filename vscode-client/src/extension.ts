@@ -11,10 +11,14 @@ import { createStatus } from "./common/status";
 import { findServer } from "./install/finding";
 import { Installer } from "./install/installer";
 import { pointToCommands } from "./review/approvals";
+import { Before } from "./review/before";
+import { Lenses } from "./review/lenses";
+import { Marks } from "./review/marks";
 import { Permissions } from "./review/permissions";
 import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
+import { FileTree } from "./review/tree";
 
 let running: Server | undefined;
 
@@ -29,8 +33,9 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   running = server;
   const proposals = new Proposals(questions);
+  const before = new Before();
   const { extensionUri: extension, workspaceState: memory } = context;
-  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, log, memory });
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
   context.subscriptions.push(
@@ -39,6 +44,10 @@ export function activate(context: vscode.ExtensionContext): void {
     conversations,
     questions,
     proposals,
+    before,
+    new Lenses(proposals),
+    new Marks(proposals),
+    new FileTree(proposals),
     permissions,
     registerChanges(),
     createStatus(conversations),
