@@ -10,7 +10,14 @@ export interface ResourceContent {
   resource: { uri: string; text: string };
 }
 
-export type PromptBlock = TextContent | ResourceContent;
+/** A file that the server reads. */
+export interface ResourceLink {
+  type: "resource_link";
+  uri: string;
+  name: string;
+}
+
+export type PromptBlock = TextContent | ResourceContent | ResourceLink;
 
 export interface Diff {
   type: "diff";
@@ -133,6 +140,8 @@ export interface SessionState {
 
 export interface PromptResult {
   stopReason: string;
+  /** `error`: the model failed; the conversation says why. North's extension of the protocol. */
+  _meta?: { north?: { error?: object } } | null;
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

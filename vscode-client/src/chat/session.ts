@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Mode, Permission, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
+import type { Mode, Permission, PromptBlock, PromptResult, ResourceContent, ResourceLink, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
@@ -12,7 +12,7 @@ import type { Transcript } from "./transcript";
 
 export interface Attachment {
   label: string;
-  block: ResourceContent;
+  block: ResourceContent | ResourceLink;
 }
 
 interface Prompt {
@@ -38,11 +38,14 @@ export class Session implements vscode.Disposable {
   private readonly stateChanged = new vscode.EventEmitter<void>();
   private readonly titled = new vscode.EventEmitter<string>();
   private readonly permitted = new vscode.EventEmitter<Permission[]>();
+  private readonly elsewhere = new vscode.EventEmitter<UpdateParams>();
   private readonly listeners: vscode.Disposable[];
 
   readonly onState = this.stateChanged.event;
   readonly onTitle = this.titled.event;
   readonly onPermissions = this.permitted.event;
+  /** What the server says about a conversation that is not this one. */
+  readonly onElsewhere = this.elsewhere.event;
 
   constructor(
     private readonly server: Server,
@@ -56,6 +59,7 @@ export class Session implements vscode.Disposable {
       this.stateChanged,
       this.titled,
       this.permitted,
+      this.elsewhere,
     ];
   }
 
@@ -298,8 +302,9 @@ export class Session implements vscode.Disposable {
     this.stateChanged.fire();
   }
 
-  private update({ sessionId, update }: UpdateParams): void {
-    if (!this.isCurrent(sessionId)) return;
+  private update(params: UpdateParams): void {
+    const { sessionId, update } = params;
+    if (!this.isCurrent(sessionId)) return this.elsewhere.fire(params);
     if (update.sessionUpdate === "current_mode_update") {
       this.modeId = update.currentModeId;
       this.stateChanged.fire();
@@ -322,6 +327,7 @@ function usageOf({ used, size, cost }: Extract<UpdateParams["update"], { session
   return [full, money].filter((part) => part !== "").join(" · ");
 }
 
-function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
+/** The folders that a conversation works on. */
+export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
   return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }

@@ -37,7 +37,6 @@ export function registerCommands({ session, panel, questions, proposals, permiss
       await session.renew();
     },
     showChat: () => panel.show(false),
-    askSelection: () => attachSelection(panel),
     showChanges: () => onEdit((question) => proposals.show(question, true)),
     accept: () => onEdit((question) => proposals.accept(question)),
     alwaysAccept: () => onEdit(alwaysAccept),
@@ -90,19 +89,6 @@ function keepContext(session: Session, questions: Questions, proposals: Proposal
     vscode.window.tabGroups.onDidChangeTabs(update),
     vscode.window.onDidChangeActiveTextEditor(update),
   );
-}
-
-async function attachSelection(panel: Panel): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  if (editor === undefined || editor.selection.isEmpty) {
-    void vscode.window.showInformationMessage("North: select the text to ask about first.");
-    return;
-  }
-  const { document, selection } = editor;
-  const [first, last] = [selection.start.line + 1, selection.end.line + 1];
-  const label = `${vscode.workspace.asRelativePath(document.uri)}:${first}${last === first ? "" : `-${last}`}`;
-  const uri = document.uri.with({ fragment: `L${first}-L${last}` }).toString();
-  await panel.attach({ label, block: { type: "resource", resource: { uri, text: document.getText(selection) } } });
 }
 
 async function switchMode(session: Session): Promise<void> {

@@ -1,0 +1,10 @@
+/** What the places of the editor ask of the chat. */
+
+import type { Attachment } from "../chat/session";
+
+export interface Chat {
+  /** Beside the message that the user writes next; shows the chat. */
+  attach(attachment: Attachment): Promise<void>;
+  /** Sends a message in the conversation that is open. */
+  ask(text: string, attachments: Attachment[]): Promise<void>;
+}

@@ -1,0 +1,29 @@
+/** A question at the cursor: a small box for the words, the answer as an edit to review in its place. */
+
+import * as vscode from "vscode";
+
+import { partOf, selectionOf } from "./attachments";
+import type { Chat } from "./chat";
+import { nameOf } from "./ranges";
+
+/** What North is told of the place, before the user's own words. */
+export async function askInline(chat: Chat): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || editor.document.uri.scheme !== "file") {
+    void vscode.window.showInformationMessage(vscode.l10n.t("North: put the cursor into a file first."));
+    return;
+  }
+  const { document, selection } = editor;
+  const path = vscode.workspace.asRelativePath(document.uri);
+  const line = selection.active.line;
+  const attachment = selectionOf(editor) ?? partOf(document, { first: line, last: line });
+  const name = attachment.label;
+  const words = await vscode.window.showInputBox({
+    title: vscode.l10n.t("North: Edit {0}", name),
+    prompt: vscode.l10n.t("You review the edit before it is written."),
+    placeHolder: vscode.l10n.t("What is to be changed here"),
+  });
+  if (words === undefined || words.trim() === "") return;
+  const where = selection.isEmpty ? `at the cursor in ${nameOf(path, { first: line, last: line })}` : `in ${name}`;
+  await chat.ask(`${words.trim()}\n\n(${where})`, [attachment]);
+}
