@@ -32,7 +32,7 @@ def test_lines_end_where_lsp_ends_them() -> None:
     ],
 )
 def test_what_overlaps_or_lies_outside_changes_nothing(places: list[Replacement]) -> None:
-    with pytest.raises(ValueError, match="overlap|outside"):
+    with pytest.raises(ValueError, match=r"overlap|outside"):
         replaced("lamp\n", places)
 
 

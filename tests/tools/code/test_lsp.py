@@ -177,7 +177,7 @@ async def test_a_rename_changes_all_files_by_their_present_texts(desk: Desk, ser
         "b.py": "# new\nfrom a import torch\n",
     }
     servers.renamed[desk.root / "b.py"] = [Replacement(Position(7, 0), Position(7, 4), "torch")]
-    with pytest.raises(ToolError, match="does not fit b.py"):
+    with pytest.raises(ToolError, match=r"does not fit b\.py"):
         await tool.prepare(args, desk.workspace)
     servers.renamed = {desk.root.parent / "library.py": [Replacement(Position(0, 0), Position(0, 4), "torch")]}
     with pytest.raises(ToolError) as caught:
