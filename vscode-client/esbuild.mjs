@@ -1,4 +1,6 @@
-/** Bundles the extension (for Node) and the chat's page (for the browser) into `out`. */
+/** Bundles the extension (for Node) and the chat's page (for the browser) into `out`, with VS Code's icons for the page. */
+import { copyFile, mkdir } from "node:fs/promises";
+
 import { build } from "esbuild";
 
 const shared = { bundle: true, minify: true, legalComments: "none", logLevel: "warning", outdir: "out" };
@@ -21,3 +23,8 @@ await Promise.all([
     target: "chrome120",
   }),
 ]);
+
+await mkdir("out", { recursive: true });
+for (const name of ["codicon.css", "codicon.ttf"]) {
+  await copyFile(`node_modules/@vscode/codicons/dist/${name}`, `out/${name}`);
+}

@@ -33,6 +33,7 @@ EXTENSION_METHODS = (
     "_north/permissions/list",
     "_north/permissions/revoke",
     "_north/trust",
+    "_north/sessions/rename",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/state/get",

@@ -199,7 +199,10 @@ def _command(info: CommandInfo) -> dict[str, Any]:
 
 
 def _usage(event: UsageChanged) -> dict[str, Any]:
+    counts = event.counts
     more: dict[str, Any] = {"tokens": event.tokens, "priced": event.priced}
+    more |= {"input": counts.input, "output": counts.output}
+    more |= {"cacheRead": counts.cache_read, "cacheWrite": counts.cache_write}
     more |= {"ratio": round(event.used / event.window, 4)} if event.window > 0 else {}
     more |= {"allTimeCostUsd": event.all_time_usd} if event.all_time_usd is not None else {}
     return more | ({"estimated": True} if event.estimated else {})

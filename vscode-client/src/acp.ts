@@ -51,8 +51,8 @@ export type Update =
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
-  | { sessionUpdate: "config_option_update" }
-  | { sessionUpdate: "usage_update"; used: number; size: number; cost?: { amount: number; currency: string } | null }
+  | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
+  | ({ sessionUpdate: "usage_update" } & Usage)
   | { sessionUpdate: "notice"; severity: string; title: string };
 
 export interface UpdateParams {
@@ -134,14 +134,72 @@ export interface Permission {
   since?: string;
 }
 
+export interface Choice {
+  value: string;
+  name: string;
+  description?: string | null;
+}
+
+/** Something about the conversation that the user chooses: mode, model, how much it thinks, what is asked. */
+export interface ConfigOption {
+  id: string;
+  name: string;
+  currentValue: string;
+  options: Choice[];
+}
+
 export interface SessionState {
   modes?: { currentModeId: string; availableModes: Mode[] } | null;
+  configOptions?: ConfigOption[] | null;
+  _meta?: Unsent | null;
 }
 
 export interface PromptResult {
   stopReason: string;
-  /** `error`: the model failed; the conversation says why. North's extension of the protocol. */
-  _meta?: { north?: { error?: object } } | null;
+  _meta?: Unsent | null;
+}
+
+/** Prompts that were queued and will not be sent, and that the model failed. North's extension. */
+export interface Unsent {
+  north?: { queued?: { id: string; text: string }[]; error?: object };
+}
+
+/** How full the context is, and what the conversation has used; the counts beside it are North's extension. */
+export interface Usage {
+  used: number;
+  size: number;
+  cost?: { amount: number; currency: string } | null;
+  _meta?: { north?: UsageCounts } | null;
+}
+
+export interface UsageCounts {
+  tokens?: number;
+  input?: number;
+  output?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  allTimeCostUsd?: number;
+  /** A model was used whose price nobody knows. */
+  priced?: boolean;
+  estimated?: boolean;
+}
+
+export interface SessionRow {
+  sessionId: string;
+  title?: string | null;
+  updatedAt?: string | null;
+}
+
+export interface SessionList {
+  sessions: SessionRow[];
+  nextCursor?: string | null;
+}
+
+/** What ACP does not tell. North's extension. */
+export interface NorthEvent {
+  sessionId: string;
+  event: string;
+  reason?: string;
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

@@ -1,8 +1,7 @@
 import type * as vscode from "vscode";
 
-import { Panel } from "./chat/panel";
-import { Session } from "./chat/session";
-import { Transcript } from "./chat/transcript";
+import { pointOut } from "./chat/attention";
+import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -16,30 +15,30 @@ import { saveOnRequest } from "./review/saving";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
-  const transcript = new Transcript();
-  const questions = new Questions(transcript);
+  const questions = new Questions((id) => conversations.find(id)?.transcript ?? places.transcriptOf(id));
   const server: Server = new Server(log, (client) => {
-    session.listen(client);
-    questions.listen(client, (id) => session.isCurrent(id) || places.mayAsk(id));
-    places.listen(client, (id) => session.isCurrent(id));
+    conversations.listen(client);
+    questions.listen(client);
+    places.listen(client);
     saveOnRequest(client);
   });
-  const session = new Session(server, transcript, questions, log);
   const proposals = new Proposals(questions);
+  const { extensionUri: extension, workspaceState: memory } = context;
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, log, memory });
+  const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
-  const panel = new Panel(context.extensionUri, session, transcript, questions, proposals);
-  const places = new Places({ extension: context.extensionUri, server, session, panel, log });
+  const places: Places = new Places({ extension, server, conversations, log });
   context.subscriptions.push(
     log,
     server,
-    session,
+    conversations,
     questions,
     proposals,
     permissions,
-    panel,
     places,
-    createStatus(session),
-    pointToCommands(questions, () => void panel.show(true)),
-    registerCommands({ session, panel, questions, proposals, permissions, log }),
+    createStatus(conversations),
+    pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
+    pointOut(conversations, questions),
+    registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
 }

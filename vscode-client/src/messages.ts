@@ -33,19 +33,43 @@ export interface Question {
   decision?: string;
 }
 
+export type PickerId = "mode" | "model" | "thought_level" | "approvals";
+
+export interface PickerButton {
+  id: PickerId;
+  label: string;
+  /** What it is about, for a tooltip. */
+  title: string;
+}
+
+/** What the page shows before anything was said. */
+export interface Welcome {
+  heading: string;
+  words: string;
+  examples: string[];
+  /** How to get a model that answers; empty when there is one. */
+  key: string;
+  keyButton: string;
+}
+
 export interface State {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
-  mode: string;
-  /** How full the model's context is, and what the conversation has cost. */
+  /** What the user chooses for the conversation, with the present value. */
+  pickers: PickerButton[];
+  /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
   usage: string;
+  usageRows: [name: string, value: string][];
   busy: boolean;
+  /** What North does now, in words. */
+  activity: string;
   /** How many questions wait for the user. */
   waiting: number;
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
   attachment: string;
+  welcome: Welcome;
 }
 
 export type ToPage =
@@ -54,6 +78,10 @@ export type ToPage =
   | { type: "append"; id: string; markdown: string }
   | { type: "state"; state: State }
   | { type: "draft"; text: string }
+  /** What was not sent comes back, before what is being written. */
+  | { type: "giveBack"; text: string }
+  /** The conversation to find again when the page is made anew. */
+  | { type: "conversation"; id: string }
   | { type: "focus" };
 
 export type FromPage =
@@ -67,4 +95,18 @@ export type FromPage =
   | { type: "link"; address: string }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
-  | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" | "north.showPermissions" };
+  /** The page has got the keyboard's focus. */
+  | { type: "focused" }
+  | { type: "pick"; picker: PickerId }
+  | { type: "run"; command: PageCommand };
+
+/** The commands that the page has buttons for. */
+export const PAGE_COMMANDS = [
+  "north.openSetting",
+  "north.showLog",
+  "north.restartServer",
+  "north.showPermissions",
+  "north.storeKey",
+] as const;
+
+export type PageCommand = (typeof PAGE_COMMANDS)[number];

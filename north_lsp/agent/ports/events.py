@@ -124,11 +124,22 @@ class TitleChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """Tokens by what they were: new input, output, read from a provider's cache, written to it."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class UsageChanged:
     """After each model request: tokens in the context, the model's window, the conversation's cost in US dollars.
 
     `estimated`: the vendor told no numbers; `priced` is False when a model has been used whose price nobody knows;
-    `tokens` is what the conversation has used, and `all_time_usd` what all of them have cost (None: not known)."""
+    `tokens` is what the conversation has used, `counts` what of, and `all_time_usd` what all of them have cost (None:
+    not known)."""
 
     used: int
     window: int
@@ -137,6 +148,7 @@ class UsageChanged:
     priced: bool = True
     tokens: int = 0
     all_time_usd: float | None = None
+    counts: TokenCounts = TokenCounts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -576,6 +576,17 @@ class Session:
             updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             await self._editor.show(TitleChanged(title, updated))
 
+    async def rename(self, title: str) -> str:
+        """Give the conversation the user's own title, on one line. Returns it. Raises ValueError for an empty one."""
+        name = one_line(title, _TITLE_LENGTH)
+        if not name:
+            raise ValueError("a title needs at least one letter")
+        self._log.rename(name)
+        updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        await self._editor.show(TitleChanged(name, updated))
+        await self._sync()
+        return name
+
     async def _tools(self) -> "Registry":
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:

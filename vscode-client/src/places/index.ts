@@ -3,8 +3,9 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Panel } from "../chat/panel";
-import { type Session, where } from "../chat/session";
+import type { Conversations } from "../chat/conversations";
+import { where } from "../chat/session";
+import type { Transcript } from "../chat/transcript";
 import { reason } from "../common/logger";
 import type { Server } from "../common/server";
 import { registerActions } from "./actions";
@@ -21,8 +22,7 @@ import { registerTools } from "./tools";
 interface Parts {
   extension: vscode.Uri;
   server: Server;
-  session: Session;
-  panel: Panel;
+  conversations: Conversations;
   log: vscode.LogOutputChannel;
 }
 
@@ -31,12 +31,13 @@ export class Places implements vscode.Disposable {
   private readonly terminals = new Terminals();
   private readonly registered: vscode.Disposable;
 
-  constructor(parts: Parts) {
-    const { extension, server, session, panel, log } = parts;
+  constructor(private readonly parts: Parts) {
+    const { extension, server, conversations, log } = parts;
     this.aside = new Aside(() => server.connect(), where);
     const chat: Chat = {
-      attach: (attachment) => panel.attach(attachment),
+      attach: (attachment) => conversations.active.panel.attach(attachment),
       async ask(text, attachments) {
+        const { panel, session } = conversations.active;
         await panel.show(true);
         await session.send(text, attachments[0]);
       },
@@ -52,14 +53,14 @@ export class Places implements vscode.Disposable {
       });
     this.registered = vscode.Disposable.from(
       this.terminals,
-      session.onElsewhere((params) => this.aside.take(params)),
+      conversations.onElsewhere((params) => this.aside.take(params)),
       registerActions(chat, register),
       registerMenus(chat, register),
       registerCommits(chat, (text, { block }, token) => this.aside.once([{ type: "text", text }, block], token), register),
       register("inlineChat", () => askInline(chat)),
       register("showTerminal", () => this.terminals.show()),
       registerParticipant(this.aside, vscode.Uri.joinPath(extension, "media", "north.svg")),
-      registerTools((method, params) => session.ask(method, params)),
+      registerTools((method, params) => conversations.active.session.ask(method, params)),
     );
   }
 
@@ -67,14 +68,15 @@ export class Places implements vscode.Disposable {
     this.registered.dispose();
   }
 
-  /** Answers what a client's server asks of the editor, before it starts. `knows` are the chat's own conversations. */
-  listen(client: LanguageClient, knows: (sessionId: string) => boolean): void {
-    this.terminals.listen(client, (id) => knows(id) || this.aside.mayAsk(id));
+  /** Answers what a client's server asks of the editor, before it starts. */
+  listen(client: LanguageClient): void {
+    const { conversations } = this.parts;
+    this.terminals.listen(client, (id) => conversations.find(id) !== undefined || this.aside.mayAsk(id));
     offerLanguageFeatures(client);
   }
 
-  /** Whether the user may be asked about a conversation that is not the chat's. */
-  mayAsk(sessionId: string): boolean {
-    return this.aside.mayAsk(sessionId);
+  /** Where what a conversation of VS Code's chat asks is shown; nothing for one that may not ask. */
+  transcriptOf(sessionId: string): Transcript | undefined {
+    return this.aside.mayAsk(sessionId) ? this.parts.conversations.main.transcript : undefined;
   }
 }

@@ -20,6 +20,11 @@ export function offerDraft(text: string): void {
   if (input.value === "") setDraft(text);
 }
 
+/** What was not sent comes back, before what is being written. */
+export function giveBack(text: string): void {
+  setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
+}
+
 export function focus(): void {
   input.focus();
 }

@@ -5,6 +5,8 @@ import type { FromPage } from "../messages";
 /** Kept by VS Code when the page is thrown away. Each part of the page has its own keys. */
 export interface Remembered {
   draft?: string;
+  /** Which one the page shows: a tab is found again by it. */
+  conversation?: string;
 }
 
 declare function acquireVsCodeApi(): {

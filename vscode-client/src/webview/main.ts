@@ -3,8 +3,9 @@
 import type { ToPage } from "../messages";
 import * as composer from "./composer";
 import * as footer from "./footer";
-import { post } from "./host";
+import { post, remember } from "./host";
 import * as list from "./list";
+import * as welcome from "./welcome";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
@@ -17,9 +18,14 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return list.append(message.id, message.markdown);
     case "state":
       composer.showState(message.state);
+      welcome.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
+    case "giveBack":
+      return composer.giveBack(message.text);
+    case "conversation":
+      return remember({ conversation: message.id });
     case "focus":
       return composer.focus();
   }
