@@ -12,24 +12,23 @@ import { around, type Lines, linesOf } from "./ranges";
 const LINES_AROUND = 10;
 
 /** By the name of its command; the keys are contributed in package.json. */
-const REQUESTS = { explain: EXPLAIN, writeTests: TESTS, document: DOCUMENT } as const;
+const EDITS = { writeTests: TESTS, document: DOCUMENT } as const;
 
 export function registerActions(chat: Chat, register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable): vscode.Disposable {
-  const ask = (text: string, more: number) => async (uri?: unknown, range?: unknown) => {
+  const request = (how: "ask" | "edit", text: string) => async (uri?: unknown, range?: unknown) => {
     const place = await placeOf(uri, range);
-    if (place === undefined) return;
-    const { document } = place;
-    await chat.ask(text, [partOf(document, around(place.lines, more, document.lineCount))]);
+    if (place !== undefined) await chat[how](text, [partOf(place.document, place.lines)]);
   };
   return vscode.Disposable.from(
-    ...Object.entries(REQUESTS).map(([name, text]) => register(name, ask(text, 0))),
+    register("explain", request("ask", EXPLAIN)),
+    ...Object.entries(EDITS).map(([name, text]) => register(name, request("edit", text))),
     register("fix", async (uri, range) => {
       const place = await placeOf(uri, range);
       if (place === undefined) return;
       const { document, lines } = place;
       const problems = problemsIn(document, lines);
       const path = vscode.workspace.asRelativePath(document.uri);
-      await chat.ask(problems.length > 0 ? fixText(path, problems) : FIX, [partOf(document, around(lines, LINES_AROUND, document.lineCount))]);
+      await chat.edit(problems.length > 0 ? fixText(path, problems) : FIX, [partOf(document, around(lines, LINES_AROUND, document.lineCount))]);
     }),
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Actions(), { providedCodeActionKinds: [QUICK_FIX, REFACTOR] }),
   );

@@ -7,4 +7,6 @@ export interface Chat {
   attach(attachment: Attachment): Promise<void>;
   /** Sends a message in the conversation that is open. */
   ask(text: string, attachments: Attachment[]): Promise<void>;
+  /** The same, for what is to end in an edit: the mode has to allow one. */
+  edit(text: string, attachments: Attachment[]): Promise<void>;
 }

@@ -6,7 +6,6 @@ import { partOf, selectionOf } from "./attachments";
 import type { Chat } from "./chat";
 import { nameOf } from "./ranges";
 
-/** What North is told of the place, before the user's own words. */
 export async function askInline(chat: Chat): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.document.uri.scheme !== "file") {
@@ -25,5 +24,5 @@ export async function askInline(chat: Chat): Promise<void> {
   });
   if (words === undefined || words.trim() === "") return;
   const where = selection.isEmpty ? `at the cursor in ${nameOf(path, { first: line, last: line })}` : `in ${name}`;
-  await chat.ask(`${words.trim()}\n\n(${where})`, [attachment]);
+  await chat.edit(`${words.trim()}\n\n(${where})`, [attachment]);
 }

@@ -12,6 +12,8 @@ const MOST_PROBLEMS = 500;
 const FIRST_MS = 1_000;
 const QUIET_MS = 300;
 const ALL_MS = 4_000;
+/** So many changes of a kind of file without a word about it, and nobody is waited for. */
+const MOST_SILENT = 2;
 
 interface Params {
   action: string;
@@ -27,13 +29,51 @@ interface Params {
 
 type Answer = Record<string, unknown>;
 
-export function offerLanguageFeatures(client: LanguageClient): void {
-  client.onRequest("_north/languageFeature", (params: Params, token: vscode.CancellationToken) => answer(params, token));
+export class LanguageFeatures implements vscode.Disposable {
+  /** How often nothing was said about a changed file, by the ending of its name. */
+  private readonly silent = new Map<string, number>();
+  private readonly listener = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+    for (const uri of uris) this.silent.delete(endingOf(uri));
+  });
+
+  listen(client: LanguageClient): void {
+    client.onRequest("_north/languageFeature", (params: Params, token: vscode.CancellationToken) =>
+      params.action === "diagnostics" ? this.diagnostics(params, token) : answer(params),
+    );
+  }
+
+  dispose(): void {
+    this.listener.dispose();
+  }
+
+  private async diagnostics(params: Params, token: vscode.CancellationToken): Promise<Answer> {
+    const named = params.uris ?? (params.uri === undefined ? undefined : [params.uri]);
+    if (named === undefined) {
+      const all = vscode.languages.getDiagnostics().flatMap(([uri, found]) => rows(uri, found));
+      return { diagnostics: all.slice(0, MOST_PROBLEMS) };
+    }
+    const files = named.map(fileOf);
+    const settled = params.wait === true ? this.settled(files, token) : Promise.resolve();
+    for (const file of files) await vscode.workspace.openTextDocument(file).then(undefined, () => undefined); // it may be gone
+    await settled;
+    const found = files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri)));
+    return { diagnostics: found.slice(0, MOST_PROBLEMS) };
+  }
+
+  private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<void> {
+    const heard = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
+    if (heard.length === 0) return;
+    if (await settling(heard, token)) return;
+    for (const ending of new Set(heard.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
+  }
 }
 
-async function answer(params: Params, token: vscode.CancellationToken): Promise<Answer> {
+function endingOf({ path }: vscode.Uri): string {
+  return /[^./]*$/.exec(path)?.[0] ?? "";
+}
+
+async function answer(params: Params): Promise<Answer> {
   const { action } = params;
-  if (action === "diagnostics") return { diagnostics: await diagnostics(params, token) };
   if (action === "workspaceSymbols") return { symbols: await workspaceSymbols(params.query ?? "") };
   const { uri } = await opened(params.uri);
   if (action === "symbols") return { symbols: await documentSymbols(uri) };
@@ -102,16 +142,6 @@ async function rename(uri: vscode.Uri, at: vscode.Position, newName: string): Pr
   return { files };
 }
 
-async function diagnostics(params: Params, token: vscode.CancellationToken): Promise<Answer[]> {
-  const named = params.uris ?? (params.uri === undefined ? undefined : [params.uri]);
-  if (named === undefined) return vscode.languages.getDiagnostics().flatMap(([uri, found]) => rows(uri, found)).slice(0, MOST_PROBLEMS);
-  const files = named.map(fileOf);
-  const settled = params.wait === true ? settling(files, token) : Promise.resolve();
-  for (const file of files) await vscode.workspace.openTextDocument(file).then(undefined, () => undefined); // it may be gone
-  await settled;
-  return files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri))).slice(0, MOST_PROBLEMS);
-}
-
 function rows(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): Answer[] {
   if (uri.scheme !== "file") return [];
   return found.map(({ range, severity, message, source, code }) => ({
@@ -124,21 +154,23 @@ function rows(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): Answer[] {
   }));
 }
 
-/** Until nothing new has been said about the files for a while. */
-function settling(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<void> {
+/** Until nothing new has been said about the files for a while; tells whether anything was said at all. */
+function settling(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<boolean> {
   const names = new Set(files.map(String));
   return new Promise((resolve) => {
+    let said = false;
     const finish = (): void => {
       clearTimeout(quiet);
       clearTimeout(end);
       listeners.dispose();
-      resolve();
+      resolve(said);
     };
     const end = setTimeout(finish, ALL_MS);
     let quiet = setTimeout(finish, FIRST_MS);
     const listeners = vscode.Disposable.from(
       vscode.languages.onDidChangeDiagnostics(({ uris }) => {
         if (!uris.some((uri) => names.has(uri.toString()))) return;
+        said = true;
         clearTimeout(quiet);
         quiet = setTimeout(finish, QUIET_MS);
       }),

@@ -80,7 +80,7 @@ async function fixTest(chat: Chat, argument: unknown): Promise<void> {
   };
   const document = await vscode.workspace.openTextDocument(test.uri);
   const attachment = test.range === undefined ? fileOf(test.uri) : partOf(document, around(linesOf(test.range), LINES_AROUND, document.lineCount));
-  await chat.ask(failureText(failure), [attachment]);
+  await chat.edit(failureText(failure), [attachment]);
 }
 
 interface FailedTest {
