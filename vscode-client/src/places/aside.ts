@@ -46,13 +46,22 @@ export class Aside {
     return sessionId;
   }
 
-  /** Sends a message, in a conversation that another server may have begun. */
+  /** Goes on with one that another server may have begun; nothing if it is not there any more. */
+  async reopen(sessionId: string): Promise<string | undefined> {
+    const client = await this.connect();
+    if (this.open.get(sessionId) === client) return sessionId;
+    try {
+      await client.sendRequest("session/resume", { sessionId, ...this.folders() });
+    } catch {
+      return undefined;
+    }
+    this.open.set(sessionId, client);
+    return sessionId;
+  }
+
+  /** Sends a message in one that is open. */
   async ask(sessionId: string, prompt: PromptBlock[], listener: Listener, token: CancellationToken): Promise<PromptResult> {
     const client = await this.connect();
-    if (this.open.get(sessionId) !== client) {
-      await client.sendRequest("session/resume", { sessionId, ...this.folders() });
-      this.open.set(sessionId, client);
-    }
     this.listeners.set(sessionId, listener);
     const cancelled = token.onCancellationRequested(() => void client.sendNotification("session/cancel", { sessionId }));
     try {

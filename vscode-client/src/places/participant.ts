@@ -34,7 +34,8 @@ async function answer(
   stream: vscode.ChatResponseStream,
   token: vscode.CancellationToken,
 ): Promise<vscode.ChatResult> {
-  const sessionId = begunIn(history) ?? (await aside.begin());
+  const begun = begunIn(history);
+  const sessionId = (begun === undefined ? undefined : await aside.reopen(begun)) ?? (await aside.begin());
   const telling = new Telling();
   const { stopReason, _meta } = await aside.ask(
     sessionId,
