@@ -104,7 +104,11 @@ test("another server knows a conversation once it has loaded it, if it can", asy
 
 test("a cancelled message is cancelled in the server", async () => {
   let cancel: () => void = () => {};
-  const token = { isCancellationRequested: false, onCancellationRequested: (listener: () => void) => ((cancel = listener), { dispose: () => {} }) };
+  const onCancellationRequested = (listener: (event: undefined) => unknown) => {
+    cancel = () => void listener(undefined);
+    return { dispose: () => {} };
+  };
+  const token = { isCancellationRequested: false, onCancellationRequested };
   const played = server({
     "session/new": () => ({ sessionId: "s" }),
     "session/prompt": () => {
