@@ -23,6 +23,7 @@ from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
+from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.ports.editor import OpenTexts
@@ -103,6 +104,7 @@ class AcpAgent:
             **permission_methods(self._session),
             **artifact_methods(self._session),
             **look_methods(self._session),
+            **path_methods(self._session),
             **control_methods(self._session, self._prompt),
         }
         environment.models.catalog_refresh.listen(self._announce_models)

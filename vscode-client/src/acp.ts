@@ -17,13 +17,22 @@ export interface ResourceLink {
   name: string;
 }
 
-export type PromptBlock = TextContent | ResourceContent | ResourceLink;
+export interface ImageContent {
+  type: "image";
+  mimeType: string;
+  /** Base64. */
+  data: string;
+}
+
+export type PromptBlock = TextContent | ResourceContent | ResourceLink | ImageContent;
 
 export interface Diff {
   type: "diff";
   path: string;
   oldText?: string | null;
   newText: string;
+  /** `preview`: it is still being written, and the texts are the place at `line` only. North's extension. */
+  _meta?: { north?: { kind?: "delete" | "rename"; oldPath?: string; preview?: boolean; line?: number } } | null;
 }
 
 export type ToolContent = { type: "content"; content: { type: string; text?: string } } | Diff;
@@ -37,9 +46,23 @@ export interface ToolCall {
   status?: ToolStatus | null;
   content?: ToolContent[] | null;
   locations?: { path: string; line?: number | null }[] | null;
-  rawInput?: { command?: unknown } | null;
-  /** `retry`: it counts down to the next attempt to reach the model. North's extension of the protocol. */
-  _meta?: { north?: { retry?: object } } | null;
+  rawInput?: { [name: string]: unknown; command?: unknown } | null;
+  _meta?: { north?: CallMeta } | null;
+}
+
+/** North's extension of the protocol. */
+export interface CallMeta {
+  /** It counts down to the next attempt to reach the model. */
+  retry?: { attempt?: number; maxAttempts?: number; remainingMs?: number; reason?: string };
+  /** Calls that look, one after the other, have the same one. */
+  group?: string;
+  /** The model got a part of the result. */
+  truncation?: { totalLines?: number; outputLines?: number };
+}
+
+export interface PlanRow {
+  content: string;
+  status?: "pending" | "in_progress" | "completed";
 }
 
 export type Update =
@@ -47,13 +70,23 @@ export type Update =
       sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk";
       content: { type: string; text?: string };
       messageId?: string;
+      /** Why there is no complete answer. North's extension. */
+      _meta?: { north?: { failure?: { text: string; kind?: string } } } | null;
     }
+  | { sessionUpdate: "plan"; entries: PlanRow[] }
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
   | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
+  | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
   | ({ sessionUpdate: "usage_update" } & Usage)
   | { sessionUpdate: "notice"; severity: string; title: string };
+
+export interface AvailableCommand {
+  name: string;
+  description: string;
+  input?: { hint: string } | null;
+}
 
 export interface UpdateParams {
   sessionId: string;

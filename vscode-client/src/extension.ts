@@ -1,6 +1,7 @@
 import type * as vscode from "vscode";
 
 import { pointOut } from "./chat/attention";
+import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
@@ -13,6 +14,8 @@ import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
 
+let running: Server | undefined;
+
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript ?? places.transcriptOf(id));
@@ -22,6 +25,7 @@ export function activate(context: vscode.ExtensionContext): void {
     places.listen(client);
     saveOnRequest(client);
   });
+  running = server;
   const proposals = new Proposals(questions);
   const { extensionUri: extension, workspaceState: memory } = context;
   const conversations: Conversations = new Conversations({ extension, server, questions, proposals, log, memory });
@@ -36,9 +40,15 @@ export function activate(context: vscode.ExtensionContext): void {
     proposals,
     permissions,
     places,
+    registerChanges(),
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
+}
+
+/** The server gets the time to end in order: what was said until now is loaded again when the window is back. */
+export async function deactivate(): Promise<void> {
+  await running?.stop();
 }

@@ -15,9 +15,70 @@ export interface Option {
 export type Item =
   | { kind: "user"; id: string; text: string; attachment?: string }
   | { kind: "answer" | "thought"; id: string; markdown: string }
-  | { kind: "tool"; id: string; title: string; status: ToolStatus; file?: string; line?: number; retries?: boolean }
+  | ToolItem
+  | RetryItem
+  | { kind: "plan"; id: string; entries: PlanEntry[] }
+  | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
   | Question;
+
+/** A tool call: what is done, with what, and what came of it. */
+export interface ToolItem {
+  kind: "tool";
+  id: string;
+  title: string;
+  /** `read`, `search`, `edit`, `execute` …: what it does, in ACP's words. */
+  does: string;
+  status: ToolStatus;
+  file?: string;
+  line?: number;
+  /** Calls with the same group that follow each other can be folded. */
+  group?: string;
+  /** Its arguments by name. */
+  input: { name: string; value: string }[];
+  parts: ToolPart[];
+  /** The model got a part of the result: which, in words. */
+  shortened?: string;
+}
+
+export type ToolPart =
+  /** `code`: as it is; otherwise Markdown. */
+  | { kind: "text"; text: string; code: boolean }
+  | ShownDiff;
+
+/** A changed file, or what has come of an edit that is still being written (`preview`). */
+export interface ShownDiff {
+  kind: "diff";
+  /** Absolute; `name` is what is shown of it. */
+  path: string;
+  name: string;
+  change: "create" | "update" | "delete" | "rename";
+  added: number;
+  removed: number;
+  hunks: { line: number; lines: string[] }[];
+  /** So many changed lines are not among them. */
+  left: number;
+  preview: boolean;
+}
+
+/** Waiting before the model is asked again. */
+export interface RetryItem {
+  kind: "retry";
+  id: string;
+  state: "waiting" | "over" | "stopped";
+  /** How often the model failed, one time after the other. */
+  failures: number;
+  seconds: number;
+  reason: string;
+}
+
+export interface PlanEntry {
+  text: string;
+  status: "pending" | "in_progress" | "completed";
+}
+
+/** What can be done about a failure: store a key, say it again, use another model. */
+export type FailureAction = "storeKey" | "again" | "switchModel";
 
 /** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
 export interface Question {
@@ -68,8 +129,42 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
-  attachment: string;
   welcome: Welcome;
+}
+
+export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
+
+/** Something that goes with the next message. */
+export interface Chip {
+  id: string;
+  kind: ChipKind;
+  label: string;
+  /** What it is, in words. */
+  title: string;
+}
+
+export interface SlashCommand {
+  name: string;
+  description: string;
+  /** What stands behind it; empty for nothing. */
+  hint: string;
+}
+
+export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "terminal", "diff"] as const;
+/** What VS Code knows and an `@` can name. */
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+export interface FoundPath {
+  path: string;
+  kind: "file" | "folder";
+}
+
+/** What the input offers and what goes with the next message. */
+export interface ComposerState {
+  chips: Chip[];
+  /** The file in the editor, which is attached when the user wants it. */
+  suggested: Chip | undefined;
+  commands: SlashCommand[];
 }
 
 export type ToPage =
@@ -82,6 +177,10 @@ export type ToPage =
   | { type: "giveBack"; text: string }
   /** The conversation to find again when the page is made anew. */
   | { type: "conversation"; id: string }
+  | { type: "composer"; state: ComposerState }
+  /** A picture of a file, for the page to bring to the size that models take. */
+  | { type: "loadPicture"; mimeType: string; data: string }
+  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
   | { type: "focus" };
 
 export type FromPage =
@@ -90,9 +189,22 @@ export type FromPage =
   | { type: "steer"; text: string }
   | { type: "retry"; now: boolean }
   | { type: "stop" }
-  | { type: "detach" }
+  | { type: "detach"; id: string }
+  | { type: "attach" }
+  | { type: "attachSuggested" }
+  | { type: "attachSource"; source: SourceName }
+  | { type: "attachPath"; path: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
+  | { type: "complete"; request: number; query: string }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
+  /** A place that an answer names: looked for in the open folders. */
+  | { type: "place"; path: string; line: number | null }
+  /** What an applied edit changed, in the diff editor: the part of a tool call. */
+  | { type: "diff"; id: string; part: number }
+  | { type: "code"; what: "copy" | "insert" | "apply"; text: string; name: string; language: string }
+  | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
   /** The page has got the keyboard's focus. */

@@ -31,7 +31,7 @@ function world(answers: Answers = {}) {
   };
   const server = { connect: async () => client, running: client, onCrash: crashed.event, onRestart: restarted.event };
   const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
-  const transcript = new Transcript();
+  const transcript = new Transcript((path) => path);
   const questions = new Questions(() => transcript);
   // The parts of a server and a log that a conversation uses.
   const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3]);
@@ -72,7 +72,7 @@ test("a conversation is kept from its first prompt on", async () => {
   const { session, kept } = world({ "session/prompt": () => ({ stopReason: "end_turn" }) });
   await session.open();
   assert.deepEqual(kept, []);
-  await session.send("hello", undefined);
+  await session.send("hello", []);
   assert.deepEqual(kept, ["new-1"]);
 });
 
@@ -87,9 +87,9 @@ test("after a crash the conversation is loaded again, and what waited is the use
   const queued = { _meta: { north: { queued: [{ id: "1", text: "two" }] } } };
   const { session, crashed, asked, returned, notes } = world({ "session/prompt": never, "session/load": () => queued });
   await session.open();
-  void session.send("one", undefined);
+  void session.send("one", []);
   await Promise.resolve();
-  void session.send("two", undefined);
+  void session.send("two", []);
   await until(() => session.queued.length === 1);
   crashed.fire(true);
   await until(() => returned.length > 0);

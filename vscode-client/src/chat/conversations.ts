@@ -173,7 +173,7 @@ export class Conversations implements vscode.Disposable {
 
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
     const { extension, server, questions, proposals, log } = this.parts;
-    const transcript = new Transcript();
+    const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
     const session = new Session(server, transcript, questions, log);
     const panel = new Panel(extension, session, transcript, questions, proposals, reveal);
     const conversation = { session, transcript, panel };

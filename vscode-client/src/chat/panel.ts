@@ -4,22 +4,26 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FromPage, State, ToPage, Welcome } from "../messages";
+import type { FailureAction, FromPage, State, ToPage, Welcome } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import type { Attachment } from "../composer/chips";
+import { Composer } from "../composer/composer";
+import { showChange } from "./changes";
 import { isOffline, pickerButtons } from "./choices";
+import { useCode } from "./code";
 import { readMessage } from "./incoming";
-import { openFile, openLink } from "./opening";
+import { openFile, openLink, openPlace } from "./opening";
 import { pick } from "./pickers";
-import type { Attachment, Session } from "./session";
+import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
-  private attachment: Attachment | undefined;
+  private readonly composer: Composer;
   /** Not sent, and to be given back as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
@@ -40,13 +44,15 @@ export class Panel implements vscode.Disposable {
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
+    this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
       this.used,
+      this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
       session.onKept((id) => this.post({ type: "conversation", id })),
-      session.onReturn(({ text, attachment }) => {
-        this.attachment ??= attachment;
+      session.onReturn(({ text, attachments }) => {
+        for (const attachment of attachments) this.composer.add(attachment);
         this.unsent.push(text);
         this.giveBack();
       }),
@@ -94,8 +100,7 @@ export class Panel implements vscode.Disposable {
   }
 
   async attach(attachment: Attachment): Promise<void> {
-    this.attachment = attachment;
-    this.postState();
+    this.composer.add(attachment);
     await this.show(false);
   }
 
@@ -103,24 +108,33 @@ export class Panel implements vscode.Disposable {
     if (message.type === "ready") return this.begin();
     this.used.fire();
     this.proposals.typing.left();
+    if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
         return;
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text);
+        return this.session.steer(message.text, this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
-      case "detach":
-        this.attachment = undefined;
-        return this.postState();
       case "open":
         return openFile(message.file, message.line);
       case "link":
         return openLink(message.address);
+      case "place":
+        return openPlace(message.path, message.line);
+      case "diff": {
+        const diff = this.transcript.diff(message.id, message.part);
+        if (diff !== undefined) await showChange(`${message.id}:${message.part}`, diff);
+        return;
+      }
+      case "code":
+        return useCode(message);
+      case "failure":
+        return this.afterFailure(message.action);
       case "decide": {
         const question = this.questions.open.find((open) => open.id === message.id);
         if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
@@ -141,10 +155,17 @@ export class Panel implements vscode.Disposable {
   private async begin(): Promise<void> {
     this.post({ type: "all", items: this.transcript.all() });
     this.postState();
+    this.composer.postState(true);
     this.ready = true;
     this.giveFocus();
     this.giveBack();
     await this.session.open().catch(() => undefined); // the page shows the problem
+  }
+
+  private async afterFailure(action: FailureAction): Promise<void> {
+    if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
+    const text = this.transcript.lastPrompt();
+    if (text !== undefined) await this.send(text);
   }
 
   private async report(work: Promise<unknown>): Promise<void> {
@@ -152,14 +173,12 @@ export class Panel implements vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    const { attachment } = this;
     try {
       await this.session.open();
     } catch {
       return this.post({ type: "draft", text });
     }
-    this.attachment = undefined;
-    await this.session.send(text, attachment);
+    if (text !== "" || !this.composer.isEmpty) await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -205,7 +224,6 @@ export class Panel implements vscode.Disposable {
       waiting,
       unasked: unasked(permissions),
       queued,
-      attachment: this.attachment?.label ?? "",
       welcome: welcome(isOffline(options)),
     };
     this.post({ type: "state", state });
@@ -224,19 +242,24 @@ export class Panel implements vscode.Disposable {
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
+<link rel="stylesheet" href="${address("media", "composer.css")}">
 <title>North</title>
 </head>
 <body>
-<main id="rows" role="log" aria-label="Conversation" tabindex="0"></main>
+<main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
 <section id="welcome" aria-label="First steps"></section>
+<p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
 <div id="entry">
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
+<ul id="chips" aria-label="Attached to the message" hidden></ul>
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
+<p id="composer-note" role="status" hidden></p>
 <div id="controls">
+<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <span id="activity" role="status"></span>
 <button type="button" id="stop" class="secondary" title="Stop (Escape)" hidden>Stop</button>
 <button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>

@@ -3,16 +3,15 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Permission, PromptBlock, PromptResult, SessionState, UpdateParams } from "../acp";
+import type { Permission, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
 import type { Questions } from "../review/questions";
-import { type Attachment, Prompts, type Words } from "./prompts";
+import { Prompts, type Words } from "./prompts";
 import { Standing } from "./standing";
 import type { Transcript } from "./transcript";
-
-export type { Attachment } from "./prompts";
 
 export class Session extends Standing {
   private current = "";
@@ -95,12 +94,12 @@ export class Session extends Standing {
     return opening;
   }
 
-  async send(text: string, attachment: Attachment | undefined): Promise<void> {
+  async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     const client = await this.open();
     const sessionId = this.current;
-    const sent = this.prompts.add({ text, attachment });
+    const sent = this.prompts.add({ text, attachments });
     this.kept.fire(sessionId);
-    const prompt: PromptBlock[] = [{ type: "text", text }, ...(attachment ? [attachment.block] : [])];
+    const prompt = blocksOf(text, attachments);
     try {
       // During a turn it waits: words for the turn itself are steered.
       const _meta = { north: { behavior: "followUp" } };
@@ -115,18 +114,18 @@ export class Session extends Standing {
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
-  async steer(text: string): Promise<void> {
-    if (!this.busy) return this.send(text, undefined);
+  async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    if (!this.busy) return this.send(text, attachments);
     const { current, stops } = this;
-    const prompt = [{ type: "text", text }];
+    const prompt = blocksOf(text, attachments);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
     if (!this.isCurrent(current)) return;
-    if (delivered) this.transcript.say(text);
-    else if (stops === this.stops) await this.send(text, undefined);
-    else this.prompts.giveBack({ text, attachment: undefined });
+    if (delivered) this.transcript.say(text, labelsOf(attachments));
+    else if (stops === this.stops) await this.send(text, attachments);
+    else this.prompts.giveBack({ text, attachments });
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */

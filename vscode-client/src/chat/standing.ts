@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
+import type { SlashCommand } from "../messages";
 
 export class Standing implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
@@ -13,6 +14,8 @@ export class Standing implements vscode.Disposable {
   /** As the server tells it. */
   options: ConfigOption[] = [];
   usage: Usage | undefined;
+  /** The slash commands that the server offers. */
+  commands: SlashCommand[] = [];
   /** What runs or is written without a question. */
   permissions: Permission[] = [];
   protected readonly stateChanged = new vscode.EventEmitter<void>();
@@ -49,6 +52,9 @@ export class Standing implements vscode.Disposable {
         break;
       case "config_option_update":
         this.options = update.configOptions ?? this.options;
+        break;
+      case "available_commands_update":
+        this.commands = update.availableCommands.map(({ name, description, input }) => ({ name, description, hint: input?.hint ?? "" }));
         break;
       case "session_info_update":
         this.setTitle(update.title ?? "");

@@ -2,15 +2,24 @@
 
 import * as vscode from "vscode";
 
-import type { ToolCall, Update } from "../acp";
-import type { Item, ToPage } from "../messages";
+import type { Diff, PlanRow, ToolCall, Update } from "../acp";
+import type { FailureAction, Item, ToPage } from "../messages";
+import { callAfter, retryAfter, type Words } from "./calls";
 
 export class Transcript {
   private items = new Map<string, Item>();
+  private last: Item | undefined;
+  /** The texts of what was changed: too much for the page. */
+  private readonly diffs = new Map<string, Diff[]>();
   private made = 0;
+  /** The row of a wait that others may follow. */
+  private waits = new Map<string, string>();
   private readonly changed = new vscode.EventEmitter<ToPage>();
 
   readonly onChange = this.changed.event;
+
+  /** `nameOf`: what is shown of an absolute path. */
+  constructor(private readonly nameOf: (path: string) => string = (path) => path) {}
 
   all(): Item[] {
     return [...this.items.values()];
@@ -18,6 +27,9 @@ export class Transcript {
 
   clear(): void {
     this.items = new Map();
+    this.last = undefined;
+    this.diffs.clear();
+    this.waits.clear();
     this.changed.fire({ type: "all", items: [] });
   }
 
@@ -25,7 +37,21 @@ export class Transcript {
     return this.items.get(id);
   }
 
+  /** What the user said last. */
+  lastPrompt(): string | undefined {
+    return this.all().findLast((item) => item.kind === "user")?.text;
+  }
+
+  /** The texts that a call changed, by the place among its parts. */
+  diff(id: string, part: number): Diff | undefined {
+    const item = this.items.get(id);
+    if (item?.kind !== "tool" || item.parts[part]?.kind !== "diff") return undefined;
+    const before = item.parts.slice(0, part).filter((other) => other.kind === "diff").length;
+    return this.diffs.get(id)?.[before];
+  }
+
   put(item: Item): void {
+    if (!this.items.has(item.id) || this.last?.id === item.id) this.last = item;
     this.items.set(item.id, item);
     this.changed.fire({ type: "item", item });
   }
@@ -38,26 +64,44 @@ export class Transcript {
     this.put({ kind: "notice", id: this.newId(), severity, text });
   }
 
+  /** The model gave no answer, or none that is complete. */
+  fail(text: string, kind: string): void {
+    this.put({ kind: "failure", id: this.newId(), text, actions: actionsFor(kind) });
+  }
+
   /** What the server shows; kinds that are not known here are left out. */
   take(update: Update): void {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        return this.say(update.content.text ?? "");
-      case "agent_message_chunk":
+        return update.content.type === "image" ? this.sayPicture() : this.say(update.content.text ?? "");
+      case "agent_message_chunk": {
+        const failure = update._meta?.north?.failure;
+        if (failure !== undefined) return this.fail(failure.text, failure.kind ?? "");
         return this.extend("answer", update.messageId ?? "", update.content.text ?? "");
+      }
       case "agent_thought_chunk":
         return this.extend("thought", update.messageId ?? "", update.content.text ?? "");
       case "tool_call":
       case "tool_call_update":
-        return this.takeCall(update);
+        return update._meta?.north?.retry === undefined ? this.takeCall(update) : this.takeRetry(update);
+      case "plan":
+        return this.takePlan(update.entries);
       case "notice":
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });
     }
   }
 
+  /** A picture of the message before it, or of one that has no words. */
+  private sayPicture(): void {
+    const { last } = this;
+    const picture = vscode.l10n.t("Picture");
+    if (last?.kind !== "user") return this.say("", picture);
+    this.put({ ...last, attachment: last.attachment === undefined ? picture : `${last.attachment} · ${picture}` });
+  }
+
   /** A message goes on in its row, as long as nothing else came in between. */
   private extend(kind: "answer" | "thought", message: string, text: string): void {
-    const last = [...this.items.values()].at(-1);
+    const { last } = this;
     const prefix = `${kind}:${message}:`;
     if (last?.kind === kind && last.id.startsWith(prefix)) {
       last.markdown += text;
@@ -69,26 +113,53 @@ export class Transcript {
 
   private takeCall(call: ToolCall): void {
     const id = `tool:${call.toolCallId}`;
-    const known = this.items.get(id);
-    const before = known?.kind === "tool" ? known : undefined;
-    const place = call.locations?.[0];
-    const file = place?.path ?? before?.file;
-    const line = place !== undefined ? place.line : before?.line;
-    const status = call.status ?? before?.status ?? "pending";
-    const retries = call._meta?.north?.retry !== undefined && status === "in_progress";
-    this.put({
-      kind: "tool",
-      id,
-      title: call.title ?? before?.title ?? "",
-      status,
-      ...(retries ? { retries } : {}),
-      ...(file !== undefined ? { file } : {}),
-      ...(line !== undefined && line !== null ? { line } : {}),
-    });
+    const before = this.items.get(id);
+    if (call.content) {
+      const diffs = call.content.filter((content) => content.type === "diff");
+      this.diffs.set(id, diffs);
+    }
+    this.put(callAfter(before?.kind === "tool" ? before : undefined, call, this.words()));
+  }
+
+  private takeRetry(call: ToolCall): void {
+    const known = this.waits.get(call.toolCallId);
+    const id = known ?? (this.last?.kind === "retry" ? this.last.id : `retry:${this.newId()}`);
+    this.waits.set(call.toolCallId, id);
+    const before = this.items.get(id);
+    this.put({ ...retryAfter(before?.kind === "retry" ? before : undefined, call, known === undefined), id });
+  }
+
+  /** One plan a turn, changed where it stands. */
+  private takePlan(rows: PlanRow[]): void {
+    const entries = rows.map(({ content, status = "pending" }) => ({ text: content, status }));
+    const all = this.all();
+    const turn = all.slice(all.findLastIndex((item) => item.kind === "user") + 1);
+    const id = turn.find((item) => item.kind === "plan")?.id ?? `plan:${this.newId()}`;
+    this.put({ kind: "plan", id, entries });
+  }
+
+  private words(): Words {
+    return {
+      nameOf: this.nameOf,
+      shortened: (shown, total) => vscode.l10n.t("The model got {0} of {1} lines.", shown, total),
+      left: (count) => vscode.l10n.t("({0} characters before this are not shown)", count),
+    };
   }
 
   private newId(): string {
     this.made += 1;
     return String(this.made);
+  }
+}
+
+function actionsFor(kind: string): FailureAction[] {
+  switch (kind) {
+    case "auth":
+    case "quota_exhausted":
+      return ["storeKey", "switchModel", "again"];
+    case "aborted":
+      return ["again"];
+    default:
+      return ["again", "switchModel"];
   }
 }

@@ -2,11 +2,12 @@
 
 import * as vscode from "vscode";
 
+import { linesOf } from "../composer/chips";
 import { partOf } from "./attachments";
 import type { Chat } from "./chat";
 import { codeOf, fixText, type Problem, severityOf, shortened } from "./problems";
 import { DOCUMENT, EXPLAIN, FIX, TESTS } from "./prompts";
-import { around, type Lines, linesOf } from "./ranges";
+import { around, type Lines } from "./ranges";
 
 /** What stands around a problem helps to understand it. */
 const LINES_AROUND = 10;
@@ -81,7 +82,7 @@ interface Place {
 /** What a code action names; otherwise the selection, or without one the whole text that the editor shows. */
 async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined> {
   if (uri instanceof vscode.Uri && range instanceof vscode.Range) {
-    return { document: await vscode.workspace.openTextDocument(uri), lines: linesOf(range) };
+    return { document: await vscode.workspace.openTextDocument(uri), lines: linesOf(range.start, range.end) };
   }
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {
@@ -89,11 +90,11 @@ async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined>
     return undefined;
   }
   const { document, selection } = editor;
-  return { document, lines: selection.isEmpty ? { first: 0, last: document.lineCount - 1 } : linesOf(selection) };
+  return { document, lines: selection.isEmpty ? [1, document.lineCount] : linesOf(selection.start, selection.end) };
 }
 
-function problemsIn(document: vscode.TextDocument, { first, last }: Lines): Problem[] {
-  const inside = ({ range }: vscode.Diagnostic) => range.start.line <= last && range.end.line >= first;
+function problemsIn(document: vscode.TextDocument, [first, last]: Lines): Problem[] {
+  const inside = ({ range }: vscode.Diagnostic) => range.start.line < last && range.end.line >= first - 1;
   return vscode.languages.getDiagnostics(document.uri).filter(inside).map(problemOf);
 }
 

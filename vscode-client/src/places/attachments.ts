@@ -1,51 +1,24 @@
-/** What goes along with a message: a part of a file, a file, a folder, a text. */
+/** What goes along with a message beside what the composer attaches: lines around a place, and texts that are no files. */
 
 import * as vscode from "vscode";
 
-import type { Attachment } from "../chat/session";
-import { fragmentOf, type Lines, linesOf, nameOf } from "./ranges";
+import { type Attachment, placeOf } from "../composer/chips";
+import type { Lines } from "./ranges";
 
 /** What is longer is read by North itself, as far as it needs it. */
-const MOST_CHARACTERS = 50_000;
+const MOST_CHARACTERS = 100_000;
 
 /** Whole lines of a document, as the editor shows them: unsaved changes included. */
-export function partOf(document: vscode.TextDocument, lines: Lines): Attachment {
-  const end = document.lineAt(Math.min(lines.last, document.lineCount - 1)).range.end;
-  const text = document.getText(new vscode.Range(new vscode.Position(lines.first, 0), end));
-  return partWith(document, lines, text);
+export function partOf(document: vscode.TextDocument, [first, last]: Lines): Attachment {
+  const end = document.lineAt(Math.min(last, document.lineCount) - 1).range.end;
+  const text = document.getText(new vscode.Range(new vscode.Position(first - 1, 0), end));
+  const uri = document.uri.with({ fragment: `L${first}-L${last}` }).toString();
+  return { label: placeOf(vscode.workspace.asRelativePath(document.uri), [first, last]), block: { type: "resource", resource: { uri, text } } };
 }
 
-/** What is selected, to the character; nothing for an empty selection. */
-export function selectionOf(editor: vscode.TextEditor): Attachment | undefined {
-  const { document, selection } = editor;
-  return selection.isEmpty ? undefined : partWith(document, linesOf(selection), document.getText(selection));
-}
-
-function partWith(document: vscode.TextDocument, lines: Lines, text: string): Attachment {
-  const uri = document.uri.with({ fragment: fragmentOf(lines) }).toString();
-  return attached(nameOf(vscode.workspace.asRelativePath(document.uri), lines), uri, text);
-}
-
-/** A file, read by North: it shows as much of it as fits, unsaved changes included. */
-export function fileOf(uri: vscode.Uri): Attachment {
-  const name = vscode.workspace.asRelativePath(uri);
-  return { label: name, block: { type: "resource_link", uri: uri.toString(), name } };
-}
-
-export function folderOf(uri: vscode.Uri): Attachment {
-  const name = `${vscode.workspace.asRelativePath(uri)}/`;
-  const text = `The user means the folder ${name} of the project. Your tools list and read what is in it.`;
-  return attached(name, `folder:${name}`, text);
-}
-
-/** A text that is no file. Of a long one it keeps the side where what matters stands. */
-export function textOf(label: string, uri: string, text: string, keep: "start" | "end" = "start"): Attachment {
+/** What git says about changes. */
+export function diffOf(text: string): Attachment {
   const left = text.length - MOST_CHARACTERS;
-  if (left <= 0) return attached(label, uri, text);
-  const note = `… ${left} characters left out …`;
-  return attached(label, uri, keep === "end" ? `${note}\n${text.slice(left)}` : `${text.slice(0, MOST_CHARACTERS)}\n${note}`);
-}
-
-function attached(label: string, uri: string, text: string): Attachment {
-  return { label, block: { type: "resource", resource: { uri, text } } };
+  const shown = left > 0 ? `${text.slice(0, MOST_CHARACTERS)}\n… ${left} characters left out …` : text;
+  return { label: vscode.l10n.t("Git changes"), block: { type: "resource", resource: { uri: "diff:git", text: shown } } };
 }

@@ -1,6 +1,6 @@
 /** What the places of the editor ask of the chat. */
 
-import type { Attachment } from "../chat/session";
+import type { Attachment } from "../composer/chips";
 
 export interface Chat {
   /** Beside the message that the user writes next; shows the chat. */

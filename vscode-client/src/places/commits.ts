@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { textOf } from "./attachments";
+import type { Attachment } from "../composer/chips";
+import { diffOf } from "./attachments";
 import type { Chat } from "./chat";
 import { commitMessageOf, commitPrompt, REVIEW } from "./prompts";
 
@@ -18,7 +19,7 @@ interface GitApi {
 }
 
 /** Asks for a text in a conversation of its own, of which nothing stays. */
-export type AskAside = (text: string, attachment: ReturnType<typeof textOf>, token: vscode.CancellationToken) => Promise<string>;
+export type AskAside = (text: string, attachment: Attachment, token: vscode.CancellationToken) => Promise<string>;
 
 export function registerCommits(
   chat: Chat,
@@ -41,7 +42,7 @@ async function writeMessage(askAside: AskAside, view: unknown): Promise<void> {
     return;
   }
   const begun = repository.inputBox.value;
-  const attachment = textOf(vscode.l10n.t("Changes"), "git:changes.diff", changes);
+  const attachment = diffOf(changes);
   const title = vscode.l10n.t("North writes a commit message");
   const message = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
@@ -59,7 +60,7 @@ async function review(chat: Chat, view: unknown): Promise<void> {
     void vscode.window.showInformationMessage(vscode.l10n.t("North: there are no changes to review."));
     return;
   }
-  await chat.ask(REVIEW, [textOf(vscode.l10n.t("Changes"), "git:changes.diff", changes)]);
+  await chat.ask(REVIEW, [diffOf(changes)]);
 }
 
 /** The one whose view the command was chosen in, or the only one. */

@@ -4,10 +4,11 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { Conversations } from "../chat/conversations";
-import { type Attachment, type Session, where } from "../chat/session";
+import { type Session, where } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { reason } from "../common/logger";
 import type { Server } from "../common/server";
+import type { Attachment } from "../composer/chips";
 import { registerActions } from "./actions";
 import { Aside } from "./aside";
 import type { Chat } from "./chat";
@@ -38,7 +39,7 @@ export class Places implements vscode.Disposable {
     const ask = async (text: string, attachments: Attachment[]): Promise<void> => {
       const { panel, session } = conversations.active;
       await panel.show(true);
-      await session.send(text, attachments[0]);
+      await session.send(text, attachments);
     };
     const chat: Chat = {
       attach: (attachment) => conversations.active.panel.attach(attachment),

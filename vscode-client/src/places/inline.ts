@@ -2,9 +2,10 @@
 
 import * as vscode from "vscode";
 
-import { partOf, selectionOf } from "./attachments";
+import { placeOf } from "../composer/chips";
+import { selection as selected } from "../composer/makers";
+import { partOf } from "./attachments";
 import type { Chat } from "./chat";
-import { nameOf } from "./ranges";
 
 export async function askInline(chat: Chat): Promise<void> {
   const editor = vscode.window.activeTextEditor;
@@ -14,8 +15,8 @@ export async function askInline(chat: Chat): Promise<void> {
   }
   const { document, selection } = editor;
   const path = vscode.workspace.asRelativePath(document.uri);
-  const line = selection.active.line;
-  const attachment = selectionOf(editor) ?? partOf(document, { first: line, last: line });
+  const line = selection.active.line + 1;
+  const attachment = selection.isEmpty ? partOf(document, [line, line]) : selected(editor);
   const name = attachment.label;
   const words = await vscode.window.showInputBox({
     title: vscode.l10n.t("North: Edit {0}", name),
@@ -23,6 +24,6 @@ export async function askInline(chat: Chat): Promise<void> {
     placeHolder: vscode.l10n.t("What is to be changed here"),
   });
   if (words === undefined || words.trim() === "") return;
-  const where = selection.isEmpty ? `at the cursor in ${nameOf(path, { first: line, last: line })}` : `in ${name}`;
+  const where = selection.isEmpty ? `at the cursor in ${placeOf(path, [line, line])}` : `in ${name}`;
   await chat.edit(`${words.trim()}\n\n(${where})`, [attachment]);
 }

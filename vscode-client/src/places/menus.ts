@@ -2,27 +2,28 @@
 
 import * as vscode from "vscode";
 
-import { fileOf, folderOf, partOf, selectionOf, textOf } from "./attachments";
+import { linesOf } from "../composer/chips";
+import { attachmentsOf, fileOrFolder } from "../composer/makers";
+import type { SourceName } from "../messages";
+import { partOf } from "./attachments";
 import type { Chat } from "./chat";
 import { failureText } from "./prompts";
-import { around, linesOf } from "./ranges";
+import { around } from "./ranges";
 
 const LINES_AROUND = 20;
 
 export function registerMenus(chat: Chat, register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable): vscode.Disposable {
   return vscode.Disposable.from(
-    register("askSelection", () => attachSelection(chat)),
+    register("askSelection", () => attachSource(chat, "selection")),
     register("askFile", (uri, all) => attachFiles(chat, uri, all)),
-    register("askTerminal", () => attachTerminal(chat)),
+    register("askTerminal", () => attachSource(chat, "terminal")),
     register("fixTest", (argument) => fixTest(chat, argument)),
   );
 }
 
-async function attachSelection(chat: Chat): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  const attachment = editor === undefined ? undefined : selectionOf(editor);
-  if (attachment !== undefined) return chat.attach(attachment);
-  void vscode.window.showInformationMessage(vscode.l10n.t("North: select the text to ask about first."));
+/** Throws with the reason when there is nothing to attach. */
+async function attachSource(chat: Chat, source: SourceName): Promise<void> {
+  await chat.attach(await attachmentsOf(source));
 }
 
 /** From the explorer all that is selected there, from the palette the file in the editor. */
@@ -35,33 +36,13 @@ async function attachFiles(chat: Chat, uri: unknown, all: unknown): Promise<void
     return;
   }
   for (const file of files) {
-    if (file !== undefined) await chat.attach((await isFolder(file)) ? folderOf(file) : fileOf(file));
+    if (file !== undefined) await chat.attach(fileOrFolder(file, await isFolder(file)));
   }
 }
 
 async function isFolder(uri: vscode.Uri): Promise<boolean> {
   const { type } = await vscode.workspace.fs.stat(uri);
   return (type & vscode.FileType.Directory) !== 0;
-}
-
-/** VS Code tells a terminal's selection through the clipboard alone, which gets back what it had. */
-async function attachTerminal(chat: Chat): Promise<void> {
-  const { clipboard } = vscode.env;
-  const before = await clipboard.readText();
-  let text = "";
-  try {
-    await clipboard.writeText("");
-    await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
-    text = await clipboard.readText();
-  } finally {
-    await clipboard.writeText(before);
-  }
-  if (text.trim() === "") {
-    void vscode.window.showInformationMessage(vscode.l10n.t("North: select the text in the terminal first."));
-    return;
-  }
-  const name = vscode.window.activeTerminal?.name ?? "shell";
-  await chat.attach(textOf(vscode.l10n.t("Terminal: {0}", name), `terminal:${name}`, text, "end"));
 }
 
 /** From a test's own menu, or from that of a message that it failed with. */
@@ -79,7 +60,7 @@ async function fixTest(chat: Chat, argument: unknown): Promise<void> {
     ...(message?.actualOutput === undefined ? {} : { actual: message.actualOutput }),
   };
   const document = await vscode.workspace.openTextDocument(test.uri);
-  const attachment = test.range === undefined ? fileOf(test.uri) : partOf(document, around(linesOf(test.range), LINES_AROUND, document.lineCount));
+  const attachment = test.range === undefined ? fileOrFolder(test.uri, false) : partOf(document, around(linesOf(test.range.start, test.range.end), LINES_AROUND, document.lineCount));
   await chat.edit(failureText(failure), [attachment]);
 }
 

@@ -5,9 +5,11 @@ import * as vscode from "vscode";
 
 import type { PromptBlock } from "../acp";
 import { reason } from "../common/logger";
+import { fileOrFolder } from "../composer/makers";
+import { linesOf } from "../composer/chips";
 import type { Aside } from "./aside";
+import { partOf } from "./attachments";
 import { DOCUMENT, EXPLAIN, FIX, TESTS } from "./prompts";
-import { fragmentOf, linesOf } from "./ranges";
 import { Telling } from "./telling";
 
 const ID = "north.participant";
@@ -80,11 +82,11 @@ async function blocksOf(references: readonly vscode.ChatPromptReference[]): Prom
   const blocks: PromptBlock[] = [];
   for (const { id, value } of references) {
     if (value instanceof vscode.Uri && value.scheme === "file") {
-      blocks.push({ type: "resource_link", uri: value.toString(), name: vscode.workspace.asRelativePath(value) });
+      const { type } = await vscode.workspace.fs.stat(value);
+      blocks.push(fileOrFolder(value, (type & vscode.FileType.Directory) !== 0).block);
     } else if (value instanceof vscode.Location && value.uri.scheme === "file") {
-      const uri = value.uri.with({ fragment: fragmentOf(linesOf(value.range)) });
-      const text = (await vscode.workspace.openTextDocument(value.uri)).getText(value.range);
-      blocks.push({ type: "resource", resource: { uri: uri.toString(), text } });
+      const document = await vscode.workspace.openTextDocument(value.uri);
+      blocks.push(partOf(document, linesOf(value.range.start, value.range.end)).block);
     } else if (typeof value === "string") {
       blocks.push({ type: "resource", resource: { uri: `reference:${id}`, text: value } });
     }

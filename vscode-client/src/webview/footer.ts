@@ -1,8 +1,8 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
 import type { PickerButton, State } from "../messages";
+import { element } from "./elements";
 import { find, post } from "./host";
-import { element } from "./rows";
 
 const unasked = find("#unasked", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);

@@ -1,94 +1,187 @@
-/** The conversation: its rows, and the question that waits, which stands below them. */
+/** The conversation: its rows, which are made once and changed, and the place that is looked at. */
 
 import type { Item } from "../messages";
-import { find, post } from "./host";
-import { type Actions, card, row } from "./rows";
+import { find, post, remember, remembered } from "./host";
+import { Groups } from "./groups";
+import { forgetQuestions, noteQuestion, showQuestion } from "./pinned";
+import type { Actions } from "./rows";
+import { fill, type Show } from "./views";
 
 const rows = find("#rows", HTMLElement);
-const waiting = find("#waiting", HTMLElement);
 
 const actions: Actions = {
   open: (file, line) => post({ type: "open", file, line }),
+  openDiff: (id, part) => post({ type: "diff", id, part }),
   decide: (id, option, comment) => post({ type: "decide", id, option, comment }),
   review: (id) => post({ type: "review", id }),
   retry: (now) => post({ type: "retry", now }),
+  afterFailure: (action) => post({ type: "failure", action }),
 };
 
-const items = new Map<string, Item>();
-const elements = new Map<string, HTMLElement>();
+interface Row {
+  item: Item;
+  element: HTMLElement;
+  /** Undefined until the row is filled. */
+  show: Show | undefined;
+}
+
+const all = new Map<string, Row>();
+const groups = new Groups(rows);
 /** Rows to draw at the next frame: streamed text comes in faster than it has to be drawn. */
-const stale = new Set<string>();
+const stale = new Set<Row>();
+/** Rows of a conversation that was loaded, and that are filled as they come near, or when there is nothing else to do. */
+const unfilled = new Set<Row>();
+const byElement = new WeakMap<Element, Row>();
+/** The end is looked at: what comes is followed. */
+let following = true;
 
-function drawLater(id: string): void {
-  if (stale.size === 0) requestAnimationFrame(draw);
-  stale.add(id);
-}
-
-function draw(): void {
-  const atEnd = rows.scrollHeight - rows.scrollTop - rows.clientHeight < 40;
-  for (const id of stale) {
-    const item = items.get(id);
-    if (item === undefined) continue;
-    const made = row(item, actions);
-    const old = elements.get(id);
-    if (old === undefined) rows.append(made);
-    else old.replaceWith(made);
-    elements.set(id, made);
-  }
-  stale.clear();
-  pin();
-  if (atEnd) scrollToEnd();
-}
-
-/** The question that has waited longest stands above the input, whole, wherever the conversation is scrolled to. */
-function pin(): void {
-  const open = [...items.values()].filter((item) => "options" in item && item.decision === undefined);
-  const [first] = open;
-  waiting.hidden = first === undefined;
-  if (first === undefined || !("options" in first)) return waiting.replaceChildren();
-  const more = open.length > 1 ? `1 of ${open.length} questions` : "";
-  if (waiting.dataset.question !== first.id || waiting.childElementCount === 0) {
-    waiting.dataset.question = first.id;
-    waiting.replaceChildren(card(first, actions));
-  }
-  const note = waiting.querySelector(".more");
-  if (note !== null) note.textContent = more;
-}
+/** So many rows are filled at once. */
+const FIRST = 40;
+const NEAR = "1200px";
+const SLICE_MS = 8;
 
 export function put(item: Item): void {
-  items.set(item.id, item);
-  drawLater(item.id);
+  const row = all.get(item.id);
+  if (row === undefined) {
+    drawLater(add(item));
+    return;
+  }
+  row.item = item;
+  noteQuestion(item);
+  groups.note(item);
+  drawLater(row);
 }
 
 /** A streamed text goes on. */
 export function append(id: string, markdown: string): void {
-  const item = items.get(id);
-  if (item?.kind === "answer" || item?.kind === "thought") put({ ...item, markdown: item.markdown + markdown });
+  const row = all.get(id);
+  if (row?.item.kind !== "answer" && row?.item.kind !== "thought") return;
+  row.item = { ...row.item, markdown: row.item.markdown + markdown };
+  drawLater(row);
 }
 
-export function replaceAll(all: Item[]): void {
-  items.clear();
-  elements.clear();
+export function replaceAll(items: Item[]): void {
+  all.clear();
+  stale.clear();
+  unfilled.clear();
+  near.disconnect();
+  groups.clear();
+  forgetQuestions();
   rows.replaceChildren();
-  pin();
-  for (const item of all) put(item);
+  const made = items.map(add);
+  const early = made.slice(0, -FIRST);
+  for (const row of early) {
+    unfilled.add(row);
+    near.observe(row.element);
+  }
+  for (const row of made.slice(-FIRST)) draw(row);
+  showQuestion(actions);
+  restorePlace();
+  if (early.length > 0) requestIdleCallback(fillSome);
 }
 
 export function scrollToEnd(): void {
+  following = true;
   rows.scrollTop = rows.scrollHeight;
 }
 
-function follow(event: Event): void {
-  const link = event.target instanceof Element ? event.target.closest("a") : null;
-  if (link === null) return;
-  event.preventDefault();
-  const { address } = link.dataset;
-  if (address !== undefined) post({ type: "link", address });
+/** The words of the last answer, for those who hear the page. */
+export function lastAnswer(): string {
+  const answers = rows.querySelectorAll(".row.answer");
+  return answers[answers.length - 1]?.textContent ?? "";
 }
 
-for (const area of [rows, waiting]) {
-  area.addEventListener("click", follow);
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") follow(event);
-  });
+function add(item: Item): Row {
+  const element = document.createElement("div");
+  element.className = `row ${item.kind}`;
+  element.dataset.id = item.id;
+  const row: Row = { item, element, show: undefined };
+  all.set(item.id, row);
+  byElement.set(element, row);
+  groups.place(item, element);
+  noteQuestion(item);
+  return row;
+}
+
+function draw(row: Row): void {
+  row.show ??= fill(row.element, row.item, actions);
+  row.show(row.item);
+}
+
+function drawLater(row: Row): void {
+  if (stale.size === 0) requestAnimationFrame(drawStale);
+  stale.add(row);
+}
+
+function drawStale(): void {
+  for (const row of stale) {
+    if (!unfilled.has(row)) draw(row);
+  }
+  stale.clear();
+  showQuestion(actions);
+  if (following) scrollToEnd();
+}
+
+// -- a long conversation ------------------------------------------------------------------------------------------------
+
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      const row = byElement.get(entry.target);
+      if (entry.isIntersecting && row !== undefined) fillNow(row);
+    }
+    if (following) scrollToEnd();
+  },
+  { root: rows, rootMargin: NEAR },
+);
+
+function fillNow(row: Row): void {
+  if (!unfilled.delete(row)) return;
+  near.unobserve(row.element);
+  draw(row);
+}
+
+/** The newest first: that is where one scrolls to. */
+function fillSome(): void {
+  const end = performance.now() + SLICE_MS;
+  for (const row of [...unfilled].reverse()) {
+    if (performance.now() > end) break;
+    fillNow(row);
+  }
+  if (following) scrollToEnd();
+  if (unfilled.size > 0) requestIdleCallback(fillSome);
+}
+
+// -- the place that is looked at ----------------------------------------------------------------------------------------
+
+let remembering: ReturnType<typeof setTimeout> | undefined;
+
+rows.addEventListener("scroll", () => {
+  if (rows.clientHeight === 0) return; // hidden
+  following = rows.scrollHeight - rows.scrollTop - rows.clientHeight < 40;
+  clearTimeout(remembering);
+  remembering = setTimeout(() => remember({ place: following ? undefined : placeNow() }), 300);
+});
+new ResizeObserver(() => {
+  if (following && rows.clientHeight > 0) scrollToEnd();
+}).observe(rows);
+
+/** The first row in view, and how far it is scrolled. */
+function placeNow(): { id: string; offset: number } | undefined {
+  const { top } = rows.getBoundingClientRect();
+  for (const { element, item } of all.values()) {
+    const box = element.getBoundingClientRect();
+    if (box.height > 0 && box.bottom > top) return { id: item.id, offset: top - box.top };
+  }
+  return undefined;
+}
+
+function restorePlace(): void {
+  const { place } = remembered();
+  const row = place === undefined ? undefined : all.get(place.id);
+  if (place === undefined || row === undefined) return scrollToEnd();
+  following = false;
+  fillNow(row);
+  row.element.scrollIntoView({ block: "start" });
+  rows.scrollTop += place.offset;
 }

@@ -1,9 +1,11 @@
 /** The chat's page: hands what the extension sends to the part that shows it. */
 
 import type { ToPage } from "../messages";
+import * as announce from "./announce";
 import * as composer from "./composer";
 import * as footer from "./footer";
 import { post, remember } from "./host";
+import "./links";
 import * as list from "./list";
 import * as welcome from "./welcome";
 
@@ -13,10 +15,12 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "all":
       return list.replaceAll(message.items);
     case "item":
+      announce.noteItem(message.item);
       return list.put(message.item);
     case "append":
       return list.append(message.id, message.markdown);
     case "state":
+      announce.showState(message.state);
       composer.showState(message.state);
       welcome.showState(message.state);
       return footer.showState(message.state);
@@ -26,6 +30,12 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return composer.giveBack(message.text);
     case "conversation":
       return remember({ conversation: message.id });
+    case "composer":
+      return composer.showComposer(message.state);
+    case "paths":
+      return composer.showPaths(message.request, message.paths, message.isIncomplete);
+    case "loadPicture":
+      return composer.loadPicture(message.mimeType, message.data);
     case "focus":
       return composer.focus();
   }

@@ -1,97 +1,28 @@
-/** The conversation's rows as elements. */
+/** What the user decides in the conversation: questions, and the wait before a model is asked again. */
 
-import type { Item, Question } from "../messages";
-import { render } from "./markdown";
+import type { FailureAction, Question } from "../messages";
+import { button, element } from "./elements";
+import { render } from "./prose";
+import { WORDS } from "./texts";
+
+export { element };
 
 export interface Actions {
   open(file: string, line: number | null): void;
+  /** What a part of a tool call changed, in the diff editor. */
+  openDiff(id: string, part: number): void;
   decide(id: string, option: string, comment: string): void;
   review(id: string): void;
   /** End the wait before the model is asked again: by asking it now, or by giving up. */
   retry(now: boolean): void;
+  afterFailure(action: FailureAction): void;
 }
 
-const MARKS = { pending: "○", in_progress: "◐", completed: "✓", failed: "✗" };
-const STATUS = { pending: "waiting", in_progress: "running", completed: "done", failed: "failed" };
-
-export function element(tag: string, className: string, text = ""): HTMLElement {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
+export function retryButtons(actions: Actions): HTMLElement {
+  const made = element("div", "buttons");
+  made.append(button(WORDS.tryNow, "secondary", () => actions.retry(true)));
+  made.append(button(WORDS.giveUp, "secondary", () => actions.retry(false)));
   return made;
-}
-
-function button(text: string, className: string, act: () => void): HTMLButtonElement {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = className;
-  made.textContent = text;
-  made.addEventListener("click", act);
-  return made;
-}
-
-export function row(item: Item, actions: Actions): HTMLElement {
-  const made = element("div", `row ${item.kind}`);
-  switch (item.kind) {
-    case "user":
-      made.append(element("p", "words", item.text));
-      if (item.attachment !== undefined) made.append(element("p", "attached", item.attachment));
-      break;
-    case "answer":
-      made.append(render(item.markdown));
-      break;
-    case "thought": {
-      const details = element("details", "");
-      details.append(element("summary", "", "Thoughts"), render(item.markdown));
-      made.append(details);
-      break;
-    }
-    case "tool":
-      made.append(tool(item, actions));
-      if (item.retries) {
-        const buttons = element("div", "buttons");
-        buttons.append(button("Try now", "secondary", () => actions.retry(true)));
-        buttons.append(button("Give up", "secondary", () => actions.retry(false)));
-        made.append(buttons);
-      }
-      break;
-    case "notice":
-      made.classList.add(item.severity);
-      made.textContent = item.text;
-      break;
-    default:
-      fillQuestion(made, item);
-  }
-  return made;
-}
-
-function tool(item: Extract<Item, { kind: "tool" }>, actions: Actions): HTMLElement {
-  const { file, line } = item;
-  const made =
-    file === undefined
-      ? element("span", "call")
-      : button("", "call plain", () => actions.open(file, line ?? null));
-  const mark = element("span", `mark ${item.status}`, MARKS[item.status]);
-  mark.setAttribute("aria-label", STATUS[item.status]);
-  made.append(mark, element("span", "title", item.title.replaceAll("`", "")));
-  made.title = item.title;
-  return made;
-}
-
-/** A question in its place in the conversation: what was decided, or that it waits. */
-function fillQuestion(made: HTMLElement, question: Question): void {
-  const { decision } = question;
-  made.setAttribute("role", "group");
-  made.setAttribute("aria-label", question.heading);
-  if (decision === undefined) {
-    made.classList.add("asking");
-    made.append(element("p", "decision", `${question.heading} — waits for you below`));
-    return;
-  }
-  made.classList.add("decided");
-  if (question.kind === "command") made.append(render(question.markdown));
-  else if (question.kind === "choice") made.append(element("p", "", question.heading));
-  made.append(element("p", "decision", `You chose: ${decision}`));
 }
 
 /** A question to be decided. None of the buttons has the focus: a key that was meant for something else decides nothing.

@@ -73,12 +73,12 @@ function take(token: Token, open: Parent[]): void {
 
 function opened(token: Token): Extract<Node, Parent> | undefined {
   if (token.type === "link_open") {
-    const target = targetOf(token.attrGet("href") ?? "");
+    const target = targetOf(attribute(token, "href") ?? "");
     return target === undefined ? undefined : { kind: "link", target, children: [] };
   }
   if (token.hidden || !TAGS.includes(token.tag)) return undefined;
-  const start = token.attrGet("start");
-  const align = /text-align:(left|center|right)/.exec(token.attrGet("style") ?? "")?.[1] as Align | undefined;
+  const start = attribute(token, "start");
+  const align = /text-align:(left|center|right)/.exec(attribute(token, "style") ?? "")?.[1] as Align | undefined;
   return {
     kind: "element",
     tag: token.tag,
@@ -109,14 +109,19 @@ function leaf(token: Token, into: Parent, inLink: boolean): void {
     }
     case "image": {
       // Never loaded: its words lead to it.
-      const target = inLink ? undefined : targetOf(token.attrGet("src") ?? "");
-      const words = token.content === "" ? (token.attrGet("src") ?? "") : token.content;
+      const target = inLink ? undefined : targetOf(attribute(token, "src") ?? "");
+      const words = token.content === "" ? (attribute(token, "src") ?? "") : token.content;
       if (target === undefined) return write(into, words);
       return add({ kind: "link", target, children: [{ kind: "text", text: words }] });
     }
     default:
       write(into, token.content);
   }
+}
+
+function attribute(token: Token, name: string): string | null {
+  const value = token.attrGet(name);
+  return value === null ? null : String(value);
 }
 
 /** Texts that follow each other are one. */

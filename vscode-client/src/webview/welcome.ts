@@ -2,8 +2,8 @@
 
 import type { State } from "../messages";
 import { offerDraft, focus } from "./composer";
+import { element } from "./elements";
 import { find, post } from "./host";
-import { element } from "./rows";
 
 const welcome = find("#welcome", HTMLElement);
 let drawn = "";

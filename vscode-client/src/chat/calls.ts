@@ -1,0 +1,79 @@
+/** Tool calls as rows: what the server has told of one, put together. Pure. */
+
+import type { CallMeta, ToolCall, ToolContent } from "../acp";
+import type { RetryItem, ToolItem, ToolPart } from "../messages";
+import { shownDiff } from "./diffs";
+
+/** So much is shown of one text; the rest is said. */
+const LONGEST = 200_000;
+
+export interface Words {
+  nameOf(path: string): string;
+  /** The model got so many of the lines. */
+  shortened(shown: number, total: number): string;
+  /** So many characters are not shown. */
+  left(count: number): string;
+}
+
+/** The row after an update; what the update does not tell stays. */
+export function callAfter(before: ToolItem | undefined, call: ToolCall, words: Words): ToolItem {
+  const place = call.locations?.[0];
+  const file = place?.path ?? before?.file;
+  const line = place !== undefined ? place.line : before?.line;
+  const { group = before?.group, truncation } = call._meta?.north ?? {};
+  const shortened = truncation === undefined ? before?.shortened : shortenedWords(truncation, words);
+  return {
+    kind: "tool",
+    id: `tool:${call.toolCallId}`,
+    title: call.title ?? before?.title ?? "",
+    does: call.kind ?? before?.does ?? "other",
+    status: call.status ?? before?.status ?? "pending",
+    input: call.rawInput ? inputOf(call.rawInput) : (before?.input ?? []),
+    parts: call.content ? call.content.flatMap((content) => partOf(content, words)) : (before?.parts ?? []),
+    ...(file !== undefined ? { file } : {}),
+    ...(line !== undefined && line !== null ? { line } : {}),
+    ...(group !== undefined ? { group } : {}),
+    ...(shortened !== undefined ? { shortened } : {}),
+  };
+}
+
+/** A wait; one that follows another right away goes on in its row. */
+export function retryAfter(before: RetryItem | undefined, call: ToolCall, isAnother: boolean): Omit<RetryItem, "id"> {
+  const { remainingMs = 0, reason } = call._meta?.north?.retry ?? {};
+  const state = call.status === "completed" ? "over" : call.status === "failed" ? "stopped" : "waiting";
+  const told = reason ?? call.title?.replace(/^[^:]*(?:\(\d+ of \d+\)|Gave up): /, "") ?? "";
+  return {
+    kind: "retry",
+    state,
+    failures: (before?.failures ?? 0) + (isAnother ? 1 : 0),
+    seconds: Math.ceil(remainingMs / 1000),
+    reason: told === "" ? (before?.reason ?? "") : told,
+  };
+}
+
+function shortenedWords({ outputLines, totalLines }: NonNullable<CallMeta["truncation"]>, words: Words): string | undefined {
+  return outputLines === undefined || totalLines === undefined ? undefined : words.shortened(outputLines, totalLines);
+}
+
+function inputOf(raw: Record<string, unknown>): ToolItem["input"] {
+  return Object.entries(raw).map(([name, value]) => ({
+    name,
+    value: cut(typeof value === "string" ? value : JSON.stringify(value, undefined, 1), 10_000),
+  }));
+}
+
+function partOf(content: ToolContent, words: Words): ToolPart[] {
+  if (content.type === "diff") return [shownDiff(content, (path) => words.nameOf(path))];
+  if (content.type !== "content" || content.content.text === undefined || content.content.text === "") return [];
+  const { text } = content.content;
+  const fenced = /^(`{3,})\w*\n([^]*?)\n?\1\s*$/.exec(text)?.[2];
+  const plain = fenced ?? (text.includes("\n") ? undefined : text);
+  const shown = plain ?? text;
+  const left = shown.length - LONGEST;
+  const told = left > 0 ? `${words.left(left)}\n${shown.slice(left)}` : shown;
+  return [{ kind: "text", text: told, code: plain !== undefined }];
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}

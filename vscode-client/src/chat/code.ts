@@ -1,0 +1,86 @@
+/** What can be done with the code of an answer: copied, inserted at the cursor, or applied to a file, which VS Code shows
+ * before it is done. */
+
+import { basename } from "node:path";
+import * as vscode from "vscode";
+
+import type { FromPage } from "../messages";
+import { findInside } from "./opening";
+import { placeOf } from "./placing";
+
+type Code = Extract<FromPage, { type: "code" }>;
+
+export async function useCode(code: Code): Promise<void> {
+  switch (code.what) {
+    case "copy":
+      return vscode.env.clipboard.writeText(code.text);
+    case "insert":
+      return insert(code);
+    case "apply":
+      return apply(code);
+  }
+}
+
+/** The editor that was used last; the chat is none. */
+function editorForCode(): vscode.TextEditor | undefined {
+  const { activeTextEditor, visibleTextEditors } = vscode.window;
+  return [activeTextEditor, ...visibleTextEditors].find((editor) => ["file", "untitled"].includes(editor?.document.uri.scheme ?? ""));
+}
+
+async function insert(code: Code): Promise<void> {
+  const editor = editorForCode();
+  if (editor === undefined) return openNew(code);
+  await editor.edit((change) => {
+    for (const selection of editor.selections) change.replace(selection, code.text);
+  });
+  await vscode.window.showTextDocument(editor.document, editor.viewColumn);
+}
+
+async function openNew({ text, language }: Code): Promise<void> {
+  const known = (await vscode.languages.getLanguages()).includes(language);
+  const document = await vscode.workspace.openTextDocument({ content: text, ...(known ? { language } : {}) });
+  await vscode.window.showTextDocument(document);
+}
+
+async function apply(code: Code): Promise<void> {
+  const file = await chooseFile(code);
+  if (file === undefined) return;
+  if (file === "new") return openNew(code);
+  const document = await vscode.workspace.openTextDocument(file);
+  const placed = placeOf(code.text, document.getText());
+  const edit = new vscode.WorkspaceEdit();
+  const confirm = { needsConfirmation: true, label: vscode.l10n.t("Code of North's answer") };
+  const end = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
+  if (placed === undefined) {
+    const editor = editorForCode();
+    const last = document.lineAt(document.lineCount - 1).range.end;
+    const place = editor?.document === document ? editor.selection : new vscode.Range(last, last);
+    const lead = place.start.isEqual(last) && last.character > 0 ? end : "";
+    edit.replace(file, place, `${lead}${code.text}${end}`, confirm);
+  } else {
+    const range = new vscode.Range(placed.start, 0, placed.end - 1, document.lineAt(placed.end - 1).range.end.character);
+    edit.replace(file, range, placed.lines.join(end), confirm);
+  }
+  await vscode.workspace.applyEdit(edit);
+}
+
+/** The file that the code names, else one that the user chooses; those in view come first. */
+async function chooseFile({ name, text }: Code): Promise<vscode.Uri | "new" | undefined> {
+  const named = [name, ...name.split(/[\s{}"'=]+/), /^\W*([\w./-]+\.\w+)\W*$/.exec(text.split("\n", 1)[0] ?? "")?.[1] ?? ""];
+  for (const word of named) {
+    const file = /\.\w+$/.test(word) ? await findInside(word) : undefined;
+    if (file !== undefined) return vscode.Uri.file(file);
+  }
+  const open = vscode.window.tabGroups.all.flatMap((group) => group.tabs.map((tab) => tab.input));
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const uris = [active, ...open.map((input) => (input instanceof vscode.TabInputText ? input.uri : undefined))];
+  const files = new Map(uris.flatMap((uri) => (uri?.scheme === "file" ? [[uri.fsPath, uri] as const] : [])));
+  const items = [...files.values()].map((uri) => ({
+    label: basename(uri.fsPath),
+    description: vscode.workspace.asRelativePath(uri),
+    uri: uri as vscode.Uri | "new",
+  }));
+  items.push({ label: vscode.l10n.t("New File"), description: "", uri: "new" });
+  const placeHolder = vscode.l10n.t("The file that the code is for; its changes are shown before they are made");
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t("North: Apply Code"), placeHolder }))?.uri;
+}

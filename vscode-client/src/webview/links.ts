@@ -1,0 +1,20 @@
+/** Links tell the extension where they lead; it asks, or looks in the open folders, and opens them. */
+
+import { find, post } from "./host";
+
+function follow(event: Event): void {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (link === null) return;
+  event.preventDefault();
+  const { address, path, line } = link.dataset;
+  if (address !== undefined) post({ type: "link", address });
+  else if (path !== undefined) post({ type: "place", path, line: line === undefined ? null : Number(line) });
+}
+
+for (const area of ["#rows", "#waiting"]) {
+  const found = find(area, HTMLElement);
+  found.addEventListener("click", follow);
+  found.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") follow(event);
+  });
+}

@@ -1,0 +1,31 @@
+/** The question that has waited longest stands above the input, whole, wherever the conversation is scrolled to. */
+
+import type { Item, Question } from "../messages";
+import { find } from "./host";
+import { type Actions, card } from "./rows";
+
+const waiting = find("#waiting", HTMLElement);
+const open = new Map<string, Question>();
+
+export function noteQuestion(item: Item): void {
+  if (!("options" in item)) return;
+  if (item.decision === undefined) open.set(item.id, item);
+  else open.delete(item.id);
+}
+
+export function forgetQuestions(): void {
+  open.clear();
+}
+
+export function showQuestion(actions: Actions): void {
+  const [first] = open.values();
+  waiting.hidden = first === undefined;
+  if (first === undefined) return waiting.replaceChildren();
+  const more = open.size > 1 ? `1 of ${open.size} questions` : "";
+  if (waiting.dataset.question !== first.id || waiting.childElementCount === 0) {
+    waiting.dataset.question = first.id;
+    waiting.replaceChildren(card(first, actions));
+  }
+  const note = waiting.querySelector(".more");
+  if (note !== null) note.textContent = more;
+}

@@ -1,0 +1,179 @@
+/** The rows of the conversation. A row is filled once and then changed: what is open, selected or focused in it stays so. */
+
+import type { FailureAction, Item, PlanEntry, Question } from "../messages";
+import { button, element, icon, setText } from "./elements";
+import { Prose, render } from "./prose";
+import { type Actions, retryButtons } from "./rows";
+import { showTool } from "./tool";
+import { WORDS } from "./texts";
+
+/** Shows an item in its row, each time that it has changed. */
+export type Show = (item: Item) => void;
+type Of<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
+
+export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
+  switch (item.kind) {
+    case "user":
+      return fillPrompt(row, item);
+    case "answer":
+      return showAnswer(row);
+    case "thought":
+      return showThought(row);
+    case "tool":
+      return showTool(row, actions);
+    case "retry":
+      return showRetry(row, actions);
+    case "plan":
+      return showPlan(row);
+    case "failure":
+      fillFailure(row, item, actions);
+      return () => {};
+    case "notice":
+      row.classList.add(item.severity);
+      row.append(icon(NOTICE_ICONS[item.severity] ?? "info"), element("span", "", item.text));
+      return () => {};
+    default:
+      return (now) => {
+        if ("options" in now) fillQuestion(row, now);
+      };
+  }
+}
+
+const NOTICE_ICONS: Record<string, string> = { warning: "warning", error: "error" };
+/** Longer texts are folded. */
+const MOST_LINES = 12;
+
+/** A long text is folded; a button shows all of it. */
+function foldLong(box: HTMLElement, text: string): void {
+  const lines = text.split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / 80), 0);
+  if (lines <= MOST_LINES) return;
+  box.classList.add("folded");
+  const more = button(WORDS.showAll, "plain fold-long", () => {
+    const folded = box.classList.toggle("folded");
+    more.textContent = folded ? WORDS.showAll : WORDS.showLess;
+    more.setAttribute("aria-expanded", String(!folded));
+  });
+  more.setAttribute("aria-expanded", "false");
+  box.after(more);
+}
+
+function fillPrompt(row: HTMLElement, item: Of<"user">): Show {
+  row.setAttribute("role", "article");
+  row.setAttribute("aria-label", WORDS.you);
+  const words = element("p", "words", item.text);
+  words.hidden = item.text === "";
+  row.append(words);
+  foldLong(words, item.text);
+  const attached = element("p", "attached");
+  row.append(attached);
+  return (now) => {
+    if (now.kind !== "user") return;
+    attached.hidden = now.attachment === undefined;
+    setText(attached, now.attachment ?? "");
+  };
+}
+
+function showAnswer(row: HTMLElement): Show {
+  row.setAttribute("role", "article");
+  row.setAttribute("aria-label", WORDS.north);
+  const prose = new Prose(row);
+  return (item) => item.kind === "answer" && prose.show(item.markdown);
+}
+
+/** Thoughts are drawn while they are open. */
+function showThought(row: HTMLElement): Show {
+  const details = document.createElement("details");
+  const body = element("div", "thoughts");
+  details.append(element("summary", "", WORDS.thoughts), body);
+  row.append(details);
+  const prose = new Prose(body);
+  let markdown = "";
+  const draw = (): void => {
+    if (details.open) prose.show(markdown);
+  };
+  details.addEventListener("toggle", draw);
+  return (item) => {
+    if (item.kind === "thought") markdown = item.markdown;
+    draw();
+  };
+}
+
+function showRetry(row: HTMLElement, actions: Actions): Show {
+  const mark = icon("sync");
+  const words = element("span", "retry-words");
+  const reason = element("p", "reason");
+  const buttons = retryButtons(actions);
+  row.append(mark, words, reason, buttons);
+  return (item) => {
+    if (item.kind !== "retry") return;
+    const { state, failures, seconds } = item;
+    row.dataset.state = state;
+    mark.className = `codicon codicon-${state === "waiting" ? "sync" : state === "over" ? "debug-restart" : "error"}`;
+    const said = { waiting: WORDS.trying(seconds, failures), over: WORDS.triedAgain(failures), stopped: WORDS.gaveUp(failures) };
+    setText(words, said[state]);
+    setText(reason, item.reason);
+    buttons.hidden = state !== "waiting";
+  };
+}
+
+const PLAN_ICONS = { pending: "circle-large-outline", in_progress: "loading", completed: "pass" };
+const PLAN_WORDS = { pending: WORDS.pending, in_progress: WORDS.running, completed: WORDS.done };
+
+function showPlan(row: HTMLElement): Show {
+  const head = element("p", "heading");
+  const list = element("ul", "plan-list");
+  row.append(head, list);
+  return (item) => {
+    if (item.kind !== "plan") return;
+    const { entries } = item;
+    setText(head, `${WORDS.plan} · ${entries.filter((entry) => entry.status === "completed").length}/${entries.length}`);
+    list.replaceChildren(...entries.map(planEntry));
+  };
+}
+
+function planEntry({ text, status }: PlanEntry): HTMLElement {
+  const made = element("li", status);
+  const mark = icon(PLAN_ICONS[status]);
+  if (status === "in_progress") mark.classList.add("codicon-modifier-spin");
+  made.append(mark, element("span", "", text), element("span", "heard", ` (${PLAN_WORDS[status]})`));
+  return made;
+}
+
+const FAILURE_WORDS: Record<FailureAction, string> = {
+  storeKey: WORDS.storeKey,
+  again: WORDS.again,
+  switchModel: WORDS.switchModel,
+};
+
+function fillFailure(row: HTMLElement, item: Of<"failure">, actions: Actions): void {
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", WORDS.failedAnswer);
+  const heading = element("p", "heading");
+  heading.append(icon("error"), element("span", "", WORDS.failedAnswer));
+  const buttons = element("div", "buttons");
+  for (const action of item.actions) {
+    buttons.append(button(FAILURE_WORDS[action], "secondary", () => actions.afterFailure(action)));
+  }
+  row.append(heading, element("p", "reason", item.text), buttons);
+}
+
+/** A question in its place in the conversation: what was decided, or that it waits. */
+function fillQuestion(row: HTMLElement, question: Question): void {
+  const { decision } = question;
+  row.replaceChildren();
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", question.heading);
+  row.classList.toggle("asking", decision === undefined);
+  row.classList.toggle("decided", decision !== undefined);
+  if (decision === undefined) {
+    row.append(element("p", "decision", WORDS.waitsBelow(question.heading)));
+    return;
+  }
+  if (question.kind === "command") {
+    const body = element("div", "decided-body");
+    body.append(render(question.markdown));
+    row.append(body);
+    foldLong(body, question.markdown);
+  } else if (question.kind === "choice") row.append(element("p", "", question.heading));
+  row.append(element("p", "decision", WORDS.chose(decision)));
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Update } from "../src/acp";
+import { Transcript } from "../src/chat/transcript";
+import type { Item, ToPage } from "../src/messages";
+
+function after(...updates: Update[]): Transcript {
+  const transcript = new Transcript((path) => path.replace("/repo/", ""));
+  for (const update of updates) transcript.take(update);
+  return transcript;
+}
+
+function only<Kind extends Item["kind"]>(transcript: Transcript, kind: Kind): Extract<Item, { kind: Kind }> {
+  const found = transcript.all().filter((item) => item.kind === kind);
+  assert.equal(found.length, 1);
+  return found[0] as Extract<Item, { kind: Kind }>;
+}
+
+const says = (text: string, messageId = "m"): Update => ({ sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } });
+const called = (more: object): Update => ({ sessionUpdate: "tool_call_update", toolCallId: "c", ...more });
+const content = (text: string) => ({ type: "content", content: { type: "text", text } });
+
+test("a message goes on in its row until something else comes", () => {
+  const transcript = after(says("a"), says("b"), called({ title: "x" }), says("c"));
+  assert.deepEqual(transcript.all().map((item) => (item.kind === "answer" ? item.markdown : item.kind)), ["ab", "tool", "c"]);
+});
+
+test("a chunk is told as what it adds", () => {
+  const transcript = after(says("a"));
+  const told: ToPage[] = [];
+  transcript.onChange((message) => told.push(message));
+  transcript.take(says("b"));
+  assert.deepEqual(told.map((message) => message.type === "append" && message.markdown), ["b"]);
+});
+
+test("a call keeps what an update does not tell", () => {
+  const transcript = after(
+    { sessionUpdate: "tool_call", toolCallId: "c", title: "Reading a", kind: "read", status: "pending", _meta: { north: { group: "g" } } },
+    called({ rawInput: { path: "a.py", lines: [1, 2] }, locations: [{ path: "/repo/a.py", line: 3 }] }),
+    called({ status: "failed", content: [content("a.py is no file")] }),
+  );
+  assert.deepEqual(only(transcript, "tool"), {
+    kind: "tool", id: "tool:c", title: "Reading a", does: "read", status: "failed", group: "g", file: "/repo/a.py", line: 3,
+    input: [{ name: "path", value: "a.py" }, { name: "lines", value: "[\n 1,\n 2\n]" }],
+    parts: [{ kind: "text", text: "a.py is no file", code: true }],
+  });
+});
+
+test("output is what stands between the fences; the last is shown", () => {
+  const transcript = after(called({ content: [content("```\none\n```")] }), called({ content: [content("````\none\n```\ntwo\n````")] }));
+  assert.deepEqual(only(transcript, "tool").parts, [{ kind: "text", text: "one\n```\ntwo", code: true }]);
+});
+
+test("a text of several lines is Markdown", () => {
+  assert.deepEqual(only(after(called({ content: [content("a\n\n- b")] })), "tool").parts, [{ kind: "text", text: "a\n\n- b", code: false }]);
+});
+
+test("an edit keeps its texts for the diff editor, also beside words", () => {
+  const diff = { type: "diff", path: "/repo/a.py", oldText: "1\n", newText: "2\n" };
+  const gone = { type: "diff", path: "/repo/b.py", oldText: "3\n", newText: "", _meta: { north: { kind: "delete" } } };
+  const transcript = after(called({ status: "completed", content: [diff, content("Deletes b.py"), gone] }));
+  const item = only(transcript, "tool");
+  assert.deepEqual(item.parts.map((part) => (part.kind === "diff" ? [part.name, part.change, part.added, part.removed] : part.text)), [
+    ["a.py", "update", 1, 1], "Deletes b.py", ["b.py", "delete", 0, 1],
+  ]);
+  assert.equal(transcript.diff(item.id, 2)?.path, "/repo/b.py");
+  assert.equal(transcript.diff(item.id, 1), undefined);
+});
+
+test("how much the model got", () => {
+  const transcript = after(called({ _meta: { north: { truncation: { totalLines: 900, outputLines: 80 } } } }));
+  assert.equal(only(transcript, "tool").shortened, "The model got 80 of 900 lines.");
+});
+
+test("waits that follow each other are one row, with its reason", () => {
+  const wait = (toolCallId: string, status: string, title: string, remainingMs = 0): Update =>
+    called({ toolCallId, status, title, _meta: { north: { retry: { attempt: 1, maxAttempts: 5, remainingMs } } } });
+  const transcript = after(
+    wait("retry-1", "in_progress", "Trying again in 3 s (1 of 5): Anthropic: 529", 3_000),
+    wait("retry-1", "completed", "Tried again (1 of 5): Anthropic: 529"),
+    wait("retry-2", "in_progress", "Trying again in 20 s (2 of 5): slow down", 20_000),
+  );
+  const { id, ...row } = only(transcript, "retry");
+  assert.deepEqual(row, { kind: "retry", state: "waiting", failures: 2, seconds: 20, reason: "slow down" });
+  transcript.take(wait("retry-2", "completed", "Tried again (2 of 5): slow down"));
+  assert.equal(only(transcript, "retry").state, "over");
+  transcript.take(says("Here it is."));
+  transcript.take(wait("retry-3", "in_progress", "Trying again in 1 s (1 of 5): gone"));
+  assert.equal(transcript.all().filter((item) => item.kind === "retry").length, 2);
+});
+
+test("a failure is no answer, and says what can be done", () => {
+  const failure = (kind: string): Update => ({
+    ...says("**The model gave no complete answer:** the key was refused"),
+    _meta: { north: { failure: { text: "the key was refused", kind } } },
+  } as Update);
+  assert.deepEqual(only(after(failure("auth")), "failure"), {
+    kind: "failure", id: "1", text: "the key was refused", actions: ["storeKey", "switchModel", "again"],
+  });
+  assert.deepEqual(only(after(failure("network")), "failure").actions, ["again", "switchModel"]);
+});
+
+test("a plan is changed where it stands, and the next turn has its own", () => {
+  const plan = (content: string): Update => ({ sessionUpdate: "plan", entries: [{ content, status: "in_progress" }] });
+  const transcript = after(plan("a"), says("x"), plan("b"));
+  assert.deepEqual(transcript.all().map((item) => item.kind), ["plan", "answer"]);
+  assert.deepEqual(only(transcript, "plan").entries, [{ text: "b", status: "in_progress" }]);
+  transcript.say("next");
+  transcript.take(plan("c"));
+  assert.equal(transcript.all().filter((item) => item.kind === "plan").length, 2);
+});
+
+test("kinds of updates and contents that are not known are left out", () => {
+  const transcript = after({ sessionUpdate: "from_the_future" } as unknown as Update, called({ content: [{ type: "terminal", terminalId: "t" }] }));
+  assert.deepEqual(only(transcript, "tool").parts, []);
+});
+
+test("the last prompt is found for another try", () => {
+  const transcript = after(says("x"));
+  assert.equal(transcript.lastPrompt(), undefined);
+  transcript.say("first");
+  transcript.say("second");
+  transcript.take(says("y"));
+  assert.equal(transcript.lastPrompt(), "second");
+});

@@ -1,0 +1,131 @@
+import { div } from "./support/page";
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Item, ToolItem } from "../src/messages";
+import type { Actions } from "../src/webview/rows";
+import { fill } from "../src/webview/views";
+
+const called: string[] = [];
+const note = (name: string) => (...parts: unknown[]) => void called.push([name, ...parts].join(" "));
+const actions: Actions = {
+  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), review: note("review"), retry: note("retry"), afterFailure: note("afterFailure"),
+};
+
+function shown(item: Item): { row: HTMLElement; show: (item: Item) => void } {
+  const row = div();
+  const show = fill(row, item, actions);
+  show(item);
+  return { row, show };
+}
+
+function click(one: Element | null | undefined): void {
+  assert.ok(one);
+  one.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
+}
+
+const tool: ToolItem = { kind: "tool", id: "tool:c", title: "Running `npm test`", does: "execute", status: "in_progress", input: [], parts: [] };
+const output = (text: string): ToolItem["parts"] => [{ kind: "text", text, code: true }];
+const details = (row: HTMLElement) => row.querySelector<HTMLElement>(".details");
+
+test("output is open while it comes, goes on in its element, and is folded when it is over", () => {
+  const { row, show } = shown({ ...tool, parts: output("one") });
+  assert.equal(details(row)?.hidden, false);
+  const block = row.querySelector(".output .code");
+  show({ ...tool, parts: output("one\ntwo") });
+  assert.equal(row.querySelector(".output .code"), block);
+  assert.equal(row.querySelector("code")?.textContent, "one\ntwo");
+  show({ ...tool, status: "completed", parts: output("one\ntwo\nthree") });
+  assert.equal(details(row)?.hidden, true);
+  click(row.querySelector(".icon"));
+  assert.equal(details(row)?.hidden, false);
+  assert.equal(row.querySelector("code")?.textContent, "one\ntwo\nthree");
+});
+
+test("what the user has folded or opened stays so", () => {
+  const { row, show } = shown({ ...tool, parts: output("one") });
+  click(row.querySelector(".icon"));
+  show({ ...tool, parts: output("one\ntwo") });
+  assert.equal(details(row)?.hidden, true);
+  click(row.querySelector(".icon"));
+  show({ ...tool, status: "completed", parts: output("x") });
+  assert.equal(details(row)?.hidden, false);
+});
+
+test("a failed call says why, and its mark is said in words", () => {
+  const { row } = shown({ ...tool, status: "failed", parts: output("nope.py is no file") });
+  assert.equal(row.querySelector(".reason")?.textContent, "nope.py is no file");
+  assert.equal(row.querySelector(".call")?.textContent, "failed: Running npm test");
+});
+
+test("a call opens its file, one without a file opens itself", () => {
+  const { row } = shown({ ...tool, status: "completed", file: "/r/a.py", line: 3, parts: output("x") });
+  click(row.querySelector(".call"));
+  assert.deepEqual(called.splice(0), ["open /r/a.py 3"]);
+  const other = shown({ ...tool, status: "completed", parts: output("x") }).row;
+  click(other.querySelector(".call"));
+  assert.equal(details(other)?.hidden, false);
+});
+
+test("an applied edit is counted, and its lines and its diff are there later", () => {
+  const diff: ToolItem["parts"][number] = {
+    kind: "diff", path: "/r/a.py", name: "a.py", change: "update", added: 1, removed: 1, left: 2, preview: false,
+    hunks: [{ line: 4, lines: [" x", "-<b>old</b>", "+new"] }],
+  };
+  const { row } = shown({ ...tool, status: "completed", parts: [diff] });
+  assert.equal(row.querySelector(".counts")?.textContent, "+1−1");
+  click(row.querySelector(".icon"));
+  assert.deepEqual([...row.querySelectorAll(".hunk span")].map((line) => [line.className, line.textContent]), [
+    ["same", " x\n"], ["removed", "-<b>old</b>\n"], ["added", "+new\n"],
+  ]);
+  click(row.querySelector(".diff .icon"));
+  click(row.querySelector(".diff .name"));
+  assert.deepEqual(called.splice(0), ["openDiff tool:c 0", "open /r/a.py 4"]);
+});
+
+test("a preview is in view while it is written", () => {
+  const diff: ToolItem["parts"][number] = {
+    kind: "diff", path: "/r/a.py", name: "a.py", change: "update", added: 1, removed: 0, left: 0, preview: true, hunks: [{ line: 9, lines: ["+new"] }],
+  };
+  const { row, show } = shown({ ...tool, status: "pending", parts: [diff] });
+  assert.equal(details(row)?.hidden, false);
+  show({ ...tool, status: "pending", parts: [{ ...diff, preview: false }] });
+  assert.equal(details(row)?.hidden, true);
+});
+
+test("the wait's buttons are the same ones at each tick, so that they keep the focus", () => {
+  const wait: Item = { kind: "retry", id: "r", state: "waiting", failures: 1, seconds: 5, reason: "slow down" };
+  const { row, show } = shown(wait);
+  const [now] = row.querySelectorAll("button");
+  show({ ...wait, seconds: 4 });
+  assert.equal(row.querySelectorAll("button")[0], now);
+  assert.match(row.textContent ?? "", /Trying again in 4 s\.slow down/);
+  show({ ...wait, state: "over", failures: 3 });
+  assert.equal(row.querySelector<HTMLElement>(".buttons")?.hidden, true);
+  assert.match(row.textContent ?? "", /3 times, and was asked again\./);
+});
+
+test("a failure has its ways out", () => {
+  const { row } = shown({ kind: "failure", id: "f", text: "the key was refused", actions: ["storeKey", "again"] });
+  for (const one of row.querySelectorAll("button")) click(one);
+  assert.deepEqual(called.splice(0), ["afterFailure storeKey", "afterFailure again"]);
+});
+
+test("thoughts stay open while they go on", () => {
+  const { row, show } = shown({ kind: "thought", id: "t", markdown: "one" });
+  const fold = row.querySelector("details");
+  assert.ok(fold);
+  fold.open = true;
+  show({ kind: "thought", id: "t", markdown: "one two" });
+  assert.equal(row.querySelector("details"), fold);
+  assert.equal(row.querySelector(".thoughts")?.textContent, "one two");
+});
+
+test("a long prompt is folded, a short one is not", () => {
+  const long = shown({ kind: "user", id: "1", text: "line\n".repeat(40) }).row;
+  assert.ok(long.querySelector(".folded"));
+  click(long.querySelector(".fold-long"));
+  assert.equal(long.querySelector(".folded"), null);
+  assert.equal(shown({ kind: "user", id: "2", text: "short" }).row.querySelector("button"), null);
+});
