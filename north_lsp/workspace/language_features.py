@@ -95,8 +95,7 @@ def replaced(text: str, replacements: Sequence[Replacement]) -> str:
     """The text with all replacements made, whose positions are those of the text before. Raises ValueError for some
     that overlap or lie outside of it."""
     starts, lines = [0], lines_of(text)
-    for end in _LINE_END.finditer(text):
-        starts.append(end.end())
+    starts += [found.end() for found in _LINE_END.finditer(text)]
 
     def offset(position: Position) -> int:
         if not 0 <= position.line < len(lines):

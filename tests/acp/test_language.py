@@ -114,7 +114,7 @@ async def test_the_model_asks_for_a_definition_and_for_a_rename(world: World, se
             ]
         },
     )
-    rename = {"path": "use.py", "line": 1, "symbol": "lamp", "occurrence": 2, "newName": "torch"}
+    rename: dict[str, Any] = {"path": "use.py", "line": 1, "symbol": "lamp", "occurrence": 2, "newName": "torch"}
     async with opened(world, servers) as (client, id):
         found, renamed = await turn(
             client,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-import { commandLine, Output, plainOf } from "../src/places/output";
+import { CLOSED, commandLine, exitOf, Output, plainOf } from "../src/places/output";
 
 test("colours, titles and shell integration's marks are no text", () => {
   const written = "\x1b]633;C\x07\x1b[31mred\x1b[0m\x1b]0;title\x07 plain\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\r\n\x1b(B\x1b[?25l";
@@ -46,3 +46,10 @@ for (const word of ["plain", "a b", "$HOME `id` $(id)", "it's", "new\nline\tand 
     assert.equal(stdout, `${word}|end|`);
   });
 }
+
+test("an exit code is told where there is one", () => {
+  assert.deepEqual(exitOf(0), { exitCode: 0, signal: null });
+  assert.deepEqual(exitOf(130), { exitCode: 130, signal: null });
+  assert.deepEqual(exitOf(undefined), { exitCode: null, signal: null });
+  assert.equal(CLOSED.exitCode, null);
+});

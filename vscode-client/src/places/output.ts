@@ -51,6 +51,19 @@ export class Output {
   }
 }
 
+export interface Exit {
+  exitCode: number | null;
+  signal: string | null;
+}
+
+/** How a command ended. A shell that was asked nothing, or interrupted before it ran anything, does not tell a code. */
+export function exitOf(code: number | undefined): Exit {
+  return { exitCode: code ?? null, signal: null };
+}
+
+/** Its terminal is gone, and the command with it. */
+export const CLOSED: Exit = { exitCode: null, signal: "SIGHUP" };
+
 /** One line for bash that runs exactly this, whatever stands in it: nothing of it is expanded, completed or an alias. */
 export function commandLine(argv: readonly string[]): string {
   return argv.map(quoted).join(" ");

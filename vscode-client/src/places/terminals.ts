@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { commandLine, Output } from "./output";
+import { CLOSED, commandLine, type Exit, exitOf, Output } from "./output";
 import { shortened } from "./problems";
 
 const DEFAULT_LIMIT = 50_000;
@@ -28,11 +28,6 @@ interface Create {
 interface Named {
   sessionId: string;
   terminalId: string;
-}
-
-interface Exit {
-  exitCode: number | null;
-  signal: string | null;
 }
 
 export class Terminals implements vscode.Disposable {
@@ -142,10 +137,10 @@ class Running {
       vscode.window.onDidEndTerminalShellExecution(async (event) => {
         if (event.execution !== execution) return;
         await Promise.race([this.reading, after(LAST_OUTPUT_MS)]); // its last words may come a moment later
-        this.finish({ exitCode: event.exitCode ?? null, signal: null });
+        this.finish(exitOf(event.exitCode));
       }),
       vscode.window.onDidCloseTerminal((closed) => {
-        if (closed === this.terminal) this.finish({ exitCode: null, signal: "SIGHUP" });
+        if (closed === this.terminal) this.finish(CLOSED);
       }),
     );
   }
