@@ -10,6 +10,7 @@ import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
 import { findServer } from "./install/finding";
 import { Installer } from "./install/installer";
+import { Places } from "./places/index";
 import { pointToCommands } from "./review/approvals";
 import { Before } from "./review/before";
 import { Lenses } from "./review/lenses";
@@ -24,11 +25,12 @@ let running: Server | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
-  const questions = new Questions((id) => conversations.find(id)?.transcript);
+  const questions = new Questions((id) => conversations.find(id)?.transcript ?? places.transcriptOf(id));
   const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
   const server: Server = new Server(log, () => findServer(installer), (client) => {
     conversations.listen(client);
     questions.listen(client);
+    places.listen(client);
     saveOnRequest(client);
   });
   running = server;
@@ -38,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
+  const places: Places = new Places({ extension, server, conversations, log });
   context.subscriptions.push(
     log,
     server,
@@ -49,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Marks(proposals),
     new FileTree(proposals),
     permissions,
+    places,
     registerChanges(),
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),

@@ -47,11 +47,14 @@ export class Conversations implements vscode.Disposable {
   private used: Conversation;
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
+  private readonly elsewhere = new vscode.EventEmitter<UpdateParams>();
   private readonly listeners: vscode.Disposable[];
 
   /** Any of them has changed, or another one is the active one. */
   readonly onState = this.changed.event;
   readonly onAttention = this.attention.event;
+  /** What the server tells of a conversation that is none of these. */
+  readonly onElsewhere = this.elsewhere.event;
 
   constructor(private readonly parts: Parts) {
     const view: ChatView = new ChatView(() => this.waiting.length);
@@ -63,6 +66,7 @@ export class Conversations implements vscode.Disposable {
     this.listeners = [
       this.changed,
       this.attention,
+      this.elsewhere,
       view,
       session,
       panel,
@@ -108,7 +112,11 @@ export class Conversations implements vscode.Disposable {
 
   /** Listens on a client's connection, before it starts. */
   listen(client: LanguageClient): void {
-    client.onNotification("session/update", (params: UpdateParams) => this.find(params.sessionId)?.session.update(params));
+    client.onNotification("session/update", (params: UpdateParams) => {
+      const conversation = this.find(params.sessionId);
+      if (conversation === undefined) this.elsewhere.fire(params);
+      else conversation.session.update(params);
+    });
     client.onNotification("_north/event", ({ sessionId, event, reason }: NorthEvent) => {
       const conversation = this.find(sessionId);
       if (event === "attention" && conversation !== undefined) this.attention.fire({ conversation, reason: reason ?? "" });

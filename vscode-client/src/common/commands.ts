@@ -11,7 +11,6 @@ import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { confirmed, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
-import { selection } from "../composer/makers";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
@@ -46,7 +45,6 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       await conversations.main.session.renew();
     },
     showChat: () => panel.show(false),
-    askSelection: () => attachSelection(panel),
     showChanges: () => onEdit((question) => proposals.show(question, true)),
     accept: () => onEdit((question) => proposals.accept(question)),
     alwaysAccept: () => onEdit(alwaysAccept),
@@ -108,11 +106,3 @@ function keepContext(conversations: Conversations, questions: Questions, proposa
   );
 }
 
-async function attachSelection(panel: Panel): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  if (editor === undefined || editor.selection.isEmpty) {
-    void vscode.window.showInformationMessage("North: select the text to ask about first.");
-    return;
-  }
-  await panel.attach(selection(editor));
-}
