@@ -2,14 +2,15 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Every literal that is the first argument of `l10n.t` (in the page: `t`), and the places of calls without one. */
+/** Every literal that is the first argument of `l10n.t` or `t`, and the places of calls without one. */
 export function texts(source) {
   const found = new Set();
   const others = [];
   for (const name of readdirSync(source, { recursive: true }).sort()) {
     if (!name.endsWith(".ts")) continue;
     const code = readFileSync(join(source, name), "utf8");
-    const calls = name.startsWith("webview") ? /(?<![\w.])t\(\s*/g : /\bl10n\.t\(\s*/g;
+    // `t` is taken out of `l10n` in the extension, and the page has its own.
+    const calls = /(?:\bl10n\.|(?<![\w.]))t\(\s*/g;
     for (const call of code.matchAll(calls)) {
       const line = code.slice(code.lastIndexOf("\n", call.index) + 1, call.index);
       if (/^\s*(?:\/?\*|\/\/)|function\s*$/.test(line)) continue;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { EventEmitter, openFolder } from "./support/vscode";
+import { EventEmitter, openFolder, settings } from "./support/vscode";
 import { Questions } from "../src/review/questions";
 import type { Server } from "../src/common/server";
 import { Session } from "../src/chat/session";
@@ -12,6 +12,7 @@ type Answers = Record<string, (params: { sessionId?: string }) => unknown>;
 /** A server whose answers a test gives, and what it was asked. */
 function world(answers: Answers = {}) {
   openFolder("/repo");
+  settings.enabled = false; // VS Code's trust
   const asked: string[] = [];
   const crashed = new EventEmitter<boolean>();
   const restarted = new EventEmitter<Promise<void>>();
@@ -114,6 +115,14 @@ test("a conversation that nobody has looked at stays closed when the server rest
   await new Promise((done) => setTimeout(done, 5));
   assert.deepEqual(asked, []);
   assert.deepEqual(notes(), []);
+});
+
+test("the server is told of VS Code's trust, unless that is switched off", async () => {
+  const { session, asked } = world({ "_north/trust": (params) => assert.deepEqual(params, { sessionId: "new-1", trusted: true }) });
+  settings.enabled = true;
+  await session.open();
+  await until(() => asked.length === 2);
+  assert.deepEqual(asked, ["session/new", "_north/trust new-1"]);
 });
 
 test("what is chosen holds for the conversation that runs", async () => {

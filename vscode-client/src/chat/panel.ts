@@ -1,6 +1,5 @@
 /** The chat's page, in the side bar or in a tab: shows a conversation, and passes on what the user does there. */
 
-import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
@@ -17,6 +16,7 @@ import { pickerButtons } from "./choices";
 import { useCode } from "./code";
 import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
+import { pageOf } from "./page";
 import { pick } from "./pickers";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
@@ -79,7 +79,7 @@ export class Panel implements vscode.Disposable {
       const read = readMessage(message);
       if (read !== undefined) return this.receive(read);
     });
-    webview.html = this.page(webview);
+    webview.html = pageOf(webview, this.extension);
   }
 
   /** The webview is gone. */
@@ -236,63 +236,4 @@ export class Panel implements vscode.Disposable {
     };
     this.post({ type: "state", state });
   }
-
-  private page(webview: vscode.Webview): string {
-    const nonce = randomBytes(16).toString("base64");
-    const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
-    const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
-    return `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width">
-<link rel="stylesheet" href="${address("out", "codicon.css")}">
-<link rel="stylesheet" href="${address("media", "chat.css")}">
-<link rel="stylesheet" href="${address("media", "footer.css")}">
-<link rel="stylesheet" href="${address("media", "composer.css")}">
-<link rel="stylesheet" href="${address("media", "start.css")}">
-<title>North</title>
-</head>
-<body>
-<main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
-<section id="welcome" aria-label="First steps"></section>
-<p id="announce" class="heard" role="status"></p>
-<section id="waiting" aria-label="North asks you" hidden></section>
-<footer>
-<section id="problem" role="alert" hidden></section>
-<ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<div id="entry">
-<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
-<ul id="chips" aria-label="Attached to the message" hidden></ul>
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
-<p id="composer-note" role="status" hidden></p>
-<div id="controls">
-<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
-<span id="activity" role="status"></span>
-<button type="button" id="stop" class="secondary" title="Stop (Escape)" hidden>Stop</button>
-<button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>
-<button type="button" id="send">Send</button>
-</div>
-</div>
-<dl id="usage-rows" hidden></dl>
-<div id="pickers">
-<button type="button" id="mode" class="picker" hidden></button>
-<button type="button" id="model" class="picker" hidden></button>
-<button type="button" id="thought_level" class="picker" hidden></button>
-<button type="button" id="approvals" class="picker" hidden></button>
-<button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
-<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
-</div>
-</footer>
-<script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>
-<script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
-</body>
-</html>`;
-  }
-}
-
-/** The page's texts in the user's language, as data: nothing in it ends the element that it is in. */
-function wordsFor(bundle: Record<string, string> | undefined): string {
-  return JSON.stringify(bundle ?? {}).replaceAll("<", "\\u003c");
 }

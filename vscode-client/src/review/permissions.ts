@@ -47,7 +47,7 @@ export class Permissions implements vscode.Disposable {
     const broad = rows.filter((row) => BROAD.includes(row.allows));
     this.item.text = `$(shield) ${unasked(rows)}`;
     this.item.backgroundColor = broad.length > 0 ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
-    this.item.tooltip = `Without a question: ${rows.map((row) => row.allows).join("; ")}. Click to take it back.`;
+    this.item.tooltip = vscode.l10n.t("Without a question: {0}. Click to take it back.", rows.map((row) => row.allows).join("; "));
     this.item.accessibilityInformation = { label: `North, ${this.item.text}`, role: "button" };
     this.item.show();
   }
@@ -55,7 +55,8 @@ export class Permissions implements vscode.Disposable {
 
 /** In a few words; nothing for nothing. */
 export function unasked(rows: Permission[]): string {
-  const broad = rows.map((row) => row.allows).filter((allows) => BROAD.includes(allows));
-  if (broad.length > 0) return `${broad.join(" and ")} without asking`;
-  return rows.length === 0 ? "" : `${rows.length} allowed without asking`;
+  const broad = BROAD.filter((allows) => rows.some((row) => row.allows === allows));
+  if (broad.length === 2) return vscode.l10n.t("all edits and all commands without asking");
+  if (broad.length === 1) return broad[0] === "all edits" ? vscode.l10n.t("all edits without asking") : vscode.l10n.t("all commands without asking");
+  return rows.length === 0 ? "" : vscode.l10n.t("{0} allowed without asking", rows.length);
 }

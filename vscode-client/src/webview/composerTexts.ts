@@ -1,19 +1,20 @@
 /** The words of the composer. */
 
 import type { Source } from "./completion";
+import { t } from "./words";
 
 export const TEXTS = {
-  badPicture: "This picture cannot be read.",
-  remove: (label: string): string => `Remove ${label}`,
-  attach: (label: string): string => `Attach ${label}`,
-  suggested: (title: string): string => `${title} is open in the editor: click to attach it`,
+  badPicture: t("This picture cannot be read."),
+  remove: (label: string): string => t("Remove {0}", label),
+  attach: (label: string): string => t("Attach {0}", label),
+  suggested: (title: string): string => t("{0} is open in the editor: click to attach it", title),
 };
 
 export const SOURCES: readonly Source[] = [
-  { name: "selection", detail: "what is selected in the editor" },
-  { name: "file", detail: "the file in the editor" },
-  { name: "problems", detail: "problems of the file in the editor" },
-  { name: "all-problems", detail: "problems of the workspace" },
-  { name: "terminal", detail: "what is selected in the terminal" },
-  { name: "diff", detail: "what git shows as changed" },
+  { name: "selection", detail: t("what is selected in the editor") },
+  { name: "file", detail: t("the file in the editor") },
+  { name: "problems", detail: t("problems of the file in the editor") },
+  { name: "all-problems", detail: t("problems of the workspace") },
+  { name: "terminal", detail: t("what is selected in the terminal") },
+  { name: "diff", detail: t("what git shows as changed") },
 ];

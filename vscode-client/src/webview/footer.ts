@@ -3,6 +3,7 @@
 import type { PickerButton, Remedy, State } from "../messages";
 import { button, element } from "./elements";
 import { find, post } from "./host";
+import { t } from "./words";
 
 const unasked = find("#unasked", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
@@ -19,7 +20,7 @@ export function showState(state: State): void {
   problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state.remedies));
   problem.classList.toggle("calm", state.calm);
   queue.hidden = state.queued.length === 0;
-  queue.replaceChildren(...state.queued.map((text) => element("li", "", `Waiting: ${text}`)));
+  queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
   unasked.hidden = state.unasked === "";
   unasked.textContent = state.unasked;
   activity.textContent = state.activity;

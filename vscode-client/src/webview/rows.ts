@@ -4,6 +4,7 @@ import type { FailureAction, Question } from "../messages";
 import { button, element } from "./elements";
 import { render } from "./prose";
 import { WORDS } from "./texts";
+import { t } from "./words";
 
 export { element };
 
@@ -37,11 +38,11 @@ export function card(question: Question, actions: Actions): HTMLElement {
   const body = element("div", "body");
   body.tabIndex = 0;
   body.setAttribute("role", "region");
-  body.setAttribute("aria-label", "What it is about");
+  body.setAttribute("aria-label", t("What it is about"));
   body.append(render(question.markdown));
-  const hint = element("p", "hint", "Scroll to its end before you allow it.");
+  const hint = element("p", "hint", t("Scroll to its end before you allow it."));
   const buttons = element("div", "buttons");
-  if (question.hasDiff) buttons.append(button("Show changes", "secondary", () => actions.review(id)));
+  if (question.hasDiff) buttons.append(button(t("Show changes"), "secondary", () => actions.review(id)));
   const rejecting = question.options.find((option) => option.rejects);
   const comment = document.createElement("input");
   const allowing: HTMLButtonElement[] = [];
@@ -56,8 +57,8 @@ export function card(question: Question, actions: Actions): HTMLElement {
   allowWhenSeen(question.markdown === "" ? heading : body, hint, allowing);
   if (rejecting === undefined) return made;
   const { id: option, name } = rejecting;
-  comment.placeholder = `${name} and say why: Enter sends`;
-  comment.setAttribute("aria-label", `${name} and say why`);
+  comment.placeholder = t("{0} and say why: Enter sends", name);
+  comment.setAttribute("aria-label", t("{0} and say why", name));
   comment.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing && comment.value.trim() !== "") actions.decide(id, option, comment.value);
   });

@@ -1,51 +1,59 @@
 /** What the page says by itself. */
 
+import { t } from "./words";
+
 export const WORDS = {
-  you: "You",
-  north: "North",
-  copy: "Copy",
-  copied: "Copied",
-  insert: "Insert at Cursor",
-  apply: "Apply to File…",
-  thoughts: "Thoughts",
-  showAll: "Show all",
-  showLess: "Show less",
-  plan: "Plan",
-  done: "done",
-  running: "running",
-  pending: "waiting",
-  failed: "failed",
-  showDetails: "Details",
-  openDiff: "Open Diff",
-  tryNow: "Try now",
-  giveUp: "Give up",
-  storeKey: "Store a Key…",
-  again: "Try Again",
-  switchModel: "Switch Model…",
-  created: "new",
-  deleted: "deleted",
-  moved: "moved",
-  changed: "changed",
-  beingWritten: "being written",
-  failedAnswer: "The model gave no complete answer",
-  waitsBelow: (heading: string) => `${heading} — waits for you below`,
-  chose: (decision: string) => `You chose: ${decision}`,
-  theCommand: "The command",
-  whatWasAsked: "What was asked",
+  you: t("You"),
+  north: t("North"),
+  copy: t("Copy"),
+  copied: t("Copied"),
+  insert: t("Insert at Cursor"),
+  apply: t("Apply to File…"),
+  thoughts: t("Thoughts"),
+  showAll: t("Show all"),
+  showLess: t("Show less"),
+  plan: t("Plan"),
+  done: t("done"),
+  running: t("running"),
+  pending: t("waiting"),
+  failed: t("failed"),
+  showDetails: t("Details"),
+  openDiff: t("Open Diff"),
+  tryNow: t("Try now"),
+  giveUp: t("Give up"),
+  storeKey: t("Store a Key…"),
+  again: t("Try Again"),
+  switchModel: t("Switch Model…"),
+  created: t("new"),
+  deleted: t("deleted"),
+  moved: t("moved"),
+  changed: t("changed"),
+  beingWritten: t("being written"),
+  failedAnswer: t("The model gave no complete answer"),
+  waitsBelow: (heading: string) => t("{0} — waits for you below", heading),
+  chose: (decision: string) => t("You chose: {0}", decision),
+  theCommand: t("The command"),
+  whatWasAsked: t("What was asked"),
   trying: (seconds: number, failures: number) =>
-    `The model could not be reached${times(failures)}. Trying again ${seconds > 0 ? `in ${seconds} s` : "now"}.`,
-  triedAgain: (failures: number) => `The model could not be reached${times(failures)}, and was asked again.`,
-  gaveUp: (failures: number) => `The model could not be reached${times(failures)}. Gave up.`,
-  moreLines: (count: number) => (count === 1 ? "1 more changed line" : `${count} more changed lines`),
+    `${notReached(failures)} ${seconds > 0 ? t("Trying again in {0} s.", seconds) : t("Trying again now.")}`,
+  triedAgain: (failures: number) =>
+    failures < 2 ? t("The model could not be reached, and was asked again.") : t("The model could not be reached {0} times, and was asked again.", failures),
+  gaveUp: (failures: number) => `${notReached(failures)} ${t("Gave up.")}`,
+  moreLines: (count: number) => (count === 1 ? t("1 more changed line") : t("{0} more changed lines", count)),
   /** A folded group: what was looked at. */
   looked: (read: number, searched: number) =>
     [
-      read > 0 ? `Read ${read === 1 ? "one place" : `${read} places`}` : "",
-      searched > 0 ? `${read > 0 ? "searched" : "Searched"} ${searched === 1 ? "once" : `${searched} times`}` : "",
+      read === 0 ? "" : read === 1 ? t("Read one place") : t("Read {0} places", read),
+      searched > 0 ? searches(searched, read > 0) : "",
     ].filter((part) => part !== "").join(", "),
-  failures: (count: number) => (count === 1 ? "one failed" : `${count} failed`),
+  failures: (count: number) => (count === 1 ? t("one failed") : t("{0} failed", count)),
 };
 
-function times(count: number): string {
-  return count < 2 ? "" : ` ${count} times`;
+function searches(count: number, goesOn: boolean): string {
+  if (goesOn) return count === 1 ? t("searched once") : t("searched {0} times", count);
+  return count === 1 ? t("Searched once") : t("Searched {0} times", count);
+}
+
+function notReached(failures: number): string {
+  return failures < 2 ? t("The model could not be reached.") : t("The model could not be reached {0} times.", failures);
 }

@@ -3,7 +3,7 @@
 const bundle: Map<string, unknown> = new Map(Object.entries(read()));
 
 function read(): object {
-  const text = document.querySelector("#words")?.textContent ?? "";
+  const text = typeof document === "undefined" ? "" : (document.querySelector("#words")?.textContent ?? "");
   return text === "" ? {} : Object(JSON.parse(text));
 }
 

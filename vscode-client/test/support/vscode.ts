@@ -35,8 +35,14 @@ interface Workspace {
   getConfiguration(): { get(name: string): unknown };
 }
 
-export const workspace: Workspace = { isTrusted: true, getConfiguration: () => ({ get: () => undefined }) };
+/** Settings by their last name. */
+export const settings: Record<string, unknown> = {};
+
+export const workspace: Workspace = { isTrusted: true, getConfiguration: () => ({ get: (name) => settings[name] }) };
 
 export function openFolder(path: string): void {
   workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];
 }
+
+/** Parts that are named by what is bundled, and not used in tests. */
+export const [window, env, commands] = [{}, {}, {}];
