@@ -94,7 +94,9 @@ export interface Question {
   decision?: string;
 }
 
-export type PickerId = "mode" | "model" | "thought_level" | "approvals";
+export const PICKERS = ["mode", "model", "thought_level", "approvals"] as const;
+/** What the user chooses at a button below the input. */
+export type PickerId = (typeof PICKERS)[number];
 
 export interface PickerButton {
   id: PickerId;
@@ -103,19 +105,41 @@ export interface PickerButton {
   title: string;
 }
 
-/** What the page shows before anything was said. */
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
+}
+
+/** What the page shows before anything was said, in words of the extension. */
 export interface Welcome {
   heading: string;
   words: string;
+  examplesHeading: string;
+  /** A click puts one into the input. */
   examples: string[];
-  /** How to get a model that answers; empty when there is one. */
-  key: string;
-  keyButton: string;
+  setupHeading: string;
+  setup: SetupRow[];
+  more: Remedy;
+}
+
+export interface SetupRow {
+  id: "folder" | "trust" | "key" | "model";
+  done: boolean;
+  /** Whether it is done, for those who do not see the mark. */
+  state: string;
+  words: string;
+  remedy?: Remedy;
 }
 
 export interface State {
+  welcome: Welcome;
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
+  /** The ways out of the problem. */
+  remedies: Remedy[];
+  /** Nothing has failed: North waits for the user. */
+  calm: boolean;
   /** What the user chooses for the conversation, with the present value. */
   pickers: PickerButton[];
   /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
@@ -129,7 +153,6 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
-  welcome: Welcome;
 }
 
 export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
@@ -212,13 +235,19 @@ export type FromPage =
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** The commands that the page has buttons for. */
+/** The commands that the page may ask for; any other one is refused. */
 export const PAGE_COMMANDS = [
   "north.openSetting",
   "north.showLog",
   "north.restartServer",
   "north.showPermissions",
   "north.storeKey",
+  "north.installServer",
+  "north.choosePython",
+  "north.manageTrust",
+  "north.openFolder",
+  "north.chooseModel",
+  "north.openWalkthrough",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -3,11 +3,14 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
-import type { SlashCommand } from "../messages";
+import type { Remedy, SlashCommand } from "../messages";
 
 export class Standing implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
+  remedies: Remedy[] = [];
+  /** The problem is no failure: North waits for the user. */
+  calm = false;
   title = "";
   modes: Mode[] = [];
   modeId = "";

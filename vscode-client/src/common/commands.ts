@@ -65,7 +65,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     undoEdit: () => chooseAndTakeBack(here()),
     stop: () => here().stop(),
     switchMode: () => pick(here(), "mode"),
-    switchModel: () => pick(here(), "model"),
+    chooseModel: () => pick(here(), "model"),
     switchThinking: () => pick(here(), "thought_level"),
     switchApprovals: () => pick(here(), "approvals"),
     newChatInTab: () => conversations.openTab(),

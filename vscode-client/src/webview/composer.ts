@@ -57,6 +57,16 @@ export function giveBack(text: string): void {
   setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
 }
 
+let example = "";
+
+/** An example takes the place of another one; what the user wrote stays. It is sent by the user. */
+export function offerExample(text: string): void {
+  const own = input.value === example ? "" : input.value.trim();
+  example = text;
+  setDraft(own === "" ? text : `${own}\n${text}`);
+  input.focus();
+}
+
 export function focus(): void {
   input.focus();
 }
