@@ -6,8 +6,8 @@ import type { SessionList, SessionRow } from "../acp";
 import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
 import type { Conversation, Conversations } from "./conversations";
-import { where } from "./session";
 import { type StoredConversation, storedConversations } from "./stored";
+import { where } from "./where";
 
 interface Row extends vscode.QuickPickItem {
   stored: StoredConversation;

@@ -7,12 +7,12 @@ import type { Permission, PromptResult, SessionState, UpdateParams } from "../ac
 import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
-import { furtherFolders, mainFolder } from "../common/settings";
-import { asksForTrust, isCalm, remediesOf } from "../common/problems";
+import { asksForTrust } from "../common/problems";
 import type { Questions } from "../review/questions";
 import { Prompts, type Words } from "./prompts";
 import { Standing } from "./standing";
 import type { Transcript } from "./transcript";
+import { where } from "./where";
 
 export class Session extends Standing {
   private current = "";
@@ -296,15 +296,7 @@ export class Session extends Standing {
   }
 
   private fail(error: unknown): void {
-    this.problem = reason(error);
-    this.remedies = remediesOf(error);
-    this.calm = isCalm(error);
-    this.log.error(this.problem);
-    this.stateChanged.fire();
+    this.log.error(reason(error));
+    this.setProblem(error);
   }
-}
-
-/** The folders that a conversation is about. */
-export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
-  return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }

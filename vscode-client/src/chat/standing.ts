@@ -3,6 +3,8 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
+import { reason } from "../common/logger";
+import { isCalm, remediesOf } from "../common/problems";
 import type { Remedy, SlashCommand } from "../messages";
 
 export class Standing implements vscode.Disposable {
@@ -67,6 +69,13 @@ export class Standing implements vscode.Disposable {
     }
     this.stateChanged.fire();
     return true;
+  }
+
+  protected setProblem(error: unknown): void {
+    this.problem = reason(error);
+    this.remedies = remediesOf(error);
+    this.calm = isCalm(error);
+    this.stateChanged.fire();
   }
 
   protected setPermissions(permissions: Permission[]): void {
