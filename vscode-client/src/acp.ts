@@ -111,6 +111,8 @@ export interface Asked {
 export interface ChangedFile {
   path: string;
   kind?: "create" | "update" | "delete" | "rename";
+  /** Of a file that is moved. */
+  oldPath?: string;
   hunks: Hunk[];
 }
 
@@ -136,6 +138,8 @@ export interface Parts {
   hunks?: Record<string, string[]>;
   texts?: Record<string, string>;
   comment?: string;
+  /** It holds for this conversation: an accepted edit for those that follow, "run all" for commands. */
+  scope?: "session";
 }
 
 export interface PermissionResult {
@@ -192,9 +196,9 @@ export interface PromptResult {
   _meta?: Unsent | null;
 }
 
-/** Prompts that were queued and will not be sent. North's extension. */
+/** Prompts that were queued and will not be sent, and that the model failed. North's extension. */
 export interface Unsent {
-  north?: { queued?: { id: string; text: string }[] };
+  north?: { queued?: { id: string; text: string }[]; error?: object };
 }
 
 /** How full the context is, and what the conversation has used; the counts beside it are North's extension. */

@@ -20,7 +20,19 @@ export type Item =
   | { kind: "plan"; id: string; entries: PlanEntry[] }
   | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
+  | ChangesItem
   | Question;
+
+/** What a turn has changed in files. */
+export interface ChangesItem {
+  kind: "changes";
+  id: string;
+  text: string;
+  /** What became of it since; empty while it stands. */
+  note: string;
+  files: { path: string; name: string }[];
+  buttons: { act: "show" | "undo" | "redo"; text: string }[];
+}
 
 /** A tool call: what is done, with what, and what came of it. */
 export interface ToolItem {
@@ -39,6 +51,8 @@ export interface ToolItem {
   parts: ToolPart[];
   /** The model got a part of the result: which, in words. */
   shortened?: string;
+  /** What became of its edit since; empty while it stands. */
+  note?: string;
 }
 
 export type ToolPart =
@@ -94,21 +108,13 @@ export interface Question {
   decision?: string;
 }
 
-export const PICKERS = ["mode", "model", "thought_level", "approvals"] as const;
-/** What the user chooses at a button below the input. */
-export type PickerId = (typeof PICKERS)[number];
+export type PickerId = "mode" | "model" | "thought_level" | "approvals";
 
 export interface PickerButton {
   id: PickerId;
   label: string;
   /** What it is about, for a tooltip. */
   title: string;
-}
-
-/** A button that runs a command. */
-export interface Remedy {
-  command: PageCommand;
-  label: string;
 }
 
 /** What the page shows before anything was said, in words of the extension. */
@@ -129,11 +135,16 @@ export interface SetupRow {
   /** Whether it is done, for those who do not see the mark. */
   state: string;
   words: string;
-  remedy?: Remedy;
+  remedy: Remedy;
+}
+
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
 }
 
 export interface State {
-  welcome: Welcome;
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
   /** The ways out of the problem. */
@@ -153,6 +164,7 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
+  welcome: Welcome;
 }
 
 export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
@@ -230,23 +242,24 @@ export type FromPage =
   | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
+  | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** The commands that the page may ask for; any other one is refused. */
+/** The commands that the page has buttons for. */
 export const PAGE_COMMANDS = [
   "north.openSetting",
   "north.showLog",
   "north.restartServer",
   "north.showPermissions",
   "north.storeKey",
+  "north.switchModel",
   "north.installServer",
   "north.choosePython",
   "north.manageTrust",
   "north.openFolder",
-  "north.chooseModel",
   "north.openWalkthrough",
 ] as const;
 

@@ -3,7 +3,6 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-import { fromPage } from "../checked";
 import { reason } from "../common/logger";
 import type { FailureAction, FromPage, State, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
@@ -12,9 +11,11 @@ import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
 import { Composer } from "../composer/composer";
+import type { Turns } from "../review/turns";
 import { showChange } from "./changes";
 import { pickerButtons } from "./choices";
 import { useCode } from "./code";
+import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
 import { pick } from "./pickers";
 import type { Session } from "./session";
@@ -42,6 +43,7 @@ export class Panel implements vscode.Disposable {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly proposals: Proposals,
+    private readonly turns: Turns,
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
@@ -73,9 +75,9 @@ export class Panel implements vscode.Disposable {
       enableForms: false,
       localResourceRoots: ["media", "out"].map((name) => vscode.Uri.joinPath(this.extension, name)),
     };
-    webview.onDidReceiveMessage((said: unknown) => {
-      const message = fromPage(said);
-      if (message !== undefined) return this.receive(message);
+    webview.onDidReceiveMessage((message: unknown) => {
+      const read = readMessage(message);
+      if (read !== undefined) return this.receive(read);
     });
     webview.html = this.page(webview);
   }
@@ -146,6 +148,8 @@ export class Panel implements vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "changes":
+        return this.report(this.turns.act(message.id, message.act));
       case "pick":
         return this.report(pick(this.session, message.picker));
       case "run":
@@ -164,8 +168,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private async afterFailure(action: FailureAction): Promise<void> {
-    if (action === "storeKey") return vscode.commands.executeCommand("north.storeKey");
-    if (action === "switchModel") return pick(this.session, "model");
+    if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
     const text = this.transcript.lastPrompt();
     if (text !== undefined) await this.send(text);
   }
@@ -180,18 +183,19 @@ export class Panel implements vscode.Disposable {
     } catch {
       return this.post({ type: "draft", text });
     }
-    await this.session.send(text, this.composer.take());
+    if (text !== "" || !this.composer.isEmpty) await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    if (option === undefined || !(await confirmed(question, option))) return;
-    const { kind } = option;
+    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
-      this.questions.choose(question, optionId, word === undefined ? undefined : { comment: word });
-    } else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
+      const scope = lasts === "session" ? { scope: lasts } : {};
+      this.questions.choose(question, optionId, { ...(word === undefined ? {} : { comment: word }), ...scope });
+    } else if (option.kind.startsWith("allow")) await this.proposals.accept(question, option.kind === "allow_always" ? lasts : undefined);
     else await this.proposals.reject(question, word);
   }
 
@@ -217,7 +221,6 @@ export class Panel implements vscode.Disposable {
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
-      welcome: welcomeOf(this.session),
       problem,
       remedies,
       calm,
@@ -229,6 +232,7 @@ export class Panel implements vscode.Disposable {
       waiting,
       unasked: unasked(permissions),
       queued,
+      welcome: welcomeOf(options),
     };
     this.post({ type: "state", state });
   }
@@ -251,8 +255,8 @@ export class Panel implements vscode.Disposable {
 <title>North</title>
 </head>
 <body>
-<section id="start" hidden></section>
 <main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
+<section id="welcome" aria-label="First steps"></section>
 <p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>

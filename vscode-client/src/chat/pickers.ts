@@ -71,7 +71,7 @@ function titleOf(picker: PickerId): string {
     case "mode":
       return vscode.l10n.t("North: Switch Mode");
     case "model":
-      return vscode.l10n.t("North: Choose a Model");
+      return vscode.l10n.t("North: Switch Model");
     case "thought_level":
       return vscode.l10n.t("North: How Much the Model Thinks");
     case "approvals":

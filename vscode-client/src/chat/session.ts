@@ -5,9 +5,9 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { Permission, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { asksForTrust } from "../common/problems";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
-import { asksForTrust } from "../common/problems";
 import type { Questions } from "../review/questions";
 import { Prompts, type Words } from "./prompts";
 import { Standing } from "./standing";
@@ -90,8 +90,7 @@ export class Session extends Standing {
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
       this.opening = undefined;
-      this.log.error(reason(error));
-      this.setProblem(error);
+      this.fail(error);
     });
     return opening;
   }
@@ -261,7 +260,7 @@ export class Session extends Standing {
       : vscode.l10n.t("North's server ended unexpectedly");
     this.dropConnection();
     this.transcript.note("error", `${ended}.`);
-    if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
+    if (!again) return this.fail(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
     const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
     this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
@@ -294,5 +293,10 @@ export class Session extends Standing {
     }
     for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
     return true;
+  }
+
+  private fail(error: unknown): void {
+    this.log.error(reason(error));
+    this.setProblem(error);
   }
 }

@@ -3,15 +3,17 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
-import { reason } from "../common/logger";
 import { isCalm, remediesOf } from "../common/problems";
-import type { Remedy, SlashCommand } from "../messages";
+import { reason } from "../common/logger";
+import type { Remedy } from "../messages";
+import type { SlashCommand } from "../messages";
 
 export class Standing implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
+  /** The ways out of it. */
   remedies: Remedy[] = [];
-  /** The problem is no failure: North waits for the user. */
+  /** It is no failure: North waits for the user. */
   calm = false;
   title = "";
   modes: Mode[] = [];
@@ -71,16 +73,16 @@ export class Standing implements vscode.Disposable {
     return true;
   }
 
+  protected setPermissions(permissions: Permission[]): void {
+    this.permissions = permissions;
+    this.permitted.fire(permissions);
+    this.stateChanged.fire();
+  }
+
   protected setProblem(error: unknown): void {
     this.problem = reason(error);
     this.remedies = remediesOf(error);
     this.calm = isCalm(error);
-    this.stateChanged.fire();
-  }
-
-  protected setPermissions(permissions: Permission[]): void {
-    this.permissions = permissions;
-    this.permitted.fire(permissions);
     this.stateChanged.fire();
   }
 

@@ -3,16 +3,16 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption } from "../acp";
-import { isOffline, modelName } from "../common/models";
 import { asksForTrust, remedy } from "../common/problems";
 import { workspaceFolders } from "../common/settings";
 import type { SetupRow, Welcome } from "../messages";
+import { isOffline } from "./choices";
 
-export function welcomeOf({ options }: { options: ConfigOption[] }): Welcome {
+export function welcomeOf(options: ConfigOption[]): Welcome {
   const hasFolder = workspaceFolders().length > 0;
   return {
     heading: vscode.l10n.t("What can North do for you?"),
-    words: vscode.l10n.t("Ask about the code, or for a change. Nothing is written or run before you agree."),
+    words: vscode.l10n.t("Ask about the code, or for a change. Nothing is written or run before you agree. / has North's commands, @ names files."),
     examplesHeading: vscode.l10n.t("Try"),
     examples: isOffline(options) ? offlineExamples() : examples(),
     setupHeading: vscode.l10n.t("Set up"),
@@ -49,11 +49,16 @@ function trust(): SetupRow {
 }
 
 function model(options: ConfigOption[]): SetupRow {
-  if (!isOffline(options)) return row("model", true, vscode.l10n.t("{0} answers.", modelName(options)), "north.chooseModel");
+  if (!isOffline(options)) return row("model", true, vscode.l10n.t("{0} answers.", modelName(options)), "north.switchModel");
   return row(
     "key",
     false,
     vscode.l10n.t("No API key yet: the offline model answers. It follows a few rules and does not reason."),
     "north.storeKey",
   );
+}
+
+function modelName(options: ConfigOption[]): string {
+  const option = options.find(({ id }) => id === "model");
+  return option?.options.find(({ value }) => value === option.currentValue)?.name ?? option?.currentValue ?? "";
 }

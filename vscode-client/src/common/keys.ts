@@ -2,9 +2,10 @@
 
 import * as vscode from "vscode";
 
+import { isOffline } from "../chat/choices";
+import { pick } from "../chat/pickers";
 import type { Session } from "../chat/session";
 import { reason } from "./logger";
-import { leaveOfflineModel } from "./models";
 
 interface Known {
   keys: { provider: string; ending: string }[];
@@ -28,16 +29,15 @@ export async function storeKey(session: Session): Promise<void> {
   const key = await vscode.window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true });
   if (key === undefined || key.trim() === "") return;
   const given = { provider: chosen.id, key: key.trim() };
+  const told = (stored: Stored): void => void tell(session, chosen.label, stored);
   try {
-    tell(chosen.label, await session.ask<Stored>("_north/keys/set", given));
+    told(await session.ask<Stored>("_north/keys/set", given));
   } catch (error) {
     if (!mayForce(error)) throw error;
     const anyway = vscode.l10n.t("Store It All the Same");
     const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, anyway);
-    if (answer !== anyway) return;
-    tell(chosen.label, await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
+    if (answer === anyway) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
   }
-  await leaveOfflineModel(session, chosen.id);
 }
 
 function mayForce(error: unknown): boolean {
@@ -45,6 +45,11 @@ function mayForce(error: unknown): boolean {
   return (data as { mayForce?: unknown } | undefined)?.mayForce === true;
 }
 
-function tell(provider: string, { key }: Stored): void {
-  void vscode.window.showInformationMessage(vscode.l10n.t("North has stored the key {0} of {1}.", key?.ending ?? "", provider));
+/** A conversation keeps its model, so one that has none yet has to be told of it. */
+async function tell(session: Session, provider: string, { key }: Stored): Promise<void> {
+  const text = vscode.l10n.t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
+  if (!isOffline(session.options)) return void vscode.window.showInformationMessage(text);
+  const choose = vscode.l10n.t("Choose a Model");
+  const chosen = await vscode.window.showInformationMessage(`${text} ${vscode.l10n.t("This conversation still uses the offline model.")}`, choose);
+  if (chosen === choose) await pick(session, "model");
 }

@@ -37,8 +37,8 @@ function labels(): Partial<Record<PageCommand, string>> {
     "north.choosePython": vscode.l10n.t("Choose Python"),
     "north.manageTrust": vscode.l10n.t("Manage Workspace Trust"),
     "north.openFolder": vscode.l10n.t("Open Folder"),
-    "north.storeKey": vscode.l10n.t("Add an API key"),
-    "north.chooseModel": vscode.l10n.t("Choose a model"),
+    "north.storeKey": vscode.l10n.t("Add an API Key"),
+    "north.switchModel": vscode.l10n.t("Choose another model"),
     "north.openWalkthrough": vscode.l10n.t("First steps"),
   };
 }

@@ -2,23 +2,26 @@
 
 import * as vscode from "vscode";
 
+import { isOffline } from "../chat/choices";
+import type { Conversations } from "../chat/conversations";
 import type { Session } from "../chat/session";
 import { installForLater } from "../install/finding";
 import type { Installer } from "../install/installer";
-import { isOffline } from "./models";
 import { reason } from "./logger";
+import { isCalm, Problem } from "./problems";
 import { openSetting } from "./settings";
 import { openSettingsFile } from "./settingsFile";
 
 const WALKTHROUGH = "north.north#firstSteps";
 
 interface Parts {
-  session: Session;
+  conversations: Conversations;
   installer: Installer;
   log: vscode.LogOutputChannel;
 }
 
-export function registerSetup({ session, installer, log }: Parts): vscode.Disposable {
+export function registerSetup({ conversations, installer, log }: Parts): vscode.Disposable {
+  const { session } = conversations.main;
   const commands: Record<string, () => unknown> = {
     installServer: async () => {
       await installForLater(installer);
@@ -37,7 +40,7 @@ export function registerSetup({ session, installer, log }: Parts): vscode.Dispos
         await run();
       } catch (error) {
         log.error(`north.${name}: ${reason(error)}`);
-        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+        void offerWaysOut(error);
       }
     }),
   );
@@ -56,6 +59,15 @@ export function registerSetup({ session, installer, log }: Parts): vscode.Dispos
       setContext("hasModel", !isOffline(session.options));
     }),
   );
+}
+
+/** A problem with its buttons; none for what the user has just cancelled. */
+async function offerWaysOut(error: unknown): Promise<void> {
+  if (isCalm(error)) return;
+  const ways = error instanceof Problem ? error.remedies : [];
+  const chosen = await vscode.window.showErrorMessage(`North: ${reason(error)}`, ...ways.map(({ label }) => label));
+  const way = ways.find(({ label }) => label === chosen);
+  if (way !== undefined) await vscode.commands.executeCommand(way.command);
 }
 
 /** Tries again what did not work before; a conversation that is open stays as it is. */

@@ -30,7 +30,8 @@ export async function installForLater(installer: Installer): Promise<void> {
     );
     return;
   }
-  if (choice.kind !== "install" || wheel === undefined) throw new Error(choice.kind === "install" ? "the wheel has gone" : problemOfChoice(choice).message);
+  if (choice.kind !== "install") throw problemOfChoice(choice);
+  if (wheel === undefined) throw new Error("the wheel has gone");
   if (await installer.isInstalled(wheel)) {
     const again = vscode.l10n.t("Install Again");
     const question = vscode.l10n.t("North's server {0} is installed.", wheel.version);

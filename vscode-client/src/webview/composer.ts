@@ -19,11 +19,9 @@ const completion = new Completion();
 const history = new History(remembered().history);
 const REPEAT_MS = 700;
 let composed: ComposerState = { chips: [], suggested: undefined, commands: [] };
-let busy = false;
 let pictures = 0;
 
 export function showState(state: State): void {
-  busy = state.busy;
   steer.hidden = !state.busy;
 }
 
@@ -54,17 +52,7 @@ export function offerDraft(text: string): void {
 
 /** What was not sent comes back, before what is being written. */
 export function giveBack(text: string): void {
-  setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
-}
-
-let example = "";
-
-/** An example takes the place of another one; what the user wrote stays. It is sent by the user. */
-export function offerExample(text: string): void {
-  const own = input.value === example ? "" : input.value.trim();
-  example = text;
-  setDraft(own === "" ? text : `${own}\n${text}`);
-  input.focus();
+  if (text !== "") setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
 }
 
 export function focus(): void {
@@ -171,10 +159,6 @@ function handles(event: KeyboardEvent): boolean {
     case "Enter":
       if (event.shiftKey) return false;
       send(event.altKey ? "steer" : "send");
-      return true;
-    case "Escape":
-      if (!busy) return false;
-      post({ type: "stop" });
       return true;
     case "ArrowUp":
     case "ArrowDown":

@@ -1,7 +1,7 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
 import type { PickerButton, Remedy, State } from "../messages";
-import { element } from "./elements";
+import { button, element } from "./elements";
 import { find, post } from "./host";
 
 const unasked = find("#unasked", HTMLButtonElement);
@@ -54,11 +54,7 @@ function unfold(open: boolean): void {
 }
 
 function problemButtons(remedies: Remedy[]): HTMLElement[] {
-  return remedies.map(({ command, label }) => {
-    const made = element("button", "secondary", label);
-    made.addEventListener("click", () => post({ type: "run", command }));
-    return made;
-  });
+  return remedies.map(({ command, label }) => button(label, "secondary", () => post({ type: "run", command })));
 }
 
 stop.addEventListener("click", () => post({ type: "stop" }));
