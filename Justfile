@@ -31,6 +31,7 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/extension.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-safety.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-faults.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-transcript.mjs
 
 # Build the VS Code extension: vscode-client/north.vsix.
 vsix:
