@@ -168,10 +168,11 @@ new ResizeObserver(() => {
 
 /** The first row in view, and how far it is scrolled. */
 function placeNow(): { id: string; offset: number } | undefined {
-  const { top } = rows.getBoundingClientRect();
-  for (const { element, item } of all.values()) {
-    const box = element.getBoundingClientRect();
-    if (box.height > 0 && box.bottom > top) return { id: item.id, offset: top - box.top };
+  const { top, left, width } = rows.getBoundingClientRect();
+  for (const below of [2, 12, 24]) {
+    const element = document.elementFromPoint(left + width / 2, top + below)?.closest(".row");
+    const row = element == null ? undefined : byElement.get(element);
+    if (row !== undefined) return { id: row.item.id, offset: top - row.element.getBoundingClientRect().top };
   }
   return undefined;
 }
