@@ -26,12 +26,14 @@ EXTENSION_METHODS = (
     "_north/keys/set",
     "_north/models/list",
     "_north/followUp",
+    "_north/paths/complete",
     "_north/queue/edit",
     "_north/queue/list",
     "_north/queue/withdraw",
     "_north/permissions/list",
     "_north/permissions/revoke",
     "_north/trust",
+    "_north/sessions/rename",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/state/get",
@@ -97,7 +99,7 @@ def initialize_result(params: Params) -> dict[str, Any]:
         "agentInfo": {"name": "north", "title": "North", "version": __version__},
         "agentCapabilities": {
             "loadSession": True,
-            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": False, "sse": False},
             "sessionCapabilities": {
                 "list": {},

@@ -152,6 +152,10 @@ async def test_what_a_vendor_does_not_count_is_estimated(world: World, server: M
         assert "estimated" not in told[1]["_meta"]["north"]
         assert told[1]["used"] == 910
         assert told[1]["_meta"]["north"]["allTimeCostUsd"] > 0
+        first, both = (row["_meta"]["north"] for row in told)
+        kinds = ("input", "output", "cacheRead", "cacheWrite")
+        assert sum(both[kind] for kind in kinds) == both["tokens"]
+        assert [both[kind] - first[kind] for kind in kinds] == [900, 10, 0, 0]
 
 
 async def test_the_costs_of_all_conversations_are_forgotten_when_the_user_says_so(

@@ -52,6 +52,23 @@ async def test_a_session_without_a_prompt_goes_on_in_another_process(
     assert server.requests[0].body["model"] == "claude-haiku-4-5-20251001"
 
 
+async def test_a_title_that_the_user_has_chosen_stays(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "first")
+        named = await client.request("_north/sessions/rename", {"sessionId": session, "title": " The parser's\nrewrite "})
+        assert named == {"title": "The parser's rewrite"}
+        told = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "session_info_update"]
+        assert [row["title"] for row in told] == ["first", "The parser's rewrite"]
+        with pytest.raises(RpcFailure) as refused:
+            await client.request("_north/sessions/rename", {"sessionId": session, "title": " \n "})
+        assert refused.value.code == -32602
+    async with another(world) as client:
+        assert [row["title"] for row in (await client.request("session/list"))["sessions"]] == ["The parser's rewrite"]
+        await client.request("session/resume", there(session, world.project))
+        assert (await client.request("_north/state/get", {"sessionId": session}))["name"] == "The parser's rewrite"
+
+
 async def test_a_conversation_moves_with_its_folder(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One.")), answer(Say("Two.")))
     async with conversation(world) as (client, session):
@@ -110,6 +127,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "_north/state/get": {},
     "_north/abort": {},
     "_north/queue/list": {},
+    "_north/sessions/rename": {"title": "Mine"},
     "_north/permissions/list": {},
     "_north/artifacts/list": {},
     "_north/checkpoints/list": {},

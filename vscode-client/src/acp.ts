@@ -10,7 +10,21 @@ export interface ResourceContent {
   resource: { uri: string; text: string };
 }
 
-export type PromptBlock = TextContent | ResourceContent;
+/** A file that the server reads. */
+export interface ResourceLink {
+  type: "resource_link";
+  uri: string;
+  name: string;
+}
+
+export interface ImageContent {
+  type: "image";
+  mimeType: string;
+  /** Base64. */
+  data: string;
+}
+
+export type PromptBlock = TextContent | ResourceContent | ResourceLink | ImageContent;
 
 export interface Diff {
   type: "diff";
@@ -63,9 +77,16 @@ export type Update =
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
-  | { sessionUpdate: "config_option_update" }
-  | { sessionUpdate: "usage_update"; used: number; size: number; cost?: { amount: number; currency: string } | null }
+  | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
+  | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
+  | ({ sessionUpdate: "usage_update" } & Usage)
   | { sessionUpdate: "notice"; severity: string; title: string };
+
+export interface AvailableCommand {
+  name: string;
+  description: string;
+  input?: { hint: string } | null;
+}
 
 export interface UpdateParams {
   sessionId: string;
@@ -146,12 +167,72 @@ export interface Permission {
   since?: string;
 }
 
+export interface Choice {
+  value: string;
+  name: string;
+  description?: string | null;
+}
+
+/** Something about the conversation that the user chooses: mode, model, how much it thinks, what is asked. */
+export interface ConfigOption {
+  id: string;
+  name: string;
+  currentValue: string;
+  options: Choice[];
+}
+
 export interface SessionState {
   modes?: { currentModeId: string; availableModes: Mode[] } | null;
+  configOptions?: ConfigOption[] | null;
+  _meta?: Unsent | null;
 }
 
 export interface PromptResult {
   stopReason: string;
+  _meta?: Unsent | null;
+}
+
+/** Prompts that were queued and will not be sent. North's extension. */
+export interface Unsent {
+  north?: { queued?: { id: string; text: string }[] };
+}
+
+/** How full the context is, and what the conversation has used; the counts beside it are North's extension. */
+export interface Usage {
+  used: number;
+  size: number;
+  cost?: { amount: number; currency: string } | null;
+  _meta?: { north?: UsageCounts } | null;
+}
+
+export interface UsageCounts {
+  tokens?: number;
+  input?: number;
+  output?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  allTimeCostUsd?: number;
+  /** A model was used whose price nobody knows. */
+  priced?: boolean;
+  estimated?: boolean;
+}
+
+export interface SessionRow {
+  sessionId: string;
+  title?: string | null;
+  updatedAt?: string | null;
+}
+
+export interface SessionList {
+  sessions: SessionRow[];
+  nextCursor?: string | null;
+}
+
+/** What ACP does not tell. North's extension. */
+export interface NorthEvent {
+  sessionId: string;
+  event: string;
+  reason?: string;
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

@@ -1,9 +1,8 @@
-import * as vscode from "vscode";
+import type * as vscode from "vscode";
 
+import { pointOut } from "./chat/attention";
 import { registerChanges } from "./chat/changes";
-import { Panel } from "./chat/panel";
-import { Session } from "./chat/session";
-import { Transcript } from "./chat/transcript";
+import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -14,30 +13,38 @@ import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
 
+let running: Server | undefined;
+
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
-  const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
-  const questions = new Questions(transcript);
+  const questions = new Questions((id) => conversations.find(id)?.transcript);
   const server: Server = new Server(log, (client) => {
-    session.listen(client);
-    questions.listen(client, (id) => session.isCurrent(id));
+    conversations.listen(client);
+    questions.listen(client);
     saveOnRequest(client);
   });
-  const session = new Session(server, transcript, questions, log);
+  running = server;
   const proposals = new Proposals(questions);
+  const { extensionUri: extension, workspaceState: memory } = context;
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, log, memory });
+  const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
-  const panel = new Panel(context.extensionUri, session, transcript, questions, proposals);
   context.subscriptions.push(
     log,
     server,
-    session,
+    conversations,
     questions,
     proposals,
     permissions,
-    panel,
     registerChanges(),
-    createStatus(session),
-    pointToCommands(questions, () => void panel.show(true)),
-    registerCommands({ session, panel, questions, proposals, permissions, log }),
+    createStatus(conversations),
+    pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
+    pointOut(conversations, questions),
+    registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
+}
+
+/** The server gets the time to end in order: what was said until now is loaded again when the window is back. */
+export async function deactivate(): Promise<void> {
+  await running?.stop();
 }

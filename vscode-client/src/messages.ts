@@ -94,19 +94,77 @@ export interface Question {
   decision?: string;
 }
 
+export type PickerId = "mode" | "model" | "thought_level" | "approvals";
+
+export interface PickerButton {
+  id: PickerId;
+  label: string;
+  /** What it is about, for a tooltip. */
+  title: string;
+}
+
+/** What the page shows before anything was said. */
+export interface Welcome {
+  heading: string;
+  words: string;
+  examples: string[];
+  /** How to get a model that answers; empty when there is one. */
+  key: string;
+  keyButton: string;
+}
+
 export interface State {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
-  mode: string;
-  /** How full the model's context is, and what the conversation has cost. */
+  /** What the user chooses for the conversation, with the present value. */
+  pickers: PickerButton[];
+  /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
   usage: string;
+  usageRows: [name: string, value: string][];
   busy: boolean;
+  /** What North does now, in words. */
+  activity: string;
   /** How many questions wait for the user. */
   waiting: number;
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
-  attachment: string;
+  welcome: Welcome;
+}
+
+export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
+
+/** Something that goes with the next message. */
+export interface Chip {
+  id: string;
+  kind: ChipKind;
+  label: string;
+  /** What it is, in words. */
+  title: string;
+}
+
+export interface SlashCommand {
+  name: string;
+  description: string;
+  /** What stands behind it; empty for nothing. */
+  hint: string;
+}
+
+export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "terminal", "diff"] as const;
+/** What VS Code knows and an `@` can name. */
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+export interface FoundPath {
+  path: string;
+  kind: "file" | "folder";
+}
+
+/** What the input offers and what goes with the next message. */
+export interface ComposerState {
+  chips: Chip[];
+  /** The file in the editor, which is attached when the user wants it. */
+  suggested: Chip | undefined;
+  commands: SlashCommand[];
 }
 
 export type ToPage =
@@ -115,6 +173,14 @@ export type ToPage =
   | { type: "append"; id: string; markdown: string }
   | { type: "state"; state: State }
   | { type: "draft"; text: string }
+  /** What was not sent comes back, before what is being written. */
+  | { type: "giveBack"; text: string }
+  /** The conversation to find again when the page is made anew. */
+  | { type: "conversation"; id: string }
+  | { type: "composer"; state: ComposerState }
+  /** A picture of a file, for the page to bring to the size that models take. */
+  | { type: "loadPicture"; mimeType: string; data: string }
+  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
   | { type: "focus" };
 
 export type FromPage =
@@ -123,7 +189,14 @@ export type FromPage =
   | { type: "steer"; text: string }
   | { type: "retry"; now: boolean }
   | { type: "stop" }
-  | { type: "detach" }
+  | { type: "detach"; id: string }
+  | { type: "attach" }
+  | { type: "attachSuggested" }
+  | { type: "attachSource"; source: SourceName }
+  | { type: "attachPath"; path: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
+  | { type: "complete"; request: number; query: string }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
   /** A place that an answer names: looked for in the open folders. */
@@ -134,4 +207,18 @@ export type FromPage =
   | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
-  | { type: "run"; command: "north.switchMode" | "north.openSetting" | "north.showLog" | "north.restartServer" | "north.showPermissions" };
+  /** The page has got the keyboard's focus. */
+  | { type: "focused" }
+  | { type: "pick"; picker: PickerId }
+  | { type: "run"; command: PageCommand };
+
+/** The commands that the page has buttons for. */
+export const PAGE_COMMANDS = [
+  "north.openSetting",
+  "north.showLog",
+  "north.restartServer",
+  "north.showPermissions",
+  "north.storeKey",
+] as const;
+
+export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
-from north_lsp.agent.ports.events import UsageChanged
+from north_lsp.agent.ports.events import TokenCounts, UsageChanged
 from north_lsp.slash.base import Spent
 
 
@@ -16,6 +16,7 @@ class Totals:
         self._counted: StoredUsage | None = None  # of the last one of them that has numbers
         self._any = False
         self._cost, self._tokens = 0.0, 0
+        self._counts = TokenCounts()
         self._priced = True
 
     def add(self, logged: Logged) -> None:
@@ -30,6 +31,13 @@ class Totals:
         self._any = True
         self._cost += usage.cost
         self._tokens += usage.all_tokens
+        so_far = self._counts
+        self._counts = TokenCounts(
+            so_far.input + usage.input,
+            so_far.output + usage.output,
+            so_far.cache_read + usage.cache_read,
+            so_far.cache_write + usage.cache_write,
+        )
         self._priced = self._priced and usage.priced
 
     def shown(self, window: int) -> UsageChanged | None:
@@ -37,7 +45,15 @@ class Totals:
         if not self._any:
             return None
         counted = self._counted or StoredUsage()
-        return UsageChanged(counted.all_tokens, window, self._cost, counted.estimated, self._priced, self._tokens)
+        return UsageChanged(
+            counted.all_tokens,
+            window,
+            self._cost,
+            counted.estimated,
+            self._priced,
+            self._tokens,
+            counts=self._counts,
+        )
 
 
 def usage_of(path: Iterable[Logged], window: int) -> UsageChanged | None:

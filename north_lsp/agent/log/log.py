@@ -100,6 +100,10 @@ class Log:
         """One that North has made; a better one stays."""
         self.conversation.annotate("title_changed", title=title, titleSource="auto")
 
+    def rename(self, title: str) -> None:
+        """A title that the user has chosen stays."""
+        self.conversation.annotate("title_changed", title=title, titleSource="user")
+
     def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:
         """What was sent and is not part of the conversation yet."""
         self.conversation.annotate("queue_changed", words=list(rows))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from north_lsp.providers.base import Image
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange
@@ -15,10 +16,12 @@ from north_lsp.workspace.proposal import FileChange
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """A prompt that the client does not show by itself: on replay, or one that came from a queue."""
+    """A prompt that the client does not show by itself: on replay, or one that came from a queue. The data of `images`
+    is base64, or `blob:sha256:…` until it has been fetched."""
 
     message_id: str
     text: str
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +130,22 @@ class TitleChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """Tokens by what they were: new input, output, read from a provider's cache, written to it."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class UsageChanged:
     """After each model request: tokens in the context, the model's window, the conversation's cost in US dollars.
 
     `estimated`: the vendor told no numbers; `priced` is False when a model has been used whose price nobody knows;
-    `tokens` is what the conversation has used, and `all_time_usd` what all of them have cost (None: not known)."""
+    `tokens` is what the conversation has used, `counts` what of, and `all_time_usd` what all of them have cost (None:
+    not known)."""
 
     used: int
     window: int
@@ -140,6 +154,7 @@ class UsageChanged:
     priced: bool = True
     tokens: int = 0
     all_time_usd: float | None = None
+    counts: TokenCounts = TokenCounts()
 
 
 @dataclass(frozen=True, slots=True)

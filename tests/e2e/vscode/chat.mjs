@@ -2,9 +2,9 @@
 import { webview } from "./workbench.mjs";
 
 export class Chat {
-  constructor(page) {
+  constructor(page, frame = webview(page, "north.north")) {
     this.page = page;
-    this.frame = webview(page, "north.north");
+    this.frame = frame;
     this.rows = this.frame.locator("#rows .row");
     this.input = this.frame.locator("#input");
   }

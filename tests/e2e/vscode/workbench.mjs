@@ -190,11 +190,13 @@ export async function palette(page, title) {
  * The document inside a webview: a frame locator, to be asked with `.locator(...)`.
  *
  * VS Code lays webviews over the workbench, outside the view that they belong to, so with several open
- * name the extension ("publisher.name") whose webview is meant.
+ * name the extension ("publisher.name") whose webview is meant; `place` is "view" or "tab", where it has both.
  */
-export function webview(page, extension) {
+export function webview(page, extension, place) {
   const owner = extension === undefined ? "" : `[src*="extensionId=${extension}"]`;
-  return page.frameLocator(`iframe.webview.ready${owner}`).frameLocator("iframe#active-frame");
+  const inView = '[src*="purpose=webviewView"]';
+  const there = place === undefined ? "" : place === "view" ? inView : `:not(${inView})`;
+  return page.frameLocator(`iframe.webview.ready${owner}${there}`).frameLocator("iframe#active-frame");
 }
 
 /** The lines on screen of the open diff editor, from top to bottom: `{ original: [...], modified: [...] }`. */

@@ -1,29 +1,39 @@
-/** The chat's page in the side bar: shows the transcript, and passes on what the user does there. */
+/** The chat's page, in the side bar or in a tab: shows a conversation, and passes on what the user does there. */
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, ToPage } from "../messages";
+import type { FailureAction, FromPage, State, ToPage, Welcome } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import type { Attachment } from "../composer/chips";
+import { Composer } from "../composer/composer";
 import { showChange } from "./changes";
+import { isOffline, pickerButtons } from "./choices";
 import { useCode } from "./code";
+import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
-import type { Attachment, Session } from "./session";
+import { pick } from "./pickers";
+import type { Session } from "./session";
 import type { Transcript } from "./transcript";
+import { usageRows, usageText } from "./usage";
 
-export const VIEW = "north.chat";
-
-export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
-  private view: vscode.WebviewView | undefined;
-  private attachment: Attachment | undefined;
+export class Panel implements vscode.Disposable {
+  private webview: vscode.Webview | undefined;
+  private readonly composer: Composer;
+  /** Not sent, and to be given back as soon as there is a page. */
+  private unsent: string[] = [];
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
+  private readonly used = new vscode.EventEmitter<void>();
   private readonly listeners: vscode.Disposable[];
+
+  /** The user is at this page. */
+  readonly onUse = this.used.event;
 
   constructor(
     private readonly extension: vscode.Uri,
@@ -31,13 +41,20 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly proposals: Proposals,
+    /** Brings the page into view, and there is one then. */
+    private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
+    this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
-      vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
+      this.used,
+      this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
-      session.onTitle((title) => {
-        if (this.view !== undefined) this.view.title = title || "Chat";
+      session.onKept((id) => this.post({ type: "conversation", id })),
+      session.onReturn(({ text, attachments }) => {
+        for (const attachment of attachments) this.composer.add(attachment);
+        this.unsent.push(text);
+        this.giveBack();
       }),
     ];
   }
@@ -46,54 +63,63 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     vscode.Disposable.from(...this.listeners).dispose();
   }
 
-  resolveWebviewView(view: vscode.WebviewView): void {
-    this.view = view;
+  /** The page is made in a webview; the one before is gone. */
+  fill(webview: vscode.Webview): void {
+    this.webview = webview;
     this.ready = false;
-    view.title = this.session.title || "Chat";
-    const { webview } = view;
-    webview.options = { enableScripts: true, enableForms: false, localResourceRoots: [this.extension] };
-    webview.onDidReceiveMessage((message: FromPage) => this.receive(message));
-    view.onDidDispose(() => {
-      if (this.view === view) this.view = undefined;
+    webview.options = {
+      enableScripts: true,
+      enableForms: false,
+      localResourceRoots: ["media", "out"].map((name) => vscode.Uri.joinPath(this.extension, name)),
+    };
+    webview.onDidReceiveMessage((message: unknown) => {
+      const read = readMessage(message);
+      if (read !== undefined) return this.receive(read);
     });
     webview.html = this.page(webview);
   }
 
+  /** The webview is gone. */
+  empty(webview: vscode.Webview): void {
+    if (this.webview === webview) this.webview = undefined;
+  }
+
+  get isFilled(): boolean {
+    return this.webview !== undefined;
+  }
+
   /** Shows the chat; without `preserveFocus` the cursor goes to its input. */
   async show(preserveFocus: boolean): Promise<void> {
-    if (preserveFocus && this.view !== undefined) return this.view.show(true);
+    if (preserveFocus && this.webview !== undefined) {
+      await this.reveal(true);
+      return;
+    }
     this.wantsFocus = true;
-    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    await this.reveal(false);
     this.giveFocus();
   }
 
   async attach(attachment: Attachment): Promise<void> {
-    this.attachment = attachment;
-    this.postState();
+    this.composer.add(attachment);
     await this.show(false);
   }
 
   private async receive(message: FromPage): Promise<void> {
+    if (message.type === "ready") return this.begin();
+    this.used.fire();
     this.proposals.typing.left();
+    if (await this.composer.receive(message)) return;
     switch (message.type) {
-      case "ready":
-        this.post({ type: "all", items: this.transcript.all() });
-        this.postState();
-        this.ready = true;
-        this.giveFocus();
-        await this.session.open().catch(() => undefined); // the page shows the problem
+      case "focused":
         return;
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text);
+        return this.session.steer(message.text, this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
-      case "detach":
-        this.attachment = undefined;
-        return this.postState();
       case "open":
         return openFile(message.file, message.line);
       case "link":
@@ -119,9 +145,21 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "pick":
+        return this.report(pick(this.session, message.picker));
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
+  }
+
+  private async begin(): Promise<void> {
+    this.post({ type: "all", items: this.transcript.all() });
+    this.postState();
+    this.composer.postState(true);
+    this.ready = true;
+    this.giveFocus();
+    this.giveBack();
+    await this.session.open().catch(() => undefined); // the page shows the problem
   }
 
   private async afterFailure(action: FailureAction): Promise<void> {
@@ -135,14 +173,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    const { attachment } = this;
     try {
       await this.session.open();
     } catch {
       return this.post({ type: "draft", text });
     }
-    this.attachment = undefined;
-    await this.session.send(text, attachment);
+    await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -164,18 +200,33 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: "focus" });
   }
 
+  private giveBack(): void {
+    if (!this.ready || this.webview === undefined) return;
+    for (const text of this.unsent.splice(0)) this.post({ type: "giveBack", text });
+    this.postState();
+  }
+
   private post(message: ToPage): void {
-    void this.view?.webview.postMessage(message);
+    void this.webview?.postMessage(message);
   }
 
   private postState(): void {
-    const { problem, modeName, busy, queued, usage, permissions } = this.session;
-    const waiting = this.questions.open.length;
-    const attachment = this.attachment?.label ?? "";
-    this.post({ type: "state", state: { problem, mode: modeName, usage, busy, waiting, unasked: unasked(permissions), queued, attachment } });
-    if (this.view !== undefined) {
-      this.view.badge = waiting > 0 ? { value: waiting, tooltip: "North waits for you" } : undefined;
-    }
+    const { problem, options, busy, queued, usage, permissions, id } = this.session;
+    const waiting = this.questions.openIn(id).length;
+    const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
+    const state: State = {
+      problem,
+      pickers: pickerButtons(options),
+      usage: usage === undefined ? "" : usageText(usage),
+      usageRows: usage === undefined ? [] : usageRows(usage),
+      busy,
+      activity,
+      waiting,
+      unasked: unasked(permissions),
+      queued,
+      welcome: welcome(isOffline(options)),
+    };
+    this.post({ type: "state", state });
   }
 
   private page(webview: vscode.Webview): string {
@@ -190,30 +241,57 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
+<link rel="stylesheet" href="${address("media", "footer.css")}">
+<link rel="stylesheet" href="${address("media", "composer.css")}">
 <title>North</title>
 </head>
 <body>
 <main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
+<section id="welcome" aria-label="First steps"></section>
 <p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
 <div id="entry">
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
+<ul id="chips" aria-label="Attached to the message" hidden></ul>
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
+<p id="composer-note" role="status" hidden></p>
 <div id="controls">
-<button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
-<button type="button" id="mode" class="plain" title="Switch mode"></button>
+<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <span id="activity" role="status"></span>
-<button type="button" id="stop" class="secondary" hidden>Stop</button>
+<button type="button" id="stop" class="secondary" title="Stop (Escape)" hidden>Stop</button>
 <button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>
 <button type="button" id="send">Send</button>
 </div>
+</div>
+<dl id="usage-rows" hidden></dl>
+<div id="pickers">
+<button type="button" id="mode" class="picker" hidden></button>
+<button type="button" id="model" class="picker" hidden></button>
+<button type="button" id="thought_level" class="picker" hidden></button>
+<button type="button" id="approvals" class="picker" hidden></button>
+<button type="button" id="unasked" class="plain" title="Allowed without a question: click to take it back" hidden></button>
+<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
 <script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
 </body>
 </html>`;
   }
+}
+
+/** Without a key there are other questions that get an answer. */
+function welcome(offline: boolean): Welcome {
+  const { t } = vscode.l10n;
+  return {
+    heading: t("What shall North do here?"),
+    words: t("Nothing is written or run before you agree. A word that begins with / is a command of North's own, such as /mode."),
+    examples: offline
+      ? [t("list files"), t("find TODO"), t("run `git status`")]
+      : [t("Explain how this project is organised"), t("Find what is not covered by a test, and write one"), t("Look for mistakes in what I have changed")],
+    key: offline ? t("Without a key there is only the offline model: it looks things up and replaces text, and thinks nothing.") : "",
+    keyButton: t("Add an API Key"),
+  };
 }

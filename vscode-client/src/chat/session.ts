@@ -1,48 +1,33 @@
-/** One conversation with the server: prompts, stopping, modes, and finding back after a crash. */
+/** One conversation with the server: prompts, stopping, choices, and finding back after a crash. */
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Mode, Permission, PromptBlock, PromptResult, ResourceContent, SessionState, UpdateParams } from "../acp";
+import type { Permission, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
 import type { Questions } from "../review/questions";
+import { Prompts, type Words } from "./prompts";
+import { Standing } from "./standing";
 import type { Transcript } from "./transcript";
 
-export interface Attachment {
-  label: string;
-  block: ResourceContent;
-}
-
-interface Prompt {
-  text: string;
-  attachment: Attachment | undefined;
-  /** Its turn has come: it is part of the conversation. */
-  begun: boolean;
-}
-
-export class Session implements vscode.Disposable {
-  problem = "";
-  modes: Mode[] = [];
-  modeId = "";
-  title = "";
-  usage = "";
-  /** What runs or is written without a question. */
-  permissions: Permission[] = [];
-  private id = "";
+export class Session extends Standing {
+  private current = "";
+  /** The stored conversation to open next; empty for a new one. */
+  private wanted = "";
   private opening: Promise<LanguageClient> | undefined;
-  /** Sent and not yet answered; the first one is being worked on. */
-  private prompts: Prompt[] = [];
   private stops = 0;
-  private readonly stateChanged = new vscode.EventEmitter<void>();
-  private readonly titled = new vscode.EventEmitter<string>();
-  private readonly permitted = new vscode.EventEmitter<Permission[]>();
+  private departures = 0;
+  /** What waited to be sent when the connection broke. */
+  private lost: Words[] = [];
+  private readonly kept = new vscode.EventEmitter<string>();
+  private readonly prompts: Prompts;
   private readonly listeners: vscode.Disposable[];
 
-  readonly onState = this.stateChanged.event;
-  readonly onTitle = this.titled.event;
-  readonly onPermissions = this.permitted.event;
+  /** The id to find the conversation again by; empty while there is nothing to find. */
+  readonly onKept = this.kept.event;
 
   constructor(
     private readonly server: Server,
@@ -50,246 +35,258 @@ export class Session implements vscode.Disposable {
     private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
   ) {
+    super();
+    this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
     this.listeners = [
       server.onCrash((again) => void this.afterCrash(again)),
+      server.onRestart((stopped) => void this.afterRestart(stopped)),
       questions.onChange(() => this.stateChanged.fire()),
-      this.stateChanged,
-      this.titled,
-      this.permitted,
+      this.prompts,
+      this.kept,
     ];
   }
 
-  dispose(): void {
+  override dispose(): void {
     vscode.Disposable.from(...this.listeners).dispose();
+    super.dispose();
+  }
+
+  get id(): string {
+    return this.current;
   }
 
   get busy(): boolean {
-    return this.prompts.length > 0;
+    return this.prompts.any;
   }
 
   get waiting(): boolean {
-    return this.questions.open.length > 0;
+    return this.questions.openIn(this.current).length > 0;
   }
 
   get queued(): string[] {
-    return this.prompts.slice(1).map((prompt) => prompt.text);
+    return this.prompts.waiting.map((prompt) => prompt.text);
   }
 
-  get modeName(): string {
-    return this.modes.find((mode) => mode.id === this.modeId)?.name ?? this.modeId;
-  }
-
-  /** Listens on a client's connection, before it starts. */
-  listen(client: LanguageClient): void {
-    client.onNotification("session/update", (params: UpdateParams) => this.update(params));
+  /** What was not sent belongs to the user again. */
+  get onReturn(): Prompts["onReturn"] {
+    return this.prompts.onReturn;
   }
 
   isCurrent(sessionId: string): boolean {
-    return sessionId === this.id;
+    return sessionId === this.current;
+  }
+
+  /** The stored conversation that is opened at the next `open`. */
+  restore(id: string): void {
+    this.wanted = id;
   }
 
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
   open(): Promise<LanguageClient> {
-    this.opening ??= this.openNow().catch((error: unknown) => {
+    if (this.opening !== undefined) return this.opening;
+    const opening = this.openNow();
+    this.opening = opening;
+    opening.catch((error: unknown) => {
+      if (this.opening !== opening) return; // it was left in the meantime
       this.opening = undefined;
       this.fail(reason(error));
-      throw error;
     });
-    return this.opening;
+    return opening;
   }
 
-  async send(text: string, attachment: Attachment | undefined): Promise<void> {
+  async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     const client = await this.open();
-    const sessionId = this.id;
-    const prompt = { text, attachment, begun: false };
-    this.prompts.push(prompt);
-    this.beginNext();
-    const blocks: PromptBlock[] = [{ type: "text", text }, ...(attachment ? [attachment.block] : [])];
+    const sessionId = this.current;
+    const sent = this.prompts.add({ text, attachments });
+    this.kept.fire(sessionId);
+    const prompt = blocksOf(text, attachments);
     try {
       // During a turn it waits: words for the turn itself are steered.
       const _meta = { north: { behavior: "followUp" } };
-      const params = { sessionId, prompt: blocks, _meta };
-      const { stopReason } = await client.sendRequest<PromptResult>("session/prompt", params);
-      if (this.isCurrent(sessionId)) this.ended(prompt, stopReason);
+      const answer = await client.sendRequest<PromptResult>("session/prompt", { sessionId, prompt, _meta });
+      if (this.isCurrent(sessionId)) this.prompts.ended(sent, answer);
     } catch (error) {
       // A crash is dealt with as a whole, not by each of its prompts.
       if (this.isCurrent(sessionId) && this.server.running === client) this.transcript.note("error", reason(error));
     }
-    this.prompts = this.prompts.filter((other) => other !== prompt);
-    this.beginNext();
+    this.prompts.remove(sent);
     void this.askPermissions();
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
-  async steer(text: string): Promise<void> {
-    if (!this.busy) return this.send(text, undefined);
-    const { id, stops } = this;
-    const prompt = [{ type: "text", text }];
+  async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    if (!this.busy) return this.send(text, attachments);
+    const { current, stops } = this;
+    const prompt = blocksOf(text, attachments);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
-    if (!this.isCurrent(id)) return;
-    if (delivered) this.transcript.say(text);
-    else if (stops === this.stops) await this.send(text, undefined);
-    else this.transcript.note("info", `Not sent: ${text}`);
+    if (!this.isCurrent(current)) return;
+    if (delivered) this.transcript.say(text, labelsOf(attachments));
+    else if (stops === this.stops) await this.send(text, attachments);
+    else this.prompts.giveBack({ text, attachments });
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
   async ask<Result>(method: string, params: object): Promise<Result> {
     const client = await this.open();
-    return client.sendRequest<Result>(method, { sessionId: this.id, ...params });
+    return client.sendRequest<Result>(method, { sessionId: this.current, ...params });
   }
 
   /** Looks again at what is allowed: it changes with a decision, with a slash command, and in another window. */
   async askPermissions(): Promise<void> {
-    const { id } = this;
-    if (id === "") return;
+    const { current } = this;
+    if (current === "") return;
     const { permissions } = await this.ask<{ permissions: Permission[] }>("_north/permissions/list", {}).catch((error: unknown) => {
       this.log.debug(reason(error)); // a server that does not know it
       return { permissions: [] };
     });
-    if (this.isCurrent(id)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
+    if (this.isCurrent(current)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
   }
 
   async stop(): Promise<void> {
-    if (this.id === "") return;
+    const sessionId = this.current;
+    if (sessionId === "") return;
     this.stops += 1;
-    await this.server.running?.sendNotification("session/cancel", { sessionId: this.id });
-    this.questions.cancelAll();
+    await this.server.running?.sendNotification("session/cancel", { sessionId });
+    this.questions.cancelAll(sessionId);
   }
 
   async setMode(modeId: string): Promise<void> {
-    const client = await this.open();
-    await client.sendRequest("session/set_mode", { sessionId: this.id, modeId });
+    await this.ask("session/set_mode", { modeId });
     this.modeId = modeId;
     this.stateChanged.fire();
   }
 
-  /** Leaves this conversation (a running turn is stopped) and begins another. */
-  async renew(): Promise<void> {
-    const old = this.id;
-    const client = this.server.running;
-    this.forget();
+  /** For this conversation from now on, also for a turn that runs. */
+  async choose(configId: string, value: string): Promise<void> {
+    this.takeState(await this.ask<SessionState>("session/set_config_option", { configId, value }));
+    await this.askPermissions();
+  }
+
+  /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. */
+  async renew(stored = ""): Promise<void> {
+    await this.leave();
+    this.wanted = stored;
+    this.kept.fire(stored);
     this.transcript.clear();
-    if (client !== undefined && old !== "") {
-      await client.sendRequest("session/close", { sessionId: old }).catch((error: unknown) => this.log.debug(reason(error)));
-    }
     await this.open();
   }
 
-  async restart(): Promise<void> {
-    const old = this.id;
+  /** Closes the conversation in the server; a running turn is stopped. */
+  async leave(): Promise<void> {
+    const old = this.current;
+    const client = this.server.running;
     this.forget();
-    await this.server.stop();
-    await this.reopen(old);
+    if (client === undefined || old === "") return;
+    await client.sendRequest("session/close", { sessionId: old }).catch((error: unknown) => this.log.debug(reason(error)));
   }
 
-  private setPermissions(permissions: Permission[]): void {
-    this.permissions = permissions;
-    this.permitted.fire(permissions);
-    this.stateChanged.fire();
+  /** A new server for all conversations. */
+  async restart(): Promise<void> {
+    await this.server.restart();
+    await this.open().catch(() => undefined); // the page shows the problem
+  }
+
+  /** What the server tells of this conversation. */
+  update({ update }: UpdateParams): void {
+    if (!this.takeUpdate(update)) this.transcript.take(update);
+    else if (update.sessionUpdate === "config_option_update") void this.askPermissions();
   }
 
   private forget(): void {
-    this.id = "";
-    this.setPermissions([]);
+    const old = this.current;
+    this.current = "";
+    this.departures += 1;
     this.opening = undefined;
-    this.prompts = [];
-    this.modeId = "";
-    this.usage = "";
-    this.questions.cancelAll();
-    this.setTitle("");
-    this.stateChanged.fire();
+    this.prompts.clear();
+    if (old !== "") this.questions.cancelAll(old);
+    this.reset();
   }
 
   private async openNow(): Promise<LanguageClient> {
-    const client = await this.connect();
+    if (mainFolder() === undefined) throw new Error(vscode.l10n.t("Open a folder: North works on the files of one."));
+    const { departures } = this;
+    const client = await this.server.connect();
+    if (this.wanted !== "" && (await this.load(client, this.wanted))) return client;
     const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", where());
-    this.id = answer.sessionId;
+    if (departures !== this.departures) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
+    this.current = answer.sessionId;
     this.opened(answer);
     return client;
   }
 
-  private async connect(): Promise<LanguageClient> {
-    if (mainFolder() === undefined) throw new Error("Open a folder: North works on the files of one.");
-    return this.server.connect();
-  }
-
-  private opened(state: SessionState): void {
-    this.modes = state.modes?.availableModes ?? [];
-    this.modeId = state.modes?.currentModeId ?? "";
-    this.problem = "";
-    this.stateChanged.fire();
-    setTimeout(() => void this.askPermissions(), 0); // once it is open
-  }
-
-  private async afterCrash(again: boolean): Promise<void> {
-    const old = this.id;
-    const lost = this.queued;
-    const wasBusy = this.busy;
-    this.forget();
-    this.transcript.note("error", `North's server ended unexpectedly${wasBusy ? " in the middle of a turn" : ""}.`);
-    if (!again) return this.fail("The server ended unexpectedly several times. See the log, then restart it.");
-    if (!(await this.reopen(old))) return;
-    this.transcript.note(
-      "warning",
-      `North's server ended unexpectedly${wasBusy ? " in the middle of a turn" : ""} and was started again. The conversation was loaded again, as far as it was saved.`,
-    );
-    for (const text of lost) this.transcript.note("warning", `Not sent: ${text}`);
-  }
-
-  /** The stored conversation from a new server, or an empty one where nothing was stored. */
-  private async reopen(old: string): Promise<boolean> {
+  /** Whether there is such a conversation; what was shown before stays otherwise. Throws when the server has ended. */
+  private async load(client: LanguageClient, id: string): Promise<boolean> {
+    const before = this.transcript.all();
+    this.current = id;
+    this.transcript.clear();
     try {
-      if (old === "") {
-        await this.open();
-        return true;
-      }
-      this.opening = this.load(old).catch(() => this.openNow());
-      await this.opening;
+      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...where() });
+      this.wanted = "";
+      this.opened(answer);
+      this.prompts.giveBackUnsent(answer, this.lost);
+      this.kept.fire(id);
       return true;
     } catch (error) {
-      this.opening = undefined;
-      this.fail(reason(error));
+      if (!this.isCurrent(id)) throw error; // it was left in the meantime
+      this.current = "";
+      for (const item of before) this.transcript.put(item);
+      if (this.server.running !== client) throw error; // another server is tried
+      this.wanted = "";
+      this.kept.fire("");
+      this.transcript.note("warning", vscode.l10n.t("The conversation cannot be loaded: {0}", reason(error)));
       return false;
     }
   }
 
-  private async load(id: string): Promise<LanguageClient> {
-    const client = await this.connect();
-    const before = this.transcript.all();
-    this.id = id;
-    this.transcript.clear();
+  private opened(state: SessionState): void {
+    this.problem = "";
+    this.takeState(state);
+    setTimeout(() => void this.askPermissions(), 0); // once it is open
+  }
+
+  private async afterCrash(again: boolean): Promise<void> {
+    if (!this.isOpen) return;
+    const ended = this.busy
+      ? vscode.l10n.t("North's server ended unexpectedly in the middle of a turn")
+      : vscode.l10n.t("North's server ended unexpectedly");
+    this.dropConnection();
+    this.transcript.note("error", `${ended}.`);
+    if (!again) return this.fail(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it."));
+    if (!(await this.reopen())) return;
+    const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
+    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
+  }
+
+  private async afterRestart(stopped: Promise<void>): Promise<void> {
+    if (!this.isOpen) return;
+    this.dropConnection();
+    await stopped;
+    await this.reopen();
+  }
+
+  /** Or it was tried. */
+  private get isOpen(): boolean {
+    return this.opening !== undefined || this.problem !== "";
+  }
+
+  /** The conversation is for the next server. */
+  private dropConnection(): void {
+    this.lost = [...this.lost, ...this.prompts.waiting];
+    if (this.current !== "") this.wanted = this.current;
+    this.forget();
+  }
+
+  private async reopen(): Promise<boolean> {
     try {
-      this.opened(await client.sendRequest<SessionState>("session/load", { sessionId: id, ...where() }));
-    } catch (error) {
-      this.log.warn(`The conversation cannot be loaded: ${reason(error)}`);
-      for (const item of before) this.transcript.put(item);
-      throw error;
+      await this.open();
+    } catch {
+      return false; // the page shows the problem
     }
-    return client;
-  }
-
-  /** The server answers one prompt after the other; one that waits is shown where its turn begins. */
-  private beginNext(): void {
-    const [next] = this.prompts;
-    if (next !== undefined && !next.begun) {
-      next.begun = true;
-      this.transcript.say(next.text, next.attachment?.label);
-    }
-    this.stateChanged.fire();
-  }
-
-  private ended(prompt: Prompt, stopReason: string): void {
-    if (!prompt.begun) this.transcript.note("info", `Not sent: ${prompt.text}`);
-    else if (stopReason === "cancelled") this.transcript.note("info", "Stopped.");
-    else if (stopReason !== "end_turn") this.transcript.note("warning", `The turn ended early: ${stopReason}.`);
-  }
-
-  private setTitle(title: string): void {
-    this.title = title;
-    this.titled.fire(title);
+    for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
+    return true;
   }
 
   private fail(problem: string): void {
@@ -297,31 +294,9 @@ export class Session implements vscode.Disposable {
     this.problem = problem;
     this.stateChanged.fire();
   }
-
-  private update({ sessionId, update }: UpdateParams): void {
-    if (!this.isCurrent(sessionId)) return;
-    if (update.sessionUpdate === "current_mode_update") {
-      this.modeId = update.currentModeId;
-      this.stateChanged.fire();
-    } else if (update.sessionUpdate === "usage_update") {
-      this.usage = usageOf(update);
-      this.stateChanged.fire();
-    } else if (update.sessionUpdate === "config_option_update") {
-      void this.askPermissions();
-    } else if (update.sessionUpdate === "session_info_update") {
-      this.setTitle(update.title ?? "");
-    } else {
-      this.transcript.take(update);
-    }
-  }
 }
 
-function usageOf({ used, size, cost }: Extract<UpdateParams["update"], { sessionUpdate: "usage_update" }>): string {
-  const full = size > 0 ? `${Math.round((100 * used) / size)} % of ${Math.round(size / 1000)}k` : "";
-  const money = cost && cost.amount > 0 ? `${cost.amount.toFixed(cost.amount < 1 ? 3 : 2)} ${cost.currency}` : "";
-  return [full, money].filter((part) => part !== "").join(" · ");
-}
-
-function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
+/** The folders that a conversation is about. */
+export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
   return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }

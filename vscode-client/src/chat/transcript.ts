@@ -79,7 +79,7 @@ export class Transcript {
   take(update: Update): void {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        return this.say(update.content.text ?? "");
+        return update.content.type === "image" ? this.sayPicture() : this.say(update.content.text ?? "");
       case "agent_message_chunk": {
         const failure = update._meta?.north?.failure;
         if (failure !== undefined) return this.fail(failure.text, failure.kind ?? "");
@@ -95,6 +95,14 @@ export class Transcript {
       case "notice":
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });
     }
+  }
+
+  /** A picture of the message before it, or of one that has no words. */
+  private sayPicture(): void {
+    const { last } = this;
+    const picture = vscode.l10n.t("Picture");
+    if (last?.kind !== "user") return this.say("", picture);
+    this.put({ ...last, attachment: last.attachment === undefined ? picture : `${last.attachment} · ${picture}` });
   }
 
   /** A message goes on in its row, as long as nothing else came in between. */

@@ -2,19 +2,23 @@
 
 import * as vscode from "vscode";
 
+import { browse } from "../chat/browse";
+import type { Conversations } from "../chat/conversations";
 import type { Panel } from "../chat/panel";
-import type { Session } from "../chat/session";
+import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { confirmed, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
+import { selection } from "../composer/makers";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { openSetting } from "./settings";
 
 interface Parts {
-  session: Session;
+  conversations: Conversations;
+  /** The side bar's. */
   panel: Panel;
   questions: Questions;
   proposals: Proposals;
@@ -22,7 +26,10 @@ interface Parts {
   log: vscode.LogOutputChannel;
 }
 
-export function registerCommands({ session, panel, questions, proposals, permissions, log }: Parts): vscode.Disposable {
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const { conversations, panel, questions, proposals, permissions, log } = parts;
+  /** The conversation that the user is at. */
+  const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
     const option = question.options.find((offered) => offered.kind === "allow_always");
     if (option !== undefined && (await confirmed(question, option))) await proposals.accept(question, "allow_always");
@@ -34,7 +41,7 @@ export function registerCommands({ session, panel, questions, proposals, permiss
   const commands: Record<string, () => unknown> = {
     newChat: async () => {
       await panel.show(false);
-      await session.renew();
+      await conversations.main.session.renew();
     },
     showChat: () => panel.show(false),
     askSelection: () => attachSelection(panel),
@@ -44,20 +51,29 @@ export function registerCommands({ session, panel, questions, proposals, permiss
     reject: () => onEdit((question) => proposals.reject(question)),
     acceptHunk: () => proposals.decideHunk("accepted"),
     rejectHunk: () => proposals.decideHunk("rejected"),
-    runCommand: () => runShown(questions, () => panel.show(false)),
+    runCommand: () => runShown(questions, () => conversations.showWaiting()),
     denyCommand: () => {
       const [question] = questions.of("command");
       if (question !== undefined) questions.chooseKind(question, "reject_once");
     },
-    showPermissions: () => permissions.choose(),
-    undo: () => takeBack(session, { steps: 1 }),
-    redo: () => takeBack(session, { redo: 1 }),
-    undoEdit: () => chooseAndTakeBack(session),
-    stop: () => session.stop(),
-    switchMode: () => switchMode(session),
-    storeKey: () => storeKey(session),
+    showPermissions: async () => {
+      await permissions.choose(here());
+      await conversations.askPermissions();
+    },
+    undo: () => takeBack(here(), { steps: 1 }),
+    redo: () => takeBack(here(), { redo: 1 }),
+    undoEdit: () => chooseAndTakeBack(here()),
+    stop: () => here().stop(),
+    switchMode: () => pick(here(), "mode"),
+    switchModel: () => pick(here(), "model"),
+    switchThinking: () => pick(here(), "thought_level"),
+    switchApprovals: () => pick(here(), "approvals"),
+    newChatInTab: () => conversations.openTab(),
+    conversations: () => browse(conversations),
+    showWaiting: () => conversations.showWaiting(),
+    storeKey: () => storeKey(here()),
     openSetting,
-    restartServer: () => session.restart(),
+    restartServer: () => here().restart(),
     showLog: () => log.show(),
   };
   const registered = Object.entries(commands).map(([name, run]) =>
@@ -70,14 +86,14 @@ export function registerCommands({ session, panel, questions, proposals, permiss
       }
     }),
   );
-  return vscode.Disposable.from(...registered, keepContext(session, questions, proposals));
+  return vscode.Disposable.from(...registered, keepContext(conversations, questions, proposals));
 }
 
-function keepContext(session: Session, questions: Questions, proposals: Proposals): vscode.Disposable {
+function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {
   const set = (key: string, value: boolean) => void vscode.commands.executeCommand("setContext", `north.${key}`, value);
   const update = () => {
     const edit = proposals.current();
-    set("busy", session.busy);
+    set("busy", conversations.active.session.busy);
     set("editPending", edit !== undefined);
     set("editMayBeRemembered", edit?.options.some((option) => option.kind === "allow_always") ?? false);
     set("hunkPending", proposals.hasHunks);
@@ -85,7 +101,7 @@ function keepContext(session: Session, questions: Questions, proposals: Proposal
   };
   update();
   return vscode.Disposable.from(
-    session.onState(update),
+    conversations.onState(update),
     proposals.onChange(update),
     vscode.window.tabGroups.onDidChangeTabs(update),
     vscode.window.onDidChangeActiveTextEditor(update),
@@ -98,21 +114,5 @@ async function attachSelection(panel: Panel): Promise<void> {
     void vscode.window.showInformationMessage("North: select the text to ask about first.");
     return;
   }
-  const { document, selection } = editor;
-  const [first, last] = [selection.start.line + 1, selection.end.line + 1];
-  const label = `${vscode.workspace.asRelativePath(document.uri)}:${first}${last === first ? "" : `-${last}`}`;
-  const uri = document.uri.with({ fragment: `L${first}-L${last}` }).toString();
-  await panel.attach({ label, block: { type: "resource", resource: { uri, text: document.getText(selection) } } });
-}
-
-async function switchMode(session: Session): Promise<void> {
-  await session.open();
-  const items = session.modes.map((mode) => ({
-    label: mode.name,
-    description: mode.id === session.modeId ? "current" : "",
-    detail: mode.description ?? "",
-    id: mode.id,
-  }));
-  const chosen = await vscode.window.showQuickPick(items, { title: "North: Switch Mode", placeHolder: "What North may do" });
-  if (chosen !== undefined) await session.setMode(chosen.id);
+  await panel.attach(selection(editor));
 }

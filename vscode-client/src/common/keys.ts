@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { isOffline } from "../chat/choices";
+import { pick } from "../chat/pickers";
 import type { Session } from "../chat/session";
 import { reason } from "./logger";
 
@@ -29,12 +31,13 @@ export async function storeKey(session: Session): Promise<void> {
   const key = await vscode.window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true });
   if (key === undefined || key.trim() === "") return;
   const given = { provider: chosen.id, key: key.trim() };
+  const told = (stored: Stored): void => void tell(session, chosen.label, stored);
   try {
-    tell(chosen.label, await session.ask<Stored>("_north/keys/set", given));
+    told(await session.ask<Stored>("_north/keys/set", given));
   } catch (error) {
     if (!mayForce(error)) throw error;
     const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, ANYWAY);
-    if (answer === ANYWAY) tell(chosen.label, await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
+    if (answer === ANYWAY) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
   }
 }
 
@@ -43,6 +46,12 @@ function mayForce(error: unknown): boolean {
   return (data as { mayForce?: unknown } | undefined)?.mayForce === true;
 }
 
-function tell(provider: string, { key }: Stored): void {
-  void vscode.window.showInformationMessage(`North has stored the key ${key?.ending ?? ""} of ${provider}.`);
+/** A conversation keeps its model, so one that has none yet has to be told of it. */
+async function tell(session: Session, provider: string, { key }: Stored): Promise<void> {
+  const { t } = vscode.l10n;
+  const text = t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
+  if (!isOffline(session.options)) return void vscode.window.showInformationMessage(text);
+  const choose = t("Choose a Model");
+  const chosen = await vscode.window.showInformationMessage(`${text} ${t("This conversation still uses the offline model.")}`, choose);
+  if (chosen === choose) await pick(session, "model");
 }

@@ -52,9 +52,12 @@ export class Server implements vscode.Disposable {
   private starting: Promise<LanguageClient> | undefined;
   private crashes: number[] = [];
   private readonly crashed = new vscode.EventEmitter<boolean>();
+  private readonly restarted = new vscode.EventEmitter<Promise<void>>();
 
   /** The server ended by itself; the value tells whether to connect again. */
   readonly onCrash = this.crashed.event;
+  /** The server makes place for another one; the value tells when it is gone. Whoever uses it connects again then. */
+  readonly onRestart = this.restarted.event;
 
   constructor(
     private readonly log: vscode.LogOutputChannel,
@@ -81,8 +84,15 @@ export class Server implements vscode.Disposable {
     if (client !== undefined) await this.end(client);
   }
 
+  restart(): Promise<void> {
+    const stopped = this.stop();
+    this.restarted.fire(stopped);
+    return stopped;
+  }
+
   dispose(): Promise<void> {
     this.crashed.dispose();
+    this.restarted.dispose();
     return this.stop();
   }
 
@@ -120,7 +130,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true } } } } },
+        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true } } } } },
         outputChannel: this.log,
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -1,27 +1,31 @@
 import * as vscode from "vscode";
 
-import type { Session } from "../chat/session";
+import type { Conversations } from "../chat/conversations";
 
-/** The status bar item: the mode, and whether North is idle, works or waits for the user. */
-export function createStatus(session: Session): vscode.Disposable {
+/** The status bar item: the mode, and whether North is idle, works or waits for the user, in whatever conversation. */
+export function createStatus(conversations: Conversations): vscode.Disposable {
+  const { t } = vscode.l10n;
   const item = vscode.window.createStatusBarItem("north.status", vscode.StatusBarAlignment.Right, 90);
   item.name = "North";
-  item.command = "north.showChat";
   const show = () => {
-    const [icon, doing] = session.waiting
-      ? ["bell-dot", "waits for you"]
-      : session.busy
-        ? ["sync~spin", "working"]
-        : session.problem !== ""
-          ? ["warning", session.problem]
-          : ["circle-outline", "idle"];
-    const name = session.modeName === "" ? "North" : `North: ${session.modeName}`;
-    item.text = `$(${icon}) ${name}${session.waiting ? " waits for you" : ""}`;
-    item.backgroundColor = session.waiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    const { problem, modeName } = conversations.active.session;
+    const [question] = conversations.waiting;
+    const waits = question !== undefined;
+    const [icon, doing] = waits
+      ? ["bell-dot", t("waits for you: {0}", question.title)]
+      : conversations.busy
+        ? ["sync~spin", t("working")]
+        : problem !== ""
+          ? ["warning", problem]
+          : ["circle-outline", t("idle")];
+    const name = modeName === "" ? "North" : `North: ${modeName}`;
+    item.text = waits ? `$(${icon}) ${t("{0} waits for you", name)}` : `$(${icon}) ${name}`;
+    item.command = waits ? "north.showWaiting" : "north.showChat";
+    item.backgroundColor = waits ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     item.tooltip = `North: ${doing}`;
     item.accessibilityInformation = { label: `${name}, ${doing}`, role: "button" };
     item.show();
   };
   show();
-  return vscode.Disposable.from(item, session.onState(show));
+  return vscode.Disposable.from(item, conversations.onState(show));
 }

@@ -10,10 +10,10 @@ import type { OpenQuestion, Questions } from "./questions";
 const MOST_CHARACTERS = 1_500;
 const MOST_LINES = 20;
 
-export function pointToCommands(questions: Questions, showChat: () => void): vscode.Disposable {
+export function pointToCommands(questions: Questions, showChat: (question: OpenQuestion) => void): vscode.Disposable {
   return questions.onAsk((question) => {
     if (question.kind === "edit" && question.diffs.length > 0) return;
-    showChat();
+    showChat(question);
     void notify(question);
   });
 }
@@ -21,7 +21,7 @@ export function pointToCommands(questions: Questions, showChat: () => void): vsc
 /** Stays until the question is decided, and cannot decide it. */
 function notify(question: OpenQuestion): Thenable<void> {
   const what = question.command === undefined ? question.title : `to run ${shortened(question.command)}`;
-  const title = `North asks ${plain(what)} [Show](command:north.showChat)`;
+  const title = `North asks ${plain(what)} [Show](command:north.showWaiting)`;
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
 }
 
@@ -49,7 +49,7 @@ export async function confirmed(question: OpenQuestion, option: PermissionOption
 }
 
 /** The first button is the one that Enter presses: it allows nothing. */
-async function agreed(question: string, detail: string, yes: string, no: string): Promise<boolean> {
+export async function agreed(question: string, detail: string, yes: string, no: string): Promise<boolean> {
   return (await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes)) === yes;
 }
 

@@ -8,7 +8,6 @@ import type { Session } from "../chat/session";
 const BROAD = ["all edits", "all commands"];
 
 export class Permissions implements vscode.Disposable {
-  private rows: Permission[] = [];
   private readonly item = vscode.window.createStatusBarItem("north.permissions", vscode.StatusBarAlignment.Right, 89);
   private readonly listener: vscode.Disposable;
 
@@ -23,13 +22,14 @@ export class Permissions implements vscode.Disposable {
   }
 
   /** Lists them; the one that is chosen is taken back. */
-  async choose(): Promise<void> {
-    await this.session.askPermissions();
-    if (this.rows.length === 0) {
+  async choose(session = this.session): Promise<void> {
+    await session.askPermissions();
+    const rows = session.permissions;
+    if (rows.length === 0) {
       void vscode.window.showInformationMessage("North: nothing is allowed without a question here.");
       return;
     }
-    const items = this.rows.map((row) => ({
+    const items = rows.map((row) => ({
       label: `$(close) ${row.allows}`,
       description: row.origin === "session" ? "for this conversation" : "in this folder",
       detail: row.since === undefined ? "" : `since ${new Date(row.since).toLocaleString()}`,
@@ -38,12 +38,11 @@ export class Permissions implements vscode.Disposable {
     const title = "North: Allowed Without a Question";
     const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: "The one to take back" });
     if (chosen === undefined) return;
-    await this.session.ask("_north/permissions/revoke", { id: chosen.row.id });
-    await this.session.askPermissions();
+    await session.ask("_north/permissions/revoke", { id: chosen.row.id });
+    await session.askPermissions();
   }
 
   private show(rows: Permission[]): void {
-    this.rows = rows;
     if (rows.length === 0) return this.item.hide();
     const broad = rows.filter((row) => BROAD.includes(row.allows));
     this.item.text = `$(shield) ${unasked(rows)}`;

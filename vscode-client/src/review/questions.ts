@@ -21,6 +21,8 @@ import type { Question } from "../messages";
 
 export interface OpenQuestion {
   readonly id: string;
+  /** The conversation that asks. */
+  readonly sessionId: string;
   readonly kind: Question["kind"];
   readonly title: string;
   /** The whole command, where it is one. */
@@ -45,7 +47,8 @@ export class Questions implements vscode.Disposable {
   readonly onChange = this.changed.event;
   readonly onAsk = this.asking.event;
 
-  constructor(private readonly transcript: Transcript) {}
+  /** `transcriptOf`: that of a conversation, by its id, as long as it is shown. */
+  constructor(private readonly transcriptOf: (sessionId: string) => Transcript | undefined) {}
 
   dispose(): void {
     this.cancelAll();
@@ -53,11 +56,17 @@ export class Questions implements vscode.Disposable {
     this.asking.dispose();
   }
 
-  /** Answers a client's permission requests; those of another conversation are refused. */
-  listen(client: LanguageClient, isCurrent: (sessionId: string) => boolean): void {
-    client.onRequest("session/request_permission", (params: PermissionParams, token: vscode.CancellationToken) =>
-      isCurrent(params.sessionId) ? this.ask(params, token) : CANCELLED,
-    );
+  /** Answers a client's permission requests; those of a conversation that is not shown are refused. */
+  listen(client: LanguageClient): void {
+    client.onRequest("session/request_permission", (params: PermissionParams, token: vscode.CancellationToken) => {
+      const transcript = this.transcriptOf(params.sessionId);
+      return transcript === undefined ? CANCELLED : this.ask(params, transcript, token);
+    });
+  }
+
+  /** What a conversation asks, oldest first. */
+  openIn(sessionId: string): OpenQuestion[] {
+    return this.open.filter((question) => question.sessionId === sessionId);
   }
 
   /** The edits or the commands that wait, oldest first. */
@@ -80,11 +89,17 @@ export class Questions implements vscode.Disposable {
     if (option !== undefined) this.choose(question, option.optionId, parts);
   }
 
-  cancelAll(): void {
-    for (const question of this.open) question.settle(CANCELLED, "Stop");
+  /** All, or those of a conversation. */
+  cancelAll(sessionId?: string): void {
+    const open = sessionId === undefined ? this.open : this.openIn(sessionId);
+    for (const question of open) question.settle(CANCELLED, "Stop");
   }
 
-  private ask({ toolCall, options, _meta }: PermissionParams, token: vscode.CancellationToken): Promise<PermissionResult> {
+  private ask(
+    { sessionId, toolCall, options, _meta }: PermissionParams,
+    transcript: Transcript,
+    token: vscode.CancellationToken,
+  ): Promise<PermissionResult> {
     this.asked += 1;
     const id = `question:${this.asked}`;
     const title = toolCall.title ?? "";
@@ -116,15 +131,15 @@ export class Questions implements vscode.Disposable {
         if (!this.open.includes(question)) return;
         this.open = this.open.filter((other) => other !== question);
         cancelled.dispose();
-        if (this.transcript.get(id) !== undefined) this.transcript.put({ ...row, decision });
+        if (transcript.get(id) !== undefined) transcript.put({ ...row, decision });
         resolve(result);
         finish();
         this.changed.fire();
       };
-      const question: OpenQuestion = { id, kind, title, command, details, diffs, options, hunks, settle, done };
+      const question: OpenQuestion = { id, sessionId, kind, title, command, details, diffs, options, hunks, settle, done };
       const cancelled = token.onCancellationRequested(() => settle(CANCELLED, "Stop"));
       this.open.push(question);
-      this.transcript.put(row);
+      transcript.put(row);
       this.changed.fire();
       this.asking.fire(question);
     });

@@ -1,27 +1,55 @@
-/** What holds now: problems, what waits to be sent, mode, permissions, usage, and the way to stop. */
+/** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
-import type { State } from "../messages";
+import type { PickerButton, State } from "../messages";
 import { element } from "./elements";
 import { find, post } from "./host";
 
 const unasked = find("#unasked", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
 const queue = find("#queue", HTMLElement);
-const mode = find("#mode", HTMLButtonElement);
 const activity = find("#activity", HTMLElement);
 const stop = find("#stop", HTMLButtonElement);
+const usage = find("#usage", HTMLButtonElement);
+const usageRows = find("#usage-rows", HTMLElement);
+const pickers = (["mode", "model", "thought_level", "approvals"] as const).map((id) => ({ id, button: find(`#${id}`, HTMLButtonElement) }));
+let busy = false;
 
 export function showState(state: State): void {
   problem.hidden = state.problem === "";
   problem.replaceChildren(element("span", "", state.problem), ...problemButtons());
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", `Waiting: ${text}`)));
-  mode.textContent = state.mode;
   unasked.hidden = state.unasked === "";
   unasked.textContent = state.unasked;
-  const doing = state.waiting > 0 ? "waits for you" : state.busy ? "working" : "";
-  activity.textContent = [doing, state.usage].filter((part) => part !== "").join(" · ");
-  stop.hidden = !state.busy;
+  activity.textContent = state.activity;
+  busy = state.busy;
+  stop.hidden = !busy;
+  for (const { id, button } of pickers) {
+    // What is allowed says more than what is asked.
+    const shown = id === "approvals" && state.unasked !== "" ? undefined : state.pickers.find((one) => one.id === id);
+    showPicker(button, shown);
+  }
+  showUsage(state);
+}
+
+function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined): void {
+  button.hidden = picker === undefined;
+  if (picker === undefined) return;
+  button.textContent = picker.label;
+  button.title = `${picker.title}: ${picker.label}`;
+}
+
+function showUsage({ usage: text, usageRows: rows }: State): void {
+  usage.hidden = text === "";
+  usage.textContent = text;
+  usage.title = rows.map((row) => row.join(": ")).join("\n");
+  usageRows.replaceChildren(...rows.flatMap(([name, value]) => [element("dt", "", name), element("dd", "", value)]));
+  if (rows.length === 0) unfold(false);
+}
+
+function unfold(open: boolean): void {
+  usageRows.hidden = !open;
+  usage.setAttribute("aria-expanded", String(open));
 }
 
 function problemButtons(): HTMLElement[] {
@@ -39,4 +67,12 @@ function problemButtons(): HTMLElement[] {
 
 stop.addEventListener("click", () => post({ type: "stop" }));
 unasked.addEventListener("click", () => post({ type: "run", command: "north.showPermissions" }));
-mode.addEventListener("click", () => post({ type: "run", command: "north.switchMode" }));
+usage.addEventListener("click", () => unfold(usageRows.hidden !== false));
+for (const { id, button } of pickers) button.addEventListener("click", () => post({ type: "pick", picker: id }));
+// Escape stops the turn, unless it closes something first: whatever did so has prevented the default.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+  if (!usageRows.hidden) unfold(false);
+  else if (busy && !(event.target instanceof Element && event.target.closest("#waiting") !== null)) post({ type: "stop" });
+});
+window.addEventListener("focus", () => post({ type: "focused" }));

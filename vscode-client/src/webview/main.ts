@@ -4,9 +4,10 @@ import type { ToPage } from "../messages";
 import * as announce from "./announce";
 import * as composer from "./composer";
 import * as footer from "./footer";
-import { post } from "./host";
+import { post, remember } from "./host";
 import "./links";
 import * as list from "./list";
+import * as welcome from "./welcome";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
@@ -21,9 +22,20 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "state":
       announce.showState(message.state);
       composer.showState(message.state);
+      welcome.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
+    case "giveBack":
+      return composer.giveBack(message.text);
+    case "conversation":
+      return remember({ conversation: message.id });
+    case "composer":
+      return composer.showComposer(message.state);
+    case "paths":
+      return composer.showPaths(message.request, message.paths, message.isIncomplete);
+    case "loadPicture":
+      return composer.loadPicture(message.mimeType, message.data);
     case "focus":
       return composer.focus();
   }

@@ -22,3 +22,15 @@ export const l10n = {
     return message.replace(/\{(\d+)\}/g, (whole, index: string) => String(parts[Number(index)] ?? whole));
   },
 };
+
+export const Disposable = {
+  from(...parts: { dispose(): unknown }[]): { dispose(): void } {
+    return { dispose: () => parts.forEach((part) => part.dispose()) };
+  },
+};
+
+export const workspace: { workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[] } = {};
+
+export function openFolder(path: string): void {
+  workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];
+}

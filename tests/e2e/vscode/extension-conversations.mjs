@@ -1,0 +1,321 @@
+/**
+ * Conversations in North's extension: they outlive a reload of the window, several are open at once, stored ones are
+ * found again; and what is chosen for them. Packed, with the real server and the offline model.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { Chat } from "./chat.mjs";
+import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
+import { notification, palette, screenshot, startServer, until, webview } from "./workbench.mjs";
+
+const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
+
+const started = performance.now();
+const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+
+const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-conversations-"));
+const project = path.join(folder, "sample");
+await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
+for (const name of ["config", "data", "state"]) await mkdir(path.join(folder, name));
+const rules = guard(folder);
+const env = {
+  ...rules.env,
+  NORTH_CONFIG_DIR: path.join(folder, "config"),
+  NORTH_DATA_DIR: path.join(folder, "data"),
+  NORTH_STATE_DIR: path.join(folder, "state"),
+  NORTH_MODEL: "offline",
+  NORTH_OFFLINE_DELAY_MS: "40",
+  // Never asked anything: other models are there to be chosen.
+  ANTHROPIC_API_KEY: "sk-ant-e2e",
+  ANTHROPIC_BASE_URL: "http://127.0.0.1:1",
+};
+
+let server;
+let page;
+
+const rowsOf = (text) => page.locator(".quick-input-list .monaco-list-row", { hasText: text });
+const focusedRow = (text) => page.locator(".quick-input-list .monaco-list-row.focused", { hasText: text });
+const listInput = () => page.locator(".quick-input-widget input.input");
+const dialog = () => page.locator(".monaco-dialog-box");
+const editorTab = (text) => page.locator(".tabs-container .tab", { hasText: text });
+const inTab = () => new Chat(page, webview(page, "north.north", "tab"));
+
+async function reload() {
+  await page.evaluate(() => (window.beforeReload = true));
+  await palette(page, "Developer: Reload Window").catch(() => undefined); // the list may go with the window
+  await until("the window to be made again", async () => !(await page.evaluate(() => window.beforeReload).catch(() => true)));
+  await page.locator(".monaco-workbench .statusbar").waitFor();
+}
+
+async function newChat(chat) {
+  await palette(page, "North: New Chat");
+  await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
+  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+}
+
+async function answered(chat, text) {
+  const before = await chat.row("answer").count();
+  await chat.send(text);
+  await until(`an answer to "${text}"`, async () => (await chat.row("answer").count()) > before);
+  await chat.idle();
+}
+
+const cases = {
+  async "the empty chat says what can be asked, and an example is put into the input"(chat) {
+    const welcome = chat.frame.locator("#welcome");
+    await welcome.getByRole("button", { name: "Add an API Key" }).waitFor();
+    await screenshot(page, "conversations-1-welcome");
+    await welcome.getByRole("button", { name: "list files" }).click();
+    assert.equal(await chat.input.inputValue(), "list files");
+    assert.equal(await chat.rows.count(), 0, "nothing is sent");
+    await welcome.getByRole("button", { name: "Add an API Key" }).click();
+    await page.locator(".quick-input-title", { hasText: "North: Store an API Key" }).waitFor();
+    await page.keyboard.press("Escape");
+    await answered(chat, "list files");
+    await welcome.waitFor({ state: "hidden" });
+  },
+
+  async "what is chosen stands below the input, on one line, and holds for the running conversation"(chat) {
+    const button = (id) => chat.frame.locator(`#${id}`);
+    for (const id of ["mode", "model", "approvals", "usage"]) await button(id).waitFor();
+    const boxes = await Promise.all(["mode", "model", "approvals", "usage"].map((id) => button(id).boundingBox()));
+    assert.ok(Math.max(...boxes.map((box) => box.y)) - Math.min(...boxes.map((box) => box.y)) < 4, JSON.stringify(boxes));
+    assert.ok(Math.max(...boxes.map((box) => box.height)) < 30, "wrapped");
+    await screenshot(page, "conversations-2-pickers");
+
+    await button("model").click();
+    await page.locator(".quick-input-title", { hasText: "North: Switch Model" }).waitFor();
+    await listInput().fill("sonnet");
+    await focusedRow("Sonnet").waitFor();
+    await screenshot(page, "conversations-3-models");
+    await page.keyboard.press("Enter");
+    await button("model").filter({ hasText: "Sonnet" }).waitFor();
+    await button("thought_level").click();
+    await rowsOf("High").first().click();
+    await button("thought_level").filter({ hasText: /^(Extra h|H)igh$/ }).waitFor();
+    await screenshot(page, "conversations-4-thinking");
+    await palette(page, "North: Switch Model");
+    await listInput().fill("offline");
+    await focusedRow("ffline").waitFor();
+    await page.keyboard.press("Enter");
+    await button("thought_level").waitFor({ state: "hidden" });
+
+    await button("approvals").filter({ hasText: "Asks first" }).click();
+    await rowsOf("Run").first().click();
+    await dialog().filter({ hasText: "Run commands in this project without asking?" }).waitFor();
+    await screenshot(page, "conversations-5-approvals");
+    await page.keyboard.press("Enter"); // the button that has the focus allows nothing
+    await dialog().waitFor({ state: "detached" });
+    await button("approvals").filter({ hasText: "Asks first" }).click();
+    await rowsOf("Run").first().click();
+    await dialog().getByRole("button", { name: "Run Commands" }).click();
+    await chat.frame.locator("#unasked", { hasText: "all commands" }).waitFor();
+    await page.locator('.statusbar-item[id*="north.permissions"]', { hasText: "all commands" }).waitFor();
+    await palette(page, "North: Switch What Is Asked");
+    await rowsOf("Review").last().click();
+    await button("approvals").filter({ hasText: "Asks first" }).waitFor();
+
+    await button("usage").click();
+    await chat.frame.locator("#usage-rows dt", { hasText: "Context" }).waitFor();
+    await chat.frame.locator("#usage-rows dt", { hasText: "Input" }).waitFor();
+    await screenshot(page, "conversations-6-usage");
+    await page.keyboard.press("Escape");
+    await chat.frame.locator("#usage-rows").waitFor({ state: "hidden" });
+  },
+
+  async "Escape stops the turn, and what was queued comes back into the input"(chat) {
+    await chat.send("explain greet");
+    await chat.frame.locator("#stop").waitFor();
+    await chat.send("list files");
+    await chat.frame.locator("#queue li", { hasText: "list files" }).waitFor();
+    await chat.input.fill("what I am writing");
+    await chat.input.press("Escape");
+    await chat.row("notice").filter({ hasText: "Stopped." }).last().waitFor();
+    await chat.idle();
+    assert.equal(await chat.input.inputValue(), "list files\n\nwhat I am writing");
+    const answers = await chat.row("answer").allTextContents();
+    assert.ok(!answers.some((text) => text.includes("[Cancelled]")), answers.join("\n"));
+    await screenshot(page, "conversations-7-stopped");
+    await chat.input.fill("");
+  },
+
+  async "another view in the same place does not change the place in the conversation"(chat) {
+    for (let index = 0; index < 3; index += 1) await answered(chat, "explain greet");
+    const rows = chat.frame.locator("#rows");
+    await rows.evaluate((list) => (list.scrollTop = 40));
+    await chat.frame.locator("body").evaluate(() => (window.sameOne = true));
+    await palette(page, "View: Show Explorer");
+    await page.locator(".explorer-folders-view").waitFor();
+    await palette(page, "North: Show Chat");
+    await rows.waitFor();
+    assert.equal(await rows.evaluate((list) => list.scrollTop), 40);
+    assert.equal(await chat.frame.locator("body").evaluate(() => window.sameOne), true, "the page was made anew");
+  },
+
+  async "a reload of the window goes on with the conversation"(chat) {
+    await newChat(chat);
+    await answered(chat, "find SALUTATION");
+    const shown = await chat.rows.allTextContents();
+    await reload();
+    await chat.row("user").filter({ hasText: "find SALUTATION" }).waitFor();
+    await until("the same rows", async () => (await chat.rows.allTextContents()).length >= shown.length);
+    await chat.frame.locator("#usage").waitFor();
+    await screenshot(page, "conversations-8-reloaded");
+    await answered(chat, "list files");
+    assert.equal(await chat.row("notice").count(), 0, (await chat.row("notice").allTextContents()).join("\n"));
+  },
+
+  async "a reload in the middle of a turn: it is shown as far as it came, and what waited is in the input"(chat) {
+    await chat.send("explain greet");
+    await chat.frame.locator("#stop").waitFor();
+    await until("some of the answer", async () => ((await chat.row("answer").last().textContent()) ?? "").length > 20);
+    const some = ((await chat.row("answer").last().textContent()) ?? "").slice(0, 20);
+    await chat.send("find greet");
+    await chat.frame.locator("#queue li", { hasText: "find greet" }).waitFor();
+    await reload();
+    await chat.row("user").filter({ hasText: "explain greet" }).waitFor();
+    await chat.row("answer").filter({ hasText: some }).last().waitFor();
+    await until("the queued words", async () => (await chat.input.inputValue()).includes("find greet"));
+    await chat.idle();
+    await screenshot(page, "conversations-9-reloaded-turn");
+    await chat.input.fill("");
+    await answered(chat, "list files");
+  },
+
+  async "a reload while an edit waits: nothing is written, and it can be asked for again"(chat) {
+    const greeting = path.join(project, "hello/greeting.py");
+    const before = await readFile(greeting, "utf8");
+    const ask = 'replace "Hello" by "Good morning" in hello/greeting.py';
+    await newChat(chat);
+    await chat.send(ask);
+    await chat.question("edit").waitFor();
+    await reload();
+    await chat.row("user").filter({ hasText: "Good morning" }).waitFor();
+    await chat.idle();
+    await chat.frame.locator("#waiting").waitFor({ state: "hidden" });
+    await screenshot(page, "conversations-10-reloaded-review");
+    assert.equal(await readFile(greeting, "utf8"), before);
+    await chat.send(ask);
+    await chat.question("edit").getByRole("button", { name: "Reject", exact: true }).click();
+    await chat.idle();
+    assert.equal(await readFile(greeting, "utf8"), before);
+  },
+
+  async "stored conversations are found by a word of their title, renamed, gone on with and deleted"(chat) {
+    await newChat(chat);
+    await answered(chat, "find farewell");
+    await newChat(chat);
+    await answered(chat, "find stranger");
+    await palette(page, "North: Show Conversations…");
+    await rowsOf("find farewell").waitFor();
+    await rowsOf("find stranger").filter({ hasText: "in the side bar" }).waitFor();
+    await screenshot(page, "conversations-11-list");
+    await listInput().fill("farewell");
+    await until("the others to be left out", async () => (await rowsOf("find stranger").count()) === 0);
+    const act = async (text, action) => {
+      await rowsOf(text).hover();
+      await rowsOf(text).locator(`[aria-label="${action}"]`).click();
+    };
+    await act("find farewell", "Rename");
+    await listInput().fill("The words of parting");
+    await page.keyboard.press("Enter");
+    await rowsOf("The words of parting").click();
+    await chat.row("user").filter({ hasText: "find farewell" }).waitFor();
+    await until("the other rows to be gone", async () => (await chat.row("user").filter({ hasText: "find stranger" }).count()) === 0);
+    await answered(chat, "list files");
+    await palette(page, "North: Show Conversations…");
+    await rowsOf("The words of parting").filter({ hasText: "in the side bar" }).waitFor();
+    await act("find stranger", "Delete");
+    await dialog().filter({ hasText: "find stranger" }).getByRole("button", { name: "Delete" }).click();
+    await rowsOf("The words of parting").waitFor();
+    assert.equal(await rowsOf("find stranger").count(), 0);
+    await page.keyboard.press("Escape");
+  },
+
+  async "several conversations at once, one in the view, others in tabs that come back after a reload"(chat) {
+    await newChat(chat);
+    await palette(page, "North: New Chat in an Editor Tab");
+    const tab = inTab();
+    await tab.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+    // Both work at the same time, and neither shows what is the other's.
+    await tab.send("explain greet");
+    await chat.send("explain farewell");
+    await tab.frame.locator("#stop").waitFor();
+    await chat.frame.locator("#stop").waitFor();
+    await screenshot(page, "conversations-12-two");
+    await tab.idle();
+    await chat.idle();
+    assert.deepEqual(await tab.row("user").allTextContents(), ["explain greet"]);
+    assert.deepEqual(await chat.row("user").allTextContents(), ["explain farewell"]);
+    await editorTab("explain greet").waitFor();
+    // What the tab asks stands in the tab.
+    await tab.send("run `echo asked-in-the-tab`");
+    await tab.question("command").waitFor();
+    assert.equal(await chat.question("command").count(), 0);
+    await page.locator(".activitybar .badge-content", { hasText: "1" }).first().waitFor();
+    await notification(page, "North asks to run echo asked-in-the-tab").waitFor();
+    const status = page.locator('.statusbar-item[id*="north.status"]', { hasText: "waits for you" });
+    await screenshot(page, "conversations-13-asks");
+    await status.click();
+    await tab.question("command").getByRole("button", { name: "Run", exact: true }).click();
+    await tab.idle();
+    await tab.row("answer").filter({ hasText: "asked-in-the-tab" }).first().waitFor();
+
+    await reload();
+    await chat.row("user").filter({ hasText: "explain farewell" }).waitFor();
+    await editorTab("explain greet").waitFor();
+    await tab.row("user").filter({ hasText: "explain greet" }).waitFor();
+    await screenshot(page, "conversations-14-reloaded");
+    await answered(tab, "list files");
+    await answered(chat, "list files");
+  },
+
+  async "a tab that is closed in the middle of a turn comes back when it has a question"(chat) {
+    const tab = inTab();
+    await tab.send("run `sleep 2 && touch seen.txt`");
+    await editorTab("explain greet").click();
+    await tab.question("command").waitFor();
+    await editorTab("explain greet").locator(".tab-actions .action-label").click();
+    await editorTab("explain greet").waitFor({ state: "detached" });
+    await page.locator('.statusbar-item[id*="north.status"]', { hasText: "waits for you" }).click();
+    await tab.question("command").waitFor();
+    await screenshot(page, "conversations-15-back");
+    assert.ok(!existsSync(path.join(project, "seen.txt")));
+    await tab.question("command").getByRole("button", { name: "Deny", exact: true }).click();
+    await tab.idle();
+    await editorTab("explain greet").locator(".tab-actions .action-label").click();
+    await editorTab("explain greet").waitFor({ state: "detached" });
+    await chat.frame.locator("#mode").waitFor();
+  },
+};
+
+try {
+  const vsix = await packedExtension();
+  const userData = await userDataFor(path.join(folder, "user-data"), north);
+  server = await startServer({ vsix, workspace: project, userData, settings: { "files.autoSave": "off" }, env });
+  page = await server.open();
+  await palette(page, "North: Show Chat");
+  const chat = new Chat(page, webview(page, "north.north", "view"));
+  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+  log("chat opened");
+  const only = process.argv.slice(2);
+  for (const [name, check] of Object.entries(cases)) {
+    if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
+    await check(chat);
+    log(name);
+  }
+  await rules.check();
+} catch (error) {
+  const picture = page && (await screenshot(page, "conversations-failed"));
+  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
+  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
+  process.exitCode = 1;
+} finally {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  log("stopped");
+}

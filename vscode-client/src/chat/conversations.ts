@@ -1,0 +1,182 @@
+/** The conversations that are open: one in the side bar's view, and any number in tabs of editors. */
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+import type { NorthEvent, UpdateParams } from "../acp";
+import type { Server } from "../common/server";
+import type { Proposals } from "../review/proposals";
+import type { OpenQuestion, Questions } from "../review/questions";
+import { Panel } from "./panel";
+import { Session } from "./session";
+import { Transcript } from "./transcript";
+import { Tab } from "./tab";
+import { ChatView } from "./view";
+
+/** What makes up one. */
+export interface Conversation {
+  readonly session: Session;
+  readonly transcript: Transcript;
+  readonly panel: Panel;
+}
+
+interface InTab extends Conversation {
+  readonly tab: Tab;
+}
+
+export interface Parts {
+  readonly extension: vscode.Uri;
+  readonly server: Server;
+  readonly questions: Questions;
+  readonly proposals: Proposals;
+  readonly log: vscode.LogOutputChannel;
+  /** What is kept of this workspace. */
+  readonly memory: vscode.Memento;
+}
+
+const LAST = "north.conversation";
+
+export class Conversations implements vscode.Disposable {
+  /** The one in the side bar. */
+  readonly main: Conversation;
+  private tabs: InTab[] = [];
+  private used: Conversation;
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
+  private readonly listeners: vscode.Disposable[];
+
+  /** Any of them has changed, or another one is the active one. */
+  readonly onState = this.changed.event;
+  readonly onAttention = this.attention.event;
+
+  constructor(private readonly parts: Parts) {
+    const view: ChatView = new ChatView(() => this.waiting.length);
+    this.main = this.create((preserveFocus) => view.reveal(preserveFocus));
+    this.used = this.main;
+    const { session, panel } = this.main;
+    session.restore(parts.memory.get<string>(LAST) ?? "");
+    view.hold(session, panel);
+    this.listeners = [
+      this.changed,
+      this.attention,
+      view,
+      session,
+      panel,
+      session.onKept((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
+      this.onState(() => view.showState()),
+      vscode.window.registerWebviewPanelSerializer(Tab.type, {
+        deserializeWebviewPanel: async (panel, state: unknown) => this.restore(panel, state),
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const { tab, session, panel } of this.tabs) vscode.Disposable.from(panel, session, tab).dispose();
+    vscode.Disposable.from(...this.listeners).dispose();
+  }
+
+  /** The one that the user is at: the commands are about it. */
+  get active(): Conversation {
+    return this.used;
+  }
+
+  get all(): readonly Conversation[] {
+    return [this.main, ...this.tabs];
+  }
+
+  /** What all of them ask, oldest first. */
+  get waiting(): OpenQuestion[] {
+    return this.parts.questions.open;
+  }
+
+  get busy(): boolean {
+    return this.all.some(({ session }) => session.busy);
+  }
+
+  find(sessionId: string): Conversation | undefined {
+    return this.all.find(({ session }) => session.isCurrent(sessionId));
+  }
+
+  isInView(conversation: Conversation): boolean {
+    return conversation === this.main;
+  }
+
+  /** Listens on a client's connection, before it starts. */
+  listen(client: LanguageClient): void {
+    client.onNotification("session/update", (params: UpdateParams) => this.find(params.sessionId)?.session.update(params));
+    client.onNotification("_north/event", ({ sessionId, event, reason }: NorthEvent) => {
+      const conversation = this.find(sessionId);
+      if (event === "attention" && conversation !== undefined) this.attention.fire({ conversation, reason: reason ?? "" });
+    });
+  }
+
+  /** Shows where a question waits; the side bar if there is none. */
+  async showWaiting(question = this.waiting[0], preserveFocus = false): Promise<void> {
+    const conversation = question === undefined ? undefined : this.find(question.sessionId);
+    await (conversation ?? this.main).panel.show(preserveFocus);
+  }
+
+  /** A new conversation in a tab, or a stored one. */
+  async openTab(stored = ""): Promise<void> {
+    const conversation = this.addTab();
+    conversation.session.restore(stored);
+    await conversation.panel.show(false);
+  }
+
+  /** It is not shown any more; a turn that runs in it is stopped. */
+  async close(conversation: Conversation): Promise<void> {
+    const inTab = this.tabs.find(({ session }) => session === conversation.session);
+    if (inTab === undefined) return conversation.session.renew();
+    await inTab.session.leave();
+    inTab.tab.dispose();
+  }
+
+  async askPermissions(): Promise<void> {
+    await Promise.all(this.all.map(({ session }) => session.askPermissions()));
+  }
+
+  private restore(webviewPanel: vscode.WebviewPanel, state: unknown): void {
+    const { tab } = this.addTab();
+    tab.restore(webviewPanel, state);
+  }
+
+  private addTab(): InTab {
+    const tab: Tab = new Tab(this.parts.extension, () => this.left(conversation));
+    const created = this.create((preserveFocus) => tab.reveal(preserveFocus));
+    const conversation: InTab = { ...created, tab };
+    tab.hold(created.session, created.panel);
+    this.tabs.push(conversation);
+    created.session.onState(() => {
+      if (!tab.isShown) this.left(conversation); // a turn has ended that nobody looked at
+    });
+    this.changed.fire();
+    return conversation;
+  }
+
+  /** A tab was closed. A turn in it goes on, and the tab comes back when it asks something. */
+  private left(conversation: InTab): void {
+    const { session, panel, tab } = conversation;
+    if (this.used.session === session) this.setUsed(this.main);
+    if (session.busy || !this.tabs.includes(conversation)) return;
+    this.tabs = this.tabs.filter((other) => other !== conversation);
+    void session.leave().finally(() => vscode.Disposable.from(panel, session, tab).dispose());
+    this.changed.fire();
+  }
+
+  private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
+    const { extension, server, questions, proposals, log } = this.parts;
+    const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
+    const session = new Session(server, transcript, questions, log);
+    const panel = new Panel(extension, session, transcript, questions, proposals, reveal);
+    const conversation = { session, transcript, panel };
+    session.onState(() => this.changed.fire());
+    panel.onUse(() => this.setUsed(conversation));
+    return conversation;
+  }
+
+  private setUsed(conversation: Conversation): void {
+    if (this.used.session === conversation.session) return;
+    this.used = this.all.find(({ session }) => session === conversation.session) ?? this.main;
+    this.changed.fire();
+  }
+}

@@ -1,0 +1,47 @@
+/** What the page may say: whatever else arrives is left out. */
+
+import { type FromPage, PAGE_COMMANDS, SOURCE_NAMES } from "../messages";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Check = (fields: Fields) => boolean;
+
+const text = (value: unknown): boolean => typeof value === "string";
+const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
+const CODE_USES: readonly unknown[] = ["copy", "insert", "apply"];
+const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
+const SOURCES: readonly unknown[] = SOURCE_NAMES;
+const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
+
+const checks: Record<FromPage["type"], Check> = {
+  ready: () => true,
+  focused: () => true,
+  stop: () => true,
+  detach: (fields) => text(fields.id),
+  attach: () => true,
+  attachSuggested: () => true,
+  attachSource: (fields) => SOURCES.includes(fields.source),
+  attachPath: (fields) => text(fields.path),
+  attachUris: (fields) => Array.isArray(fields.uris) && fields.uris.every(text),
+  picture: (fields) => [fields.id, fields.mimeType, fields.data].every(text) && Number.isInteger(fields.width) && Number.isInteger(fields.height),
+  complete: (fields) => Number.isInteger(fields.request) && text(fields.query),
+  send: (fields) => text(fields.text),
+  steer: (fields) => text(fields.text),
+  retry: (fields) => typeof fields.now === "boolean",
+  open: (fields) => text(fields.file) && (fields.line === null || Number.isInteger(fields.line)),
+  link: (fields) => text(fields.address),
+  decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
+  review: (fields) => text(fields.id),
+  place: (fields) => text(fields.path) && (fields.line === null || Number.isInteger(fields.line)),
+  diff: (fields) => text(fields.id) && Number.isInteger(fields.part),
+  code: (fields) => CODE_USES.includes(fields.what) && text(fields.text) && text(fields.name) && text(fields.language),
+  failure: (fields) => FAILURE_ACTIONS.includes(fields.action),
+  pick: (fields) => PICKERS.includes(fields.picker),
+  run: (fields) => COMMANDS.includes(fields.command),
+};
+
+export function readMessage(message: unknown): FromPage | undefined {
+  if (typeof message !== "object" || message === null || !("type" in message)) return undefined;
+  const { type } = message;
+  if (typeof type !== "string" || !Object.hasOwn(checks, type)) return undefined;
+  return checks[type as FromPage["type"]](message as Fields) ? (message as FromPage) : undefined;
+}

@@ -1,0 +1,87 @@
+/** How a conversation stands: its title, what is chosen for it, what is allowed in it, what it has used. */
+
+import * as vscode from "vscode";
+
+import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
+import type { SlashCommand } from "../messages";
+
+export class Standing implements vscode.Disposable {
+  /** What the user cannot do now, and why; empty when everything is fine. */
+  problem = "";
+  title = "";
+  modes: Mode[] = [];
+  modeId = "";
+  /** As the server tells it. */
+  options: ConfigOption[] = [];
+  usage: Usage | undefined;
+  /** The slash commands that the server offers. */
+  commands: SlashCommand[] = [];
+  /** What runs or is written without a question. */
+  permissions: Permission[] = [];
+  protected readonly stateChanged = new vscode.EventEmitter<void>();
+  private readonly titled = new vscode.EventEmitter<string>();
+  private readonly permitted = new vscode.EventEmitter<Permission[]>();
+
+  readonly onState = this.stateChanged.event;
+  readonly onTitle = this.titled.event;
+  readonly onPermissions = this.permitted.event;
+
+  dispose(): void {
+    vscode.Disposable.from(this.stateChanged, this.titled, this.permitted).dispose();
+  }
+
+  get modeName(): string {
+    return this.modes.find((mode) => mode.id === this.modeId)?.name ?? this.modeId;
+  }
+
+  protected takeState({ modes, configOptions }: SessionState): void {
+    this.modes = modes?.availableModes ?? this.modes;
+    this.modeId = modes?.currentModeId ?? this.modeId;
+    this.options = configOptions ?? this.options;
+    this.stateChanged.fire();
+  }
+
+  /** Whether the update was about this. */
+  protected takeUpdate(update: Update): boolean {
+    switch (update.sessionUpdate) {
+      case "current_mode_update":
+        this.modeId = update.currentModeId;
+        break;
+      case "usage_update":
+        this.usage = update;
+        break;
+      case "config_option_update":
+        this.options = update.configOptions ?? this.options;
+        break;
+      case "available_commands_update":
+        this.commands = update.availableCommands.map(({ name, description, input }) => ({ name, description, hint: input?.hint ?? "" }));
+        break;
+      case "session_info_update":
+        this.setTitle(update.title ?? "");
+        return true;
+      default:
+        return false;
+    }
+    this.stateChanged.fire();
+    return true;
+  }
+
+  protected setPermissions(permissions: Permission[]): void {
+    this.permissions = permissions;
+    this.permitted.fire(permissions);
+    this.stateChanged.fire();
+  }
+
+  protected reset(): void {
+    this.modeId = "";
+    this.options = [];
+    this.usage = undefined;
+    this.setTitle("");
+    this.setPermissions([]);
+  }
+
+  private setTitle(title: string): void {
+    this.title = title;
+    this.titled.fire(title);
+  }
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { readMessage } from "../src/chat/incoming";
+
+test("a message of the page is read", () => {
+  for (const message of [
+    { type: "ready" },
+    { type: "send", text: "hello" },
+    { type: "open", file: "/a.py", line: null },
+    { type: "pick", picker: "model" },
+    { type: "run", command: "north.showPermissions" },
+  ]) {
+    assert.deepEqual(readMessage(message), message);
+  }
+});
+
+test("whatever else arrives is left out", () => {
+  for (const message of [
+    undefined,
+    null,
+    "ready",
+    {},
+    { type: 1 },
+    { type: "toString" },
+    { type: "__proto__" },
+    { type: "send" },
+    { type: "send", text: 1 },
+    { type: "open", file: "/a.py", line: 1.5 },
+    { type: "decide", id: "question:1", option: "accept" },
+    { type: "pick", picker: "_shell" },
+    { type: "run", command: "workbench.action.quit" },
+    { type: "run", command: "north.runCommand" },
+  ]) {
+    assert.equal(readMessage(message), undefined);
+  }
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EventEmitter, openFolder } from "./support/vscode";
+import { Questions } from "../src/review/questions";
+import type { Server } from "../src/common/server";
+import { Session } from "../src/chat/session";
+import { Transcript } from "../src/chat/transcript";
+
+type Answers = Record<string, (params: { sessionId?: string }) => unknown>;
+
+/** A server whose answers a test gives, and what it was asked. */
+function world(answers: Answers = {}) {
+  openFolder("/repo");
+  const asked: string[] = [];
+  const crashed = new EventEmitter<boolean>();
+  const restarted = new EventEmitter<Promise<void>>();
+  let made = 0;
+  const all: Answers = {
+    "session/new": () => ({ sessionId: `new-${(made += 1)}` }),
+    "session/load": () => ({}),
+    "_north/permissions/list": () => ({ permissions: [] }),
+    ...answers,
+  };
+  const client = {
+    async sendRequest(method: string, params: { sessionId?: string }): Promise<unknown> {
+      if (method !== "_north/permissions/list") asked.push(params.sessionId === undefined ? method : `${method} ${params.sessionId}`);
+      return all[method]?.(params) ?? {};
+    },
+    sendNotification: async (): Promise<void> => undefined,
+  };
+  const server = { connect: async () => client, running: client, onCrash: crashed.event, onRestart: restarted.event };
+  const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+  const transcript = new Transcript((path) => path);
+  const questions = new Questions(() => transcript);
+  // The parts of a server and a log that a conversation uses.
+  const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3]);
+  const kept: string[] = [];
+  session.onKept((id) => kept.push(id));
+  const returned: string[] = [];
+  session.onReturn(({ text }) => returned.push(text));
+  const notes = () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : []));
+  return { session, transcript, asked, kept, returned, notes, crashed, restarted };
+}
+
+const never = () => new Promise(() => undefined);
+
+test("the conversation that was kept is loaded, not a new one made", async () => {
+  const { session, asked, kept } = world({ "session/load": () => ({ modes: { currentModeId: "ask", availableModes: [] } }) });
+  session.restore("old");
+  await session.open();
+  assert.deepEqual(asked, ["session/load old"]);
+  assert.deepEqual(kept, ["old"]);
+  assert.equal(session.modeId, "ask");
+});
+
+test("what cannot be loaded is said, and a new conversation begins", async () => {
+  const { session, asked, kept, notes } = world({
+    "session/load": () => {
+      throw new Error("there is no session 'old'");
+    },
+  });
+  session.restore("old");
+  await session.open();
+  assert.deepEqual(asked, ["session/load old", "session/new"]);
+  assert.deepEqual(kept, [""]);
+  assert.deepEqual(notes(), ["The conversation cannot be loaded: there is no session 'old'"]);
+  assert.equal(session.id, "new-1");
+});
+
+test("a conversation is kept from its first prompt on", async () => {
+  const { session, kept } = world({ "session/prompt": () => ({ stopReason: "end_turn" }) });
+  await session.open();
+  assert.deepEqual(kept, []);
+  await session.send("hello", []);
+  assert.deepEqual(kept, ["new-1"]);
+});
+
+test("what was queued when North ended comes back with the conversation", async () => {
+  const { session, returned } = world({ "session/load": () => ({ _meta: { north: { queued: [{ id: "1", text: "and then" }] } } }) });
+  session.restore("old");
+  await session.open();
+  assert.deepEqual(returned, ["and then"]);
+});
+
+test("after a crash the conversation is loaded again, and what waited is the user's, once", async () => {
+  const queued = { _meta: { north: { queued: [{ id: "1", text: "two" }] } } };
+  const { session, crashed, asked, returned, notes } = world({ "session/prompt": never, "session/load": () => queued });
+  await session.open();
+  void session.send("one", []);
+  await Promise.resolve();
+  void session.send("two", []);
+  await until(() => session.queued.length === 1);
+  crashed.fire(true);
+  await until(() => returned.length > 0);
+  assert.ok(asked.includes("session/load new-1"));
+  assert.deepEqual(returned, ["two"]);
+  assert.ok(notes().some((text) => text.includes("in the middle of a turn and was started again")));
+  assert.equal(session.busy, false);
+});
+
+test("a restart of the server keeps every conversation that is open", async () => {
+  const { session, restarted, asked } = world();
+  await session.open();
+  restarted.fire(Promise.resolve());
+  await until(() => asked.length === 2);
+  assert.deepEqual(asked, ["session/new", "session/load new-1"]);
+});
+
+test("a conversation that nobody has looked at stays closed when the server restarts", async () => {
+  const { restarted, crashed, asked, notes } = world();
+  restarted.fire(Promise.resolve());
+  crashed.fire(true);
+  await new Promise((done) => setTimeout(done, 5));
+  assert.deepEqual(asked, []);
+  assert.deepEqual(notes(), []);
+});
+
+test("what is chosen holds for the conversation that runs", async () => {
+  const option = { id: "model", name: "Model", currentValue: "a/two", options: [] };
+  const { session, asked } = world({ "session/set_config_option": () => ({ configOptions: [option] }) });
+  await session.open();
+  await session.choose("model", "a/two");
+  assert.deepEqual(asked, ["session/new", "session/set_config_option new-1"]);
+  assert.deepEqual(session.options, [option]);
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !holds(); tries += 1) await new Promise((done) => setTimeout(done, 1));
+  assert.ok(holds());
+}
