@@ -193,7 +193,7 @@ const cases = {
     await page.keyboard.press("Escape");
   },
 
-  /** Code is copied, inserted at the cursor, and applied where it belongs, after VS Code has shown it. */
+  /** Code is copied, inserted at the cursor, and applied where it belongs, after a diff was shown. */
   async code({ chat, play, page }) {
     await play([says("[open](hello/hello.py#L8)\n\n```python hello/hello.py\ndef greet(name):\n    return name.upper()\n```")]);
     await chat.row("answer").locator("a").click();
@@ -209,10 +209,11 @@ const cases = {
     await until("one undo to take it back", async () => (await visibleLines(editor)).includes("LAST = 1"));
     await page.keyboard.press("Control+S");
     await code.getByRole("button", { name: "Apply to File…" }).click();
-    const preview = page.locator(".refactor-preview");
-    await preview.waitFor();
+    const ask = notification(page, "Apply this code to hello/hello.py?");
+    await ask.waitFor();
+    await until("the diff", async () => (await diffEditorLines(page)).modified.includes("    return name.upper()"));
     await screenshot(page, "transcript-apply");
-    await page.locator(".refactor-preview").getByRole("button", { name: "Apply" }).click();
+    await ask.getByRole("button", { name: "Apply" }).click();
     await until("the code in its place", async () => {
       const lines = await visibleLines(editor);
       return lines.includes("    return name.upper()") && !lines.includes("    return name") && lines.includes("LAST = 1");

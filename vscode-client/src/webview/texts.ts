@@ -11,6 +11,7 @@ export const WORDS = {
   showAll: "Show all",
   showLess: "Show less",
   plan: "Plan",
+  table: "Table",
   done: "done",
   running: "running",
   pending: "waiting",
