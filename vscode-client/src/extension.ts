@@ -6,7 +6,10 @@ import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
+import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
+import { findServer } from "./install/finding";
+import { Installer } from "./install/installer";
 import { pointToCommands } from "./review/approvals";
 import { Permissions } from "./review/permissions";
 import { Proposals } from "./review/proposals";
@@ -18,7 +21,8 @@ let running: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript);
-  const server: Server = new Server(log, (client) => {
+  const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
+  const server: Server = new Server(log, () => findServer(installer), (client) => {
     conversations.listen(client);
     questions.listen(client);
     saveOnRequest(client);
@@ -40,6 +44,7 @@ export function activate(context: vscode.ExtensionContext): void {
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
+    registerSetup({ conversations, installer, log }),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
 }

@@ -103,19 +103,40 @@ export interface PickerButton {
   title: string;
 }
 
-/** What the page shows before anything was said. */
+/** What the page shows before anything was said, in words of the extension. */
 export interface Welcome {
   heading: string;
   words: string;
+  examplesHeading: string;
+  /** A click puts one into the input. */
   examples: string[];
-  /** How to get a model that answers; empty when there is one. */
-  key: string;
-  keyButton: string;
+  setupHeading: string;
+  setup: SetupRow[];
+  more: Remedy;
+}
+
+export interface SetupRow {
+  id: "folder" | "trust" | "key" | "model";
+  done: boolean;
+  /** Whether it is done, for those who do not see the mark. */
+  state: string;
+  words: string;
+  remedy: Remedy;
+}
+
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
 }
 
 export interface State {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
+  /** The ways out of the problem. */
+  remedies: Remedy[];
+  /** Nothing has failed: North waits for the user. */
+  calm: boolean;
   /** What the user chooses for the conversation, with the present value. */
   pickers: PickerButton[];
   /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
@@ -219,6 +240,12 @@ export const PAGE_COMMANDS = [
   "north.restartServer",
   "north.showPermissions",
   "north.storeKey",
+  "north.switchModel",
+  "north.installServer",
+  "north.choosePython",
+  "north.manageTrust",
+  "north.openFolder",
+  "north.openWalkthrough",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

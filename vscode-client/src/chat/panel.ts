@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, State, ToPage, Welcome } from "../messages";
+import type { FailureAction, FromPage, State, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
@@ -12,7 +12,7 @@ import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
 import { Composer } from "../composer/composer";
 import { showChange } from "./changes";
-import { isOffline, pickerButtons } from "./choices";
+import { pickerButtons } from "./choices";
 import { useCode } from "./code";
 import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
@@ -20,6 +20,7 @@ import { pick } from "./pickers";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
+import { welcomeOf } from "./welcome";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
@@ -178,7 +179,7 @@ export class Panel implements vscode.Disposable {
     } catch {
       return this.post({ type: "draft", text });
     }
-    await this.session.send(text, this.composer.take());
+    if (text !== "" || !this.composer.isEmpty) await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -211,11 +212,13 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, options, busy, queued, usage, permissions, id } = this.session;
+    const { problem, remedies, calm, options, busy, queued, usage, permissions, id } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
       problem,
+      remedies,
+      calm,
       pickers: pickerButtons(options),
       usage: usage === undefined ? "" : usageText(usage),
       usageRows: usage === undefined ? [] : usageRows(usage),
@@ -224,7 +227,7 @@ export class Panel implements vscode.Disposable {
       waiting,
       unasked: unasked(permissions),
       queued,
-      welcome: welcome(isOffline(options)),
+      welcome: welcomeOf(options),
     };
     this.post({ type: "state", state });
   }
@@ -234,7 +237,7 @@ export class Panel implements vscode.Disposable {
     const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
     const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
     return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${vscode.env.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -243,6 +246,7 @@ export class Panel implements vscode.Disposable {
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
 <link rel="stylesheet" href="${address("media", "composer.css")}">
+<link rel="stylesheet" href="${address("media", "start.css")}">
 <title>North</title>
 </head>
 <body>
@@ -276,22 +280,14 @@ export class Panel implements vscode.Disposable {
 <button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
+<script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>
 <script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
 </body>
 </html>`;
   }
 }
 
-/** Without a key there are other questions that get an answer. */
-function welcome(offline: boolean): Welcome {
-  const { t } = vscode.l10n;
-  return {
-    heading: t("What shall North do here?"),
-    words: t("Nothing is written or run before you agree. A word that begins with / is a command of North's own, such as /mode."),
-    examples: offline
-      ? [t("list files"), t("find TODO"), t("run `git status`")]
-      : [t("Explain how this project is organised"), t("Find what is not covered by a test, and write one"), t("Look for mistakes in what I have changed")],
-    key: offline ? t("Without a key there is only the offline model: it looks things up and replaces text, and thinks nothing.") : "",
-    keyButton: t("Add an API Key"),
-  };
+/** The page's texts in the user's language, as data: nothing in it ends the element that it is in. */
+function wordsFor(bundle: Record<string, string> | undefined): string {
+  return JSON.stringify(bundle ?? {}).replaceAll("<", "\\u003c");
 }

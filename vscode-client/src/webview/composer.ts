@@ -19,11 +19,9 @@ const completion = new Completion();
 const history = new History(remembered().history);
 const REPEAT_MS = 700;
 let composed: ComposerState = { chips: [], suggested: undefined, commands: [] };
-let busy = false;
 let pictures = 0;
 
 export function showState(state: State): void {
-  busy = state.busy;
   steer.hidden = !state.busy;
 }
 
@@ -54,7 +52,7 @@ export function offerDraft(text: string): void {
 
 /** What was not sent comes back, before what is being written. */
 export function giveBack(text: string): void {
-  setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
+  if (text !== "") setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
 }
 
 export function focus(): void {
@@ -161,10 +159,6 @@ function handles(event: KeyboardEvent): boolean {
     case "Enter":
       if (event.shiftKey) return false;
       send(event.altKey ? "steer" : "send");
-      return true;
-    case "Escape":
-      if (!busy) return false;
-      post({ type: "stop" });
       return true;
     case "ArrowUp":
     case "ArrowDown":
