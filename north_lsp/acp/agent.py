@@ -20,6 +20,8 @@ from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.language import ClientLanguage
+from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
@@ -76,7 +78,7 @@ class AcpAgent:
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
-        self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor)
+        self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
@@ -101,6 +103,7 @@ class AcpAgent:
             **model_methods(environment, self._allowed),
             **permission_methods(self._session),
             **artifact_methods(self._session),
+            **look_methods(self._session),
             **path_methods(self._session),
             **control_methods(self._session, self._prompt),
         }
@@ -197,6 +200,9 @@ class AcpAgent:
         documents = self._texts_for(session_id)
         options = partial(self._options, session_id)
         return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
+
+    def _language(self, session_id: str) -> ClientLanguage | None:
+        return ClientLanguage(self._peer, session_id) if self._client.has_language_features else None
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
         session = self._sessions.get(session_id)

@@ -24,6 +24,7 @@ EXTENSION_METHODS = (
     "_north/keys/list",
     "_north/keys/remove",
     "_north/keys/set",
+    "_north/look",
     "_north/models/list",
     "_north/followUp",
     "_north/paths/complete",
@@ -60,6 +61,7 @@ class Client:
     wants_attention: bool = True
     has_ui: bool = True
     knows_north: bool = False
+    has_language_features: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -86,6 +88,7 @@ def read_client(params: Params) -> Client:
         hears_events=north.get("events") is True,
         has_ui=north.get("hasUI") is not False,
         knows_north=isinstance(meta, dict),
+        has_language_features=north.get("languageFeatures") is True,
     )
 
 

@@ -68,6 +68,11 @@ class EditSettings:
         "Have the editor save what was saved before an edit, if it can be asked to.",
         strict=False,
     )
+    diagnostics_on_write: bool = setting(
+        "lsp.diagnosticsOnWrite",
+        True,
+        "Tell the model which errors and warnings an edit made, if the editor lets its language servers be asked.",
+    )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from north_lsp.tools.code.find_blocks import FindBlocks
 from north_lsp.tools.code.find_code_block import FindCodeBlock
 from north_lsp.tools.code.get_file_outline import GetFileOutline
 from north_lsp.tools.code.get_file_symbols import GetFileSymbols
+from north_lsp.tools.code.lsp import Lsp
 from north_lsp.tools.edit.drafting import EditTool
 from north_lsp.tools.edit.edit_after_anchor import EditAfterAnchor
 from north_lsp.tools.edit.edit_apply_batch import EditApplyBatch
@@ -16,6 +17,7 @@ from north_lsp.tools.edit.edit_delete_file import EditDeleteFile
 from north_lsp.tools.edit.edit_insert_at_line import EditInsertAtLine
 from north_lsp.tools.edit.edit_move_file import EditMoveFile
 from north_lsp.tools.edit.edit_patch import EditPatch
+from north_lsp.tools.edit.edit_rename_symbol import EditRenameSymbol
 from north_lsp.tools.edit.edit_replace_block import EditReplaceBlock
 from north_lsp.tools.edit.edit_replace_exact import EditReplaceExact
 from north_lsp.tools.edit.undo_edit import UndoEdit
@@ -33,19 +35,22 @@ from north_lsp.tools.registry import Registry
 from north_lsp.tools.shell.job import JobControl
 from north_lsp.tools.shell.shell_run import ShellRun
 
+_LANGUAGE = frozenset({"lsp", "edit_rename_symbol"})
+"""Offered where the editor lets its language servers be asked."""
 _HIDDEN: dict[EditVariant, frozenset[str]] = {
-    "anchors": frozenset({"edit_patch"}),
-    "patch": frozenset({"edit_after_anchor", "edit_before_anchor", "edit_by_anchor", "edit_replace_block"}),
+    "anchors": _LANGUAGE | {"edit_patch"},
+    "patch": _LANGUAGE | {"edit_after_anchor", "edit_before_anchor", "edit_by_anchor", "edit_replace_block"},
 }
 
 
 def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     """`variant` says which edit tools are offered to models; those that are not can be called all the same."""
     looking = (ListRoot(), FindFiles(), SearchText(), ReadFile(), ReadAround(), GetLineCount(), ReadReadme())
-    structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch())
+    structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch(), Lsp())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     return Registry(
-        [*looking, *structure, *project, *edit_tools(), UndoEdit(), ShellRun(), JobControl()], _HIDDEN[variant]
+        [*looking, *structure, *project, *edit_tools(), EditRenameSymbol(), UndoEdit(), ShellRun(), JobControl()],
+        _HIDDEN[variant],
     )
 
 

@@ -10,6 +10,7 @@ from north_lsp.storage.limits import Limits
 from north_lsp.storage.settings import EditSettings, ReadSettings
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.seen import Seen
@@ -47,7 +48,8 @@ class Workspace:
     `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
     `private` are folders of North's own that no tool touches. `revert` prepares undoing the last applied changes, all
     or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
-    Both raise ToolError. `command_seconds` is the default timeout of a command.
+    Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
+    language servers, where it lets them be asked.
     """
 
     roots: Roots
@@ -63,6 +65,7 @@ class Workspace:
     finder: Finder | None = None
     reading: ReadSettings = field(default_factory=ReadSettings)
     command_seconds: float = 60.0
+    language: LanguageFeatures | None = None
 
     @property
     def limits(self) -> Limits:

@@ -56,7 +56,9 @@ async def test_a_title_that_the_user_has_chosen_stays(world: World, server: Mode
     server.script(answer(Say("One.")))
     async with conversation(world) as (client, session):
         await prompt(client, session, "first")
-        named = await client.request("_north/sessions/rename", {"sessionId": session, "title": " The parser's\nrewrite "})
+        named = await client.request(
+            "_north/sessions/rename", {"sessionId": session, "title": " The parser's\nrewrite "}
+        )
         assert named == {"title": "The parser's rewrite"}
         told = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "session_info_update"]
         assert [row["title"] for row in told] == ["first", "The parser's rewrite"]

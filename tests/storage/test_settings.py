@@ -207,7 +207,7 @@ _FLIPPED = {
     "shell.minimize": "false", "shell.interceptor.rules": '[{"name": "read", "enabled": false}]',
     "shell.timeoutS": "5", "edits.tolerance": '"whitespace"', "edits.staleCheck": '"off"', "edits.variant": '"patch"',
     "edits.allowGenerated": '["a"]', "edits.protected": '["a"]', "edits.streamGuard": "false",
-    "edits.saveAfterApply": "false",
+    "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
     "stream.flushMs": "10", "queue.defaultBehavior": '"followUp"', "steeringMode": '"all"', "followUpMode": '"all"',

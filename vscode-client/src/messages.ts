@@ -20,7 +20,19 @@ export type Item =
   | { kind: "plan"; id: string; entries: PlanEntry[] }
   | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
+  | ChangesItem
   | Question;
+
+/** What a turn has changed in files. */
+export interface ChangesItem {
+  kind: "changes";
+  id: string;
+  text: string;
+  /** What became of it since; empty while it stands. */
+  note: string;
+  files: { path: string; name: string }[];
+  buttons: { act: "show" | "undo" | "redo"; text: string }[];
+}
 
 /** A tool call: what is done, with what, and what came of it. */
 export interface ToolItem {
@@ -39,6 +51,8 @@ export interface ToolItem {
   parts: ToolPart[];
   /** The model got a part of the result: which, in words. */
   shortened?: string;
+  /** What became of its edit since; empty while it stands. */
+  note?: string;
 }
 
 export type ToolPart =
@@ -228,6 +242,7 @@ export type FromPage =
   | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
+  | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
   | { type: "pick"; picker: PickerId }

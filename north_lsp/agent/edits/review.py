@@ -16,6 +16,7 @@ from north_lsp.agent.edits.model_report import (
     first_line,
     rejected_for_model,
 )
+from north_lsp.agent.edits.new_problems import problems_before, with_new_problems
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.projection import proposal_shown
 from north_lsp.agent.log.reviews import EditRequest, ProposedFile, StoredDecision, Written
@@ -94,10 +95,11 @@ class EditReviewer:
             ended = CallEnded(call.id, proposal.summary, False, "Rejected; nothing was written.", files)
             return Result(ok(data), False, ended)
         await self._editor.show(CallRunning(call.id))
+        known = await problems_before(workspace, accepted.files)
         with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
             result = await self._written(workspace, title, proposal, accepted, decision, (review_id, status))
             keep(result)
-        return result
+        return await with_new_problems(result, known, workspace, accepted.files)
 
     async def _decided(self, proposal: EditProposal) -> tuple[str, str, EditDecision]:
         """The review's entry in the log, its status, and what the user said."""

@@ -34,6 +34,7 @@ from north_lsp.storage.files import inode_of
 from north_lsp.storage.locks import LockHeld
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.seen import Seen
@@ -61,15 +62,21 @@ class Defaults:
 
 
 class SessionFactory:
-    """`editor_for` gives the editor of a session, by the session's id."""
+    """`editor_for` gives the editor of a session, by the session's id, and `language_for` its language servers."""
 
     def __init__(
-        self, environment: Environment, defaults: Defaults, log: DiagnosticsLog, editor_for: Callable[[str], Editor]
+        self,
+        environment: Environment,
+        defaults: Defaults,
+        log: DiagnosticsLog,
+        editor_for: Callable[[str], Editor],
+        language_for: Callable[[str], LanguageFeatures | None] = lambda _: None,
     ) -> None:
         self._environment = environment
         self._defaults = defaults
         self._log = log
         self._editor_for = editor_for
+        self._language_for = language_for
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """A session of its own; nothing is written until its first prompt, or until it is kept."""
@@ -182,6 +189,7 @@ class SessionFactory:
         others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
         seconds = float(environment.settings.shell.timeout_s)
         workspace = replace(workspace, conversations=others, finder=DeferredFinder(), command_seconds=seconds)
+        workspace = replace(workspace, language=self._language_for(conversation.id))
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)

@@ -1,6 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -47,6 +47,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import SessionParts, SessionTools
@@ -625,6 +626,8 @@ class Session:
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
+        if self._workspace.language is not None:
+            tools = tools.offering("lsp", "edit_rename_symbol")
         return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
     def _system(self) -> str:
@@ -686,6 +689,10 @@ class Session:
     def artifacts(self) -> Artifacts | None:
         """The full outputs of the conversation's calls."""
         return self._artifacts
+
+    async def look(self, tool: str, arguments: Mapping[str, object]) -> str:
+        """What a tool that only looks says, for the client itself. Raises ToolError."""
+        return await look(tool, arguments, await self._tools(), self._workspace)
 
     @property
     def undo_history(self) -> UndoHistory:

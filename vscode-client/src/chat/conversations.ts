@@ -5,8 +5,10 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
 import type { Server } from "../common/server";
+import type { Before } from "../review/before";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import { Turns } from "../review/turns";
 import { Panel } from "./panel";
 import { Session } from "./session";
 import { Transcript } from "./transcript";
@@ -18,6 +20,7 @@ export interface Conversation {
   readonly session: Session;
   readonly transcript: Transcript;
   readonly panel: Panel;
+  readonly turns: Turns;
 }
 
 interface InTab extends Conversation {
@@ -29,6 +32,7 @@ export interface Parts {
   readonly server: Server;
   readonly questions: Questions;
   readonly proposals: Proposals;
+  readonly before: Before;
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
@@ -43,25 +47,30 @@ export class Conversations implements vscode.Disposable {
   private used: Conversation;
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
+  private readonly elsewhere = new vscode.EventEmitter<UpdateParams>();
   private readonly listeners: vscode.Disposable[];
 
   /** Any of them has changed, or another one is the active one. */
   readonly onState = this.changed.event;
   readonly onAttention = this.attention.event;
+  /** What the server tells of a conversation that is none of these. */
+  readonly onElsewhere = this.elsewhere.event;
 
   constructor(private readonly parts: Parts) {
     const view: ChatView = new ChatView(() => this.waiting.length);
     this.main = this.create((preserveFocus) => view.reveal(preserveFocus));
     this.used = this.main;
-    const { session, panel } = this.main;
+    const { session, panel, turns } = this.main;
     session.restore(parts.memory.get<string>(LAST) ?? "");
     view.hold(session, panel);
     this.listeners = [
       this.changed,
       this.attention,
+      this.elsewhere,
       view,
       session,
       panel,
+      turns,
       session.onKept((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
       this.onState(() => view.showState()),
       vscode.window.registerWebviewPanelSerializer(Tab.type, {
@@ -71,7 +80,7 @@ export class Conversations implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const { tab, session, panel } of this.tabs) vscode.Disposable.from(panel, session, tab).dispose();
+    for (const { tab, session, panel, turns } of this.tabs) vscode.Disposable.from(turns, panel, session, tab).dispose();
     vscode.Disposable.from(...this.listeners).dispose();
   }
 
@@ -103,7 +112,11 @@ export class Conversations implements vscode.Disposable {
 
   /** Listens on a client's connection, before it starts. */
   listen(client: LanguageClient): void {
-    client.onNotification("session/update", (params: UpdateParams) => this.find(params.sessionId)?.session.update(params));
+    client.onNotification("session/update", (params: UpdateParams) => {
+      const conversation = this.find(params.sessionId);
+      if (conversation === undefined) this.elsewhere.fire(params);
+      else conversation.session.update(params);
+    });
     client.onNotification("_north/event", ({ sessionId, event, reason }: NorthEvent) => {
       const conversation = this.find(sessionId);
       if (event === "attention" && conversation !== undefined) this.attention.fire({ conversation, reason: reason ?? "" });
@@ -155,20 +168,21 @@ export class Conversations implements vscode.Disposable {
 
   /** A tab was closed. A turn in it goes on, and the tab comes back when it asks something. */
   private left(conversation: InTab): void {
-    const { session, panel, tab } = conversation;
+    const { session, panel, turns, tab } = conversation;
     if (this.used.session === session) this.setUsed(this.main);
     if (session.busy || !this.tabs.includes(conversation)) return;
     this.tabs = this.tabs.filter((other) => other !== conversation);
-    void session.leave().finally(() => vscode.Disposable.from(panel, session, tab).dispose());
+    void session.leave().finally(() => vscode.Disposable.from(turns, panel, session, tab).dispose());
     this.changed.fire();
   }
 
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
-    const { extension, server, questions, proposals, log } = this.parts;
+    const { extension, server, questions, proposals, before, log } = this.parts;
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
     const session = new Session(server, transcript, questions, log);
-    const panel = new Panel(extension, session, transcript, questions, proposals, reveal);
-    const conversation = { session, transcript, panel };
+    const turns = new Turns(session, transcript, questions, before, log);
+    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal);
+    const conversation = { session, transcript, panel, turns };
     session.onState(() => this.changed.fire());
     panel.onUse(() => this.setUsed(conversation));
     return conversation;

@@ -11,6 +11,7 @@ import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
 import { Composer } from "../composer/composer";
+import type { Turns } from "../review/turns";
 import { showChange } from "./changes";
 import { pickerButtons } from "./choices";
 import { useCode } from "./code";
@@ -42,6 +43,7 @@ export class Panel implements vscode.Disposable {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly proposals: Proposals,
+    private readonly turns: Turns,
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
@@ -146,6 +148,8 @@ export class Panel implements vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "changes":
+        return this.report(this.turns.act(message.id, message.act));
       case "pick":
         return this.report(pick(this.session, message.picker));
       case "run":
@@ -185,12 +189,13 @@ export class Panel implements vscode.Disposable {
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    if (option === undefined || !(await confirmed(question, option))) return;
-    const { kind } = option;
+    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
-      this.questions.choose(question, optionId, word === undefined ? undefined : { comment: word });
-    } else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
+      const scope = lasts === "session" ? { scope: lasts } : {};
+      this.questions.choose(question, optionId, { ...(word === undefined ? {} : { comment: word }), ...scope });
+    } else if (option.kind.startsWith("allow")) await this.proposals.accept(question, option.kind === "allow_always" ? lasts : undefined);
     else await this.proposals.reject(question, word);
   }
 

@@ -100,7 +100,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true } } } } },
+        initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true } } } } },
         outputChannel: this.log,
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),

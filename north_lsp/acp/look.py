@@ -1,0 +1,29 @@
+"""`_north/look`: the tools that only look, for a client's own use, such as a chat of its own."""
+
+from collections.abc import Awaitable, Callable
+
+from north_lsp.acp import params as read
+from north_lsp.agent.session.session import Session
+from north_lsp.display import visible
+from north_lsp.errors import ToolError
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.peer import Call
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+
+
+def look_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
+    """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError."""
+
+    async def look(params: Params, call: Call) -> object:
+        session, tool, arguments = session_of(params), read.text(params, "tool"), params.get("arguments", {})
+        if not isinstance(arguments, dict):
+            raise invalid_params("arguments", "must be an object")
+        try:
+            return {"text": visible(await session.look(tool, arguments))}
+        except ToolError as error:
+            number = RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST
+            hint = f" ({error.hint})" if error.hint else ""
+            raise RpcError(number, visible(f"{error.message}{hint}"), {"code": error.code}) from None
+
+    return {"_north/look": look}

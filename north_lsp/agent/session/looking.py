@@ -1,0 +1,26 @@
+"""Tools that only look, used by the client itself: they see what the model would, and nothing of what it has seen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from north_lsp.agent.ports.results import ok
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import ReadTool
+from north_lsp.tools.registry import Registry
+from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.workspace import Workspace
+
+_TOOLS = ("find_files", "read_file", "search_text")
+
+
+async def look(name: str, arguments: Mapping[str, object], tools: Registry, workspace: Workspace) -> str:
+    """What a tool says. The model of the conversation has seen nothing by that, and other conversations and earlier
+    outputs are out of reach. Raises ToolError."""
+    if name not in _TOOLS:
+        raise ToolError("NOT_FOUND", f"there is no tool called {name[:64]!r} here", f"available: {', '.join(_TOOLS)}")
+    tool, args = tools.check(name, arguments, "ask")
+    if not isinstance(tool, ReadTool):
+        raise ToolError("DENIED", f"{name} does not only read")
+    alone = replace(workspace, seen=Seen(), outputs=None, conversations=None, finder=None)
+    output = await tool.run(args, alone)
+    return output.text if output.text is not None else ok(output.data)

@@ -1,0 +1,48 @@
+/** A model that answers as a test has written, like Anthropic's API, and keeps what it was sent. */
+import { createServer } from "node:http";
+
+/**
+ * `answers` are given one after the other, each a text or a list of calls `[name, arguments]`; without one left, "Done.".
+ */
+export async function scriptedModel() {
+  const requests = [];
+  const answers = [];
+  let calls = 0;
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part) => (text += part));
+    request.on("end", () => {
+      if (request.method !== "POST") return response.writeHead(404).end();
+      const body = JSON.parse(text);
+      requests.push(body);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const send = (type, data) => response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+      const usage = { input_tokens: 10, output_tokens: 1 };
+      send("message_start", { message: { id: "m", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, usage } });
+      const answer = answers.shift() ?? "Done.";
+      const blocks = typeof answer === "string" ? [{ type: "text", text: "" }] : answer.map(([name]) => ({ type: "tool_use", id: `toolu_${(calls += 1)}`, name, input: {} }));
+      blocks.forEach((block, index) => {
+        send("content_block_start", { index, content_block: block });
+        const delta = typeof answer === "string" ? { type: "text_delta", text: answer } : { type: "input_json_delta", partial_json: JSON.stringify(answer[index][1]) };
+        send("content_block_delta", { index, delta });
+        send("content_block_stop", { index });
+      });
+      send("message_delta", { delta: { stop_reason: typeof answer === "string" ? "end_turn" : "tool_use", stop_sequence: null }, usage });
+      send("message_stop", {});
+      response.end();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    requests,
+    answers,
+    env: { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, NORTH_DISCOVERY: "off" },
+    /** The text of the last message, and the results of calls in it, which are texts as well. */
+    last() {
+      const { content } = requests.at(-1).messages.at(-1);
+      if (typeof content === "string") return content;
+      return content.map((part) => part.text ?? (typeof part.content === "string" ? part.content : JSON.stringify(part.content))).join("\n");
+    },
+    close: () => server.close(),
+  };
+}

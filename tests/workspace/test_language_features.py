@@ -1,0 +1,40 @@
+import pytest
+
+from north_lsp.workspace.language_features import Position, Replacement, column_of, lines_of, replaced, units_of
+
+
+def replacement(line: int, start: int, end: int, text: str) -> Replacement:
+    return Replacement(Position(line, start), Position(line, end), text)
+
+
+def test_all_places_are_replaced_whatever_their_order() -> None:
+    text = "lamp = 1\r\nprint(lamp, lamp)\n"
+    places = [replacement(1, 6, 10, "torch"), replacement(0, 0, 4, "torch"), replacement(1, 12, 16, "torch")]
+    assert replaced(text, places) == "torch = 1\r\nprint(torch, torch)\n"
+
+
+def test_positions_count_utf_16_units() -> None:
+    assert replaced("🔥 lamp", [replacement(0, 3, 7, "torch")]) == "🔥 torch"
+    assert (units_of("🔥 "), column_of("🔥 lamp", 3)) == (3, 3)
+
+
+def test_lines_end_where_lsp_ends_them() -> None:
+    assert lines_of("a\x0cb\u2028c\nd\re\r\nf") == ["a\x0cb\u2028c", "d", "e", "f"]
+    assert replaced("a\x0cb\nc", [replacement(1, 0, 1, "d")]) == "a\x0cb\nd"
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [replacement(0, 0, 3, "x"), replacement(0, 2, 4, "y")],
+        [replacement(5, 0, 1, "x")],
+        [Replacement(Position(0, 3), Position(0, 1), "x")],
+    ],
+)
+def test_what_overlaps_or_lies_outside_changes_nothing(places: list[Replacement]) -> None:
+    with pytest.raises(ValueError, match=r"overlap|outside"):
+        replaced("lamp\n", places)
+
+
+def test_places_behind_the_end_of_a_line_mean_its_end() -> None:
+    assert replaced("ab\nc", [replacement(0, 2, 99, "!")]) == "ab!\nc"

@@ -1,0 +1,82 @@
+/** Git's changes: a commit message for them, written into the box of the Source Control view, and a review of them. */
+
+import * as vscode from "vscode";
+
+import type { Attachment } from "../composer/chips";
+import { diffOf } from "./attachments";
+import type { Chat } from "./chat";
+import { commitMessageOf, commitPrompt, REVIEW } from "./prompts";
+
+/** The part of the Git extension's API (version 1) that is used here. */
+interface Repository {
+  rootUri: vscode.Uri;
+  inputBox: { value: string };
+  diff(staged: boolean): Promise<string>;
+}
+
+interface GitApi {
+  repositories: Repository[];
+}
+
+/** Asks for a text in a conversation of its own, of which nothing stays. */
+export type AskAside = (text: string, attachment: Attachment, token: vscode.CancellationToken) => Promise<string>;
+
+export function registerCommits(
+  chat: Chat,
+  askAside: AskAside,
+  register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable,
+): vscode.Disposable {
+  return vscode.Disposable.from(
+    register("writeCommitMessage", (view) => writeMessage(askAside, view)),
+    register("reviewChanges", (view) => review(chat, view)),
+  );
+}
+
+async function writeMessage(askAside: AskAside, view: unknown): Promise<void> {
+  const repository = await repositoryOf(view);
+  if (repository === undefined) return;
+  const staged = await repository.diff(true);
+  const changes = staged.trim() === "" ? await repository.diff(false) : staged;
+  if (changes.trim() === "") {
+    void vscode.window.showInformationMessage(vscode.l10n.t("North: there are no changes to commit."));
+    return;
+  }
+  const begun = repository.inputBox.value;
+  const attachment = diffOf(changes);
+  const title = vscode.l10n.t("North writes a commit message");
+  const message = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+    async (_, token) => commitMessageOf(await askAside(commitPrompt(begun.trim()), attachment, token)),
+  );
+  // What was typed meanwhile is the user's.
+  if (message !== "" && repository.inputBox.value === begun) repository.inputBox.value = message;
+}
+
+async function review(chat: Chat, view: unknown): Promise<void> {
+  const repository = await repositoryOf(view);
+  if (repository === undefined) return;
+  const changes = [await repository.diff(true), await repository.diff(false)].filter((part) => part.trim() !== "").join("\n");
+  if (changes === "") {
+    void vscode.window.showInformationMessage(vscode.l10n.t("North: there are no changes to review."));
+    return;
+  }
+  await chat.ask(REVIEW, [diffOf(changes)]);
+}
+
+/** The one whose view the command was chosen in, or the only one. */
+async function repositoryOf(view: unknown): Promise<Repository | undefined> {
+  const { repositories } = await git();
+  const root = typeof view === "object" && view !== null && "rootUri" in view && view.rootUri instanceof vscode.Uri ? view.rootUri : undefined;
+  const named = repositories.find((one) => one.rootUri.toString() === root?.toString());
+  if (named !== undefined || repositories.length === 1) return named ?? repositories[0];
+  const items = repositories.map((repository) => ({ label: vscode.workspace.asRelativePath(repository.rootUri), repository }));
+  if (items.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("North: there is no Git repository here."));
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t("North: Which repository?") }))?.repository;
+}
+
+async function git(): Promise<GitApi> {
+  const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>("vscode.git");
+  if (extension === undefined) return { repositories: [] };
+  const exported = extension.isActive ? extension.exports : await extension.activate();
+  return exported.getAPI(1);
+}

@@ -1,0 +1,101 @@
+/** Where North can be reached in VS Code beside its own view: menus, light bulb, terminals, VS Code's chat. */
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+import type { Conversations } from "../chat/conversations";
+import { type Session, where } from "../chat/session";
+import type { Transcript } from "../chat/transcript";
+import { reason } from "../common/logger";
+import type { Server } from "../common/server";
+import type { Attachment } from "../composer/chips";
+import { registerActions } from "./actions";
+import { Aside } from "./aside";
+import type { Chat } from "./chat";
+import { registerCommits } from "./commits";
+import { askInline } from "./inline";
+import { LanguageFeatures } from "./language";
+import { registerMenus } from "./menus";
+import { registerParticipant } from "./participant";
+import { Terminals } from "./terminals";
+import { registerTools } from "./tools";
+
+interface Parts {
+  extension: vscode.Uri;
+  server: Server;
+  conversations: Conversations;
+  log: vscode.LogOutputChannel;
+}
+
+export class Places implements vscode.Disposable {
+  private readonly aside: Aside;
+  private readonly terminals = new Terminals();
+  private readonly language = new LanguageFeatures();
+  private readonly registered: vscode.Disposable;
+
+  constructor(private readonly parts: Parts) {
+    const { extension, server, conversations, log } = parts;
+    this.aside = new Aside(() => server.connect(), where);
+    const ask = async (text: string, attachments: Attachment[]): Promise<void> => {
+      const { panel, session } = conversations.active;
+      await panel.show(true);
+      await session.send(text, attachments);
+    };
+    const chat: Chat = {
+      attach: (attachment) => conversations.active.panel.attach(attachment),
+      ask,
+      async edit(text, attachments) {
+        if (await mayEdit(conversations.active.session)) await ask(text, attachments);
+      },
+    };
+    const register = (name: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
+      vscode.commands.registerCommand(`north.${name}`, async (...args: unknown[]) => {
+        try {
+          await run(...args);
+        } catch (error) {
+          log.error(`north.${name}: ${reason(error)}`);
+          void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+        }
+      });
+    this.registered = vscode.Disposable.from(
+      this.terminals,
+      this.language,
+      conversations.onElsewhere((params) => this.aside.take(params)),
+      registerActions(chat, register),
+      registerMenus(chat, register),
+      registerCommits(chat, (text, { block }, token) => this.aside.once([{ type: "text", text }, block], token), register),
+      register("inlineChat", () => askInline(chat)),
+      register("showTerminal", () => this.terminals.show()),
+      registerParticipant(this.aside, vscode.Uri.joinPath(extension, "media", "north.svg")),
+      registerTools((method, params) => conversations.active.session.ask(method, params)),
+    );
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+  }
+
+  /** Answers what a client's server asks of the editor, before it starts. */
+  listen(client: LanguageClient): void {
+    const { conversations } = this.parts;
+    this.terminals.listen(client, (id) => conversations.find(id) !== undefined || this.aside.mayAsk(id));
+    this.language.listen(client);
+  }
+
+  /** Where what a conversation of VS Code's chat asks is shown; nothing for one that may not ask. */
+  transcriptOf(sessionId: string): Transcript | undefined {
+    return this.aside.mayAsk(sessionId) ? this.parts.conversations.main.transcript : undefined;
+  }
+}
+
+/** In a mode that only reads, an edit would be refused in the end: the user says first what is meant. */
+async function mayEdit(session: Session): Promise<boolean> {
+  await session.open();
+  if (session.modeId !== "ask") return true;
+  const change = vscode.l10n.t("Switch to Agent");
+  const anyway = vscode.l10n.t("Ask Anyway");
+  const text = vscode.l10n.t("North is in Ask mode, in which it only reads.");
+  const chosen = await vscode.window.showInformationMessage(text, change, anyway);
+  if (chosen === change) await session.setMode("agent");
+  return chosen !== undefined;
+}

@@ -1,0 +1,77 @@
+/** What a terminal shows, as text within bounds; and how a program and its arguments are written for a shell. Without the
+ * editor's API. */
+
+// Commands to the terminal (titles, colours, cursor), and the start of one that has not arrived whole.
+const OPERATING_SYSTEM = /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/g;
+const CONTROL_SEQUENCE = /\x1b\[[0-?]*[ -/]*(?:[@-~]|$)/g;
+const ESCAPE = /\x1b(?:[ -/]*[0-~]|$)/g;
+const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g;
+
+/** The text that is left on the screen. */
+export function plainOf(written: string): string {
+  const text = written.replace(OPERATING_SYSTEM, "").replace(CONTROL_SEQUENCE, "").replace(ESCAPE, "");
+  return text.replace(/\r+\n/g, "\n").split("\n").map(overwritten).join("\n");
+}
+
+/** A line after what carriage returns and backspaces wrote over. */
+function overwritten(line: string): string {
+  let shown = "";
+  for (const part of line.split("\r")) {
+    let now = part;
+    while (/[^\b]\x08/.test(now)) now = now.replace(/[^\b]\x08/, "");
+    now = now.replace(CONTROL, "");
+    shown = now + shown.slice(now.length);
+  }
+  return shown;
+}
+
+/** The end of what was written, at most so many bytes of it. */
+export class Output {
+  private written = "";
+  private dropped = false;
+
+  constructor(private readonly limit: number) {}
+
+  push(text: string): void {
+    this.written += text;
+    // Colours and the like are not counted: there is room for as much again, and more.
+    const most = this.limit * 4;
+    if (this.written.length > most * 2) {
+      this.written = this.written.slice(-most);
+      this.dropped = true;
+    }
+  }
+
+  get(): { output: string; truncated: boolean } {
+    const all = Buffer.from(plainOf(this.written), "utf8");
+    if (all.length <= this.limit) return { output: all.toString("utf8"), truncated: this.dropped };
+    let start = all.length - this.limit;
+    while (start < all.length && ((all[start] ?? 0) & 0xc0) === 0x80) start += 1; // not within a character
+    return { output: all.subarray(start).toString("utf8"), truncated: true };
+  }
+}
+
+export interface Exit {
+  exitCode: number | null;
+  signal: string | null;
+}
+
+/** How a command ended. A shell that was asked nothing, or interrupted before it ran anything, does not tell a code. */
+export function exitOf(code: number | undefined): Exit {
+  return { exitCode: code ?? null, signal: null };
+}
+
+/** Its terminal is gone, and the command with it. */
+export const CLOSED: Exit = { exitCode: null, signal: "SIGHUP" };
+
+/** One line for bash that runs exactly this, whatever stands in it: nothing of it is expanded, completed or an alias. */
+export function commandLine(argv: readonly string[]): string {
+  return argv.map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  if (/^[\x20-\x7e]*$/.test(word) && !word.includes("'")) return `'${word}'`;
+  const escaped = word.replace(/[\\'!\x00-\x1f\x7f]/g, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  // Hexadecimal digits behind an escape would not belong to it: bash reads two at most.
+  return `$'${escaped}'`;
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+import type { PromptResult, UpdateParams } from "../src/acp";
+import { Aside } from "../src/places/aside";
+
+type Answer = (params: { sessionId: string }) => unknown;
+
+/** A server that answers as it is told, and what it was asked. */
+function server(answers: Record<string, Answer>) {
+  const asked: string[] = [];
+  const client = {
+    async sendRequest(method: string, params: { sessionId: string }): Promise<unknown> {
+      asked.push(method);
+      const answer = answers[method];
+      return answer === undefined ? {} : answer(params);
+    },
+    async sendNotification(method: string): Promise<void> {
+      asked.push(method);
+    },
+  };
+  return { asked, client: client as unknown as LanguageClient };
+}
+
+const folders = () => ({ cwd: "/p", additionalDirectories: [], mcpServers: [] });
+const chunk = (sessionId: string, text: string): UpdateParams => ({
+  sessionId,
+  update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
+});
+const never = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => {} }) };
+const ended = (stopReason: string, error?: object): PromptResult => ({ stopReason, ...(error ? { _meta: { north: { error } } } : {}) });
+
+test("a single question has a conversation of which nothing stays, and that only reads", async () => {
+  const played = server({
+    "session/new": () => ({ sessionId: "s" }),
+    "session/prompt": () => {
+      aside.take(chunk("other", "not this"));
+      aside.take(chunk("s", "Hel"));
+      aside.take(chunk("s", "lo"));
+      assert.equal(aside.mayAsk("s"), false);
+      return ended("end_turn");
+    },
+  });
+  const aside: Aside = new Aside(async () => played.client, folders);
+  assert.equal(await aside.once([], never), "Hello");
+  assert.deepEqual(played.asked, ["session/new", "session/set_mode", "session/prompt", "session/delete"]);
+  aside.take(chunk("s", "too late"));
+});
+
+test("a model that failed is no answer, and a cancelled question has none", async () => {
+  let result = ended("end_turn", { kind: "auth" });
+  const played = server({
+    "session/new": () => ({ sessionId: "s" }),
+    "session/prompt": () => {
+      aside.take(chunk("s", "The key was refused."));
+      return result;
+    },
+  });
+  const aside: Aside = new Aside(async () => played.client, folders);
+  await assert.rejects(aside.once([], never), /The key was refused/);
+  assert.equal(played.asked.at(-1), "session/delete");
+  result = ended("cancelled");
+  assert.equal(await aside.once([], never), "");
+});
+
+test("the user is asked about a conversation only while somebody listens for that", async () => {
+  let asks = 0;
+  const played = server({
+    "session/new": () => ({ sessionId: "s" }),
+    "session/prompt": () => {
+      assert.equal(aside.mayAsk("s"), true);
+      return ended("end_turn");
+    },
+  });
+  const aside: Aside = new Aside(async () => played.client, folders);
+  const id = await aside.begin();
+  assert.equal(aside.mayAsk(id), false);
+  await aside.ask(id, [], { update: () => {}, asks: () => (asks += 1) }, never);
+  assert.equal(asks, 1);
+  assert.equal(aside.mayAsk(id), false);
+});
+
+test("another server knows a conversation once it has loaded it, if it can", async () => {
+  const first = server({ "session/new": () => ({ sessionId: "s" }) });
+  const second = server({});
+  const third = server({
+    "session/resume": () => {
+      throw new Error("unknown");
+    },
+  });
+  let now = first;
+  const aside = new Aside(async () => now.client, folders);
+  await aside.begin();
+  assert.equal(await aside.reopen("s"), "s");
+  assert.deepEqual(first.asked, ["session/new"]);
+  now = second;
+  assert.equal(await aside.reopen("s"), "s");
+  assert.equal(await aside.reopen("s"), "s");
+  assert.deepEqual(second.asked, ["session/resume"]);
+  now = third;
+  assert.equal(await aside.reopen("s"), undefined);
+});
+
+test("a cancelled message is cancelled in the server", async () => {
+  let cancel: () => void = () => {};
+  const onCancellationRequested = (listener: (event: undefined) => unknown) => {
+    cancel = () => void listener(undefined);
+    return { dispose: () => {} };
+  };
+  const token = { isCancellationRequested: false, onCancellationRequested };
+  const played = server({
+    "session/new": () => ({ sessionId: "s" }),
+    "session/prompt": () => {
+      cancel();
+      return ended("cancelled");
+    },
+  });
+  const aside = new Aside(async () => played.client, folders);
+  await aside.ask(await aside.begin(), [], { update: () => {} }, token);
+  assert.deepEqual(played.asked, ["session/new", "session/prompt", "session/cancel"]);
+});
