@@ -108,7 +108,7 @@ export class Session extends Standing {
       if (this.isCurrent(sessionId)) this.prompts.ended(sent, answer);
     } catch (error) {
       // A crash is dealt with as a whole, not by each of its prompts.
-      if (this.isCurrent(sessionId) && this.server.running === client) this.transcript.note("error", reason(error));
+      if (this.isCurrent(sessionId) && this.server.running === client) this.prompts.refused(error);
     }
     this.prompts.remove(sent);
     void this.askPermissions();
