@@ -31,6 +31,8 @@ export class Panel implements vscode.Disposable {
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
+  /** The conversation that the page is to remember. */
+  private kept = "";
   private readonly used = new vscode.EventEmitter<void>();
   private readonly listeners: vscode.Disposable[];
 
@@ -53,7 +55,7 @@ export class Panel implements vscode.Disposable {
       this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
-      session.onKept((id) => this.post({ type: "conversation", id })),
+      session.onKept((id) => this.keep(id)),
       session.onReturn(({ text, attachments }) => {
         for (const attachment of attachments) this.composer.add(attachment);
         this.unsent.push(text);
@@ -85,10 +87,6 @@ export class Panel implements vscode.Disposable {
   /** The webview is gone. */
   empty(webview: vscode.Webview): void {
     if (this.webview === webview) this.webview = undefined;
-  }
-
-  get isFilled(): boolean {
-    return this.webview !== undefined;
   }
 
   /** Shows the chat; without `preserveFocus` the cursor goes to its input. */
@@ -161,6 +159,7 @@ export class Panel implements vscode.Disposable {
     this.post({ type: "all", items: this.transcript.all() });
     this.postState();
     this.composer.postState(true);
+    if (this.kept !== "") this.keep();
     this.ready = true;
     this.giveFocus();
     this.giveBack();
@@ -210,6 +209,11 @@ export class Panel implements vscode.Disposable {
     if (!this.ready || this.webview === undefined) return;
     for (const text of this.unsent.splice(0)) this.post({ type: "giveBack", text });
     this.postState();
+  }
+
+  private keep(id = this.kept): void {
+    this.kept = id;
+    this.post({ type: "conversation", id });
   }
 
   private post(message: ToPage): void {

@@ -8,11 +8,11 @@ import { reason } from "../common/logger";
 import { asksForTrust } from "../common/problems";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
-import { furtherFolders, mainFolder } from "../common/settings";
 import type { Questions } from "../review/questions";
 import { Prompts, type Words } from "./prompts";
 import { Standing } from "./standing";
 import type { Transcript } from "./transcript";
+import { where } from "./where";
 
 export class Session extends Standing {
   private current = "";
@@ -90,7 +90,8 @@ export class Session extends Standing {
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
       this.opening = undefined;
-      this.fail(error);
+      this.log.error(reason(error));
+      this.setProblem(error);
     });
     return opening;
   }
@@ -260,7 +261,7 @@ export class Session extends Standing {
       : vscode.l10n.t("North's server ended unexpectedly");
     this.dropConnection();
     this.transcript.note("error", `${ended}.`);
-    if (!again) return this.fail(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
+    if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
     const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
     this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
@@ -294,14 +295,4 @@ export class Session extends Standing {
     for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
     return true;
   }
-
-  private fail(error: unknown): void {
-    this.log.error(reason(error));
-    this.setProblem(error);
-  }
-}
-
-/** The folders that a conversation is about. */
-export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
-  return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }
