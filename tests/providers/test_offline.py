@@ -72,6 +72,9 @@ UNDERSTOOD: list[tuple[str, list[Task]]] = [
     ("explain this", [ExplainThis()]),
     ("what does this do?", [ExplainThis()]),
     ("explain README.md", [Read("README.md")]),
+    ("What does this project do?", [Read("README.md")]),
+    ("explain the code base", [Read("README.md")]),
+    ("what is my repo", [Read("README.md")]),
     ("read my file.md", [Read("my file.md")]),
     ("show lines 3-5 of a.py", [Read("a.py", (3, 5))]),
     ("open the file a.py", [Read("a.py")]),
@@ -408,7 +411,8 @@ def test_it_says_once_in_a_conversation_what_it_is() -> None:
     answers = world(search_text=matches())
     first = play("find x", answers)
     assert first.end.count(NOTE) == 1
-    assert "ANTHROPIC_API_KEY" in first.end.splitlines()[-1]
+    assert "Store an API Key" in first.end.splitlines()[-1]
+    assert "north-lsp login" in first.end.splitlines()[-1]
     assert NOTE not in play("find x", answers, before=tuple(first.messages)).end
 
 

@@ -111,6 +111,8 @@ export interface Asked {
 export interface ChangedFile {
   path: string;
   kind?: "create" | "update" | "delete" | "rename";
+  /** Of a file that is moved. */
+  oldPath?: string;
   hunks: Hunk[];
 }
 
@@ -136,6 +138,8 @@ export interface Parts {
   hunks?: Record<string, string[]>;
   texts?: Record<string, string>;
   comment?: string;
+  /** It holds for this conversation: an accepted edit for those that follow, "run all" for commands. */
+  scope?: "session";
 }
 
 export interface PermissionResult {

@@ -6,20 +6,28 @@ import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
+import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
+import { findServer } from "./install/finding";
+import { Installer } from "./install/installer";
 import { Places } from "./places/index";
 import { pointToCommands } from "./review/approvals";
+import { Before } from "./review/before";
+import { Lenses } from "./review/lenses";
+import { Marks } from "./review/marks";
 import { Permissions } from "./review/permissions";
 import { Proposals } from "./review/proposals";
 import { Questions } from "./review/questions";
 import { saveOnRequest } from "./review/saving";
+import { FileTree } from "./review/tree";
 
 let running: Server | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript ?? places.transcriptOf(id));
-  const server: Server = new Server(log, (client) => {
+  const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
+  const server: Server = new Server(log, () => findServer(installer), (client) => {
     conversations.listen(client);
     questions.listen(client);
     places.listen(client);
@@ -27,8 +35,9 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   running = server;
   const proposals = new Proposals(questions);
+  const before = new Before();
   const { extensionUri: extension, workspaceState: memory } = context;
-  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, log, memory });
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
   const places: Places = new Places({ extension, server, conversations, log });
@@ -38,12 +47,17 @@ export function activate(context: vscode.ExtensionContext): void {
     conversations,
     questions,
     proposals,
+    before,
+    new Lenses(proposals),
+    new Marks(proposals),
+    new FileTree(proposals),
     permissions,
     places,
     registerChanges(),
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
+    registerSetup({ conversations, installer, log }),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
 }

@@ -20,7 +20,19 @@ export type Item =
   | { kind: "plan"; id: string; entries: PlanEntry[] }
   | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
+  | ChangesItem
   | Question;
+
+/** What a turn has changed in files. */
+export interface ChangesItem {
+  kind: "changes";
+  id: string;
+  text: string;
+  /** What became of it since; empty while it stands. */
+  note: string;
+  files: { path: string; name: string }[];
+  buttons: { act: "show" | "undo" | "redo"; text: string }[];
+}
 
 /** A tool call: what is done, with what, and what came of it. */
 export interface ToolItem {
@@ -39,6 +51,8 @@ export interface ToolItem {
   parts: ToolPart[];
   /** The model got a part of the result: which, in words. */
   shortened?: string;
+  /** What became of its edit since; empty while it stands. */
+  note?: string;
 }
 
 export type ToolPart =
@@ -103,19 +117,40 @@ export interface PickerButton {
   title: string;
 }
 
-/** What the page shows before anything was said. */
+/** What the page shows before anything was said, in words of the extension. */
 export interface Welcome {
   heading: string;
   words: string;
+  examplesHeading: string;
+  /** A click puts one into the input. */
   examples: string[];
-  /** How to get a model that answers; empty when there is one. */
-  key: string;
-  keyButton: string;
+  setupHeading: string;
+  setup: SetupRow[];
+  more: Remedy;
+}
+
+export interface SetupRow {
+  id: "folder" | "trust" | "key" | "model";
+  done: boolean;
+  /** Whether it is done, for those who do not see the mark. */
+  state: string;
+  words: string;
+  remedy: Remedy;
+}
+
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
 }
 
 export interface State {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
+  /** The ways out of the problem. */
+  remedies: Remedy[];
+  /** Nothing has failed: North waits for the user. */
+  calm: boolean;
   /** What the user chooses for the conversation, with the present value. */
   pickers: PickerButton[];
   /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
@@ -207,6 +242,7 @@ export type FromPage =
   | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
+  | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
   | { type: "pick"; picker: PickerId }
@@ -219,6 +255,12 @@ export const PAGE_COMMANDS = [
   "north.restartServer",
   "north.showPermissions",
   "north.storeKey",
+  "north.switchModel",
+  "north.installServer",
+  "north.choosePython",
+  "north.manageTrust",
+  "north.openFolder",
+  "north.openWalkthrough",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -329,6 +329,7 @@ _THIS = _pattern(
     r"this|it|that|(?:the\s+|this\s+|that\s+|my\s+)"
     r"(?:selection|selected\s+(?:code|text|lines?)|code|file|function|class|method|snippet|text|part)"
 )
+_PROJECT = _pattern(r"(?:the|this|that|my|our)\s+(?:whole\s+)?(?:project|repo|repository|code\s?base|workspace)")
 _PATH_WORDS = _pattern(r"@|(?:the\s+)?(?:file|folder|directory)\s+(?=\S)")
 _NO_PATH = _pattern(
     r"it|here|there|this|everywhere|all\s+files|(?:the\s+|this\s+|that\s+|my\s+)(?:same\s+)?"
@@ -458,6 +459,8 @@ def _explain(bare: str, quotes: _Quotes) -> Task | None:
 def _explained(masked: str, path: str | None, quotes: _Quotes) -> Task | None:
     if _THIS.fullmatch(masked):
         return ExplainThis() if path is None else Read(path)
+    if path is None and _PROJECT.fullmatch(masked):
+        return Read("README.md")
     spelled = _path(masked, quotes)
     if spelled and path is None and (_names_a_file(spelled) or _PATH_WORDS.match(masked)):
         return Read(spelled)

@@ -125,7 +125,7 @@ try {
   await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
   await diffTab.waitFor();
   assert.ok((await readFile(greeting, "utf8")).includes('"Hello"'));
-  await page.locator(".editor-actions").getByRole("button", { name: "Accept", exact: true }).click();
+  await page.locator(".editor-actions").getByRole("button", { name: /^Accept File/ }).click();
   await diffTab.waitFor({ state: "detached" });
   await chat.idle();
   await until("the edit in the editor", async () => (await cursorLines()).includes('SALUTATION = "Good morning"'));
@@ -171,13 +171,15 @@ try {
   await right.locator(".view-line", { hasText: "ENTRY = 1" }).click();
   await palette(page, "North: Accept Hunk");
   await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor(); // at the next hunk
-  await page.locator(".editor-actions").getByRole("button", { name: /^Reject Hunk/ }).click();
+  await page.keyboard.press("Control+K");
+  await page.keyboard.press("n");
   await until("the second hunk to be taken out", async () => {
     const { modified } = await diffEditorLines(page);
     return modified.some((line) => line.includes("ITEM = 2"));
   });
   await screenshot(page, "extension-5b-hunks");
-  await page.keyboard.press("Control+Alt+Y");
+  await page.keyboard.press("Control+K");
+  await page.keyboard.press("y");
   await diffTab.waitFor({ state: "detached" });
   await chat.idle();
   const many = path.join(project, "hello/many.py");

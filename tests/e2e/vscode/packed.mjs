@@ -13,14 +13,15 @@ export async function packedExtension() {
   const npm = (...args) => execFileSync("npm", args, { cwd: client, stdio: ["ignore", "ignore", "inherit"] });
   if (!existsSync(path.join(client, "node_modules"))) npm("ci");
   const made = await stat(vsix).then((file) => file.mtimeMs, () => 0);
-  if ((await youngest(client)) > made) npm("run", "package");
+  const sources = [client, path.join(checkout, "north_lsp"), path.join(checkout, "docs")];
+  if (Math.max(...(await Promise.all(sources.map(youngest)))) > made) npm("run", "package");
   return vsix;
 }
 
 async function youngest(folder) {
   let newest = 0;
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (["node_modules", "out", "north.vsix"].includes(entry.name)) continue;
+    if (["node_modules", "out", "server", "north.vsix", "__pycache__"].includes(entry.name)) continue;
     const name = path.join(folder, entry.name);
     newest = Math.max(newest, entry.isDirectory() ? await youngest(name) : (await stat(name)).mtimeMs);
   }
@@ -28,9 +29,14 @@ async function youngest(folder) {
 }
 
 /** A user data folder that names the server: a program's path belongs to the machine, not to the user's settings. */
-export async function userDataFor(folder, server) {
+export function userDataFor(folder, server) {
+  return machineSettings(folder, { "north.server.path": server });
+}
+
+/** A user data folder with settings of the machine. */
+export async function machineSettings(folder, settings) {
   await mkdir(path.join(folder, "Machine"), { recursive: true });
-  await writeFile(path.join(folder, "Machine/settings.json"), JSON.stringify({ "north.server.path": server }));
+  await writeFile(path.join(folder, "Machine/settings.json"), JSON.stringify(settings));
   return folder;
 }
 

@@ -53,6 +53,12 @@ const quietSettings = {
   "workbench.welcomePage.walkthroughs.openOnInstall": false,
 };
 
+const trustSettings = {
+  "security.workspace.trust.enabled": true,
+  "security.workspace.trust.startupPrompt": "never",
+  "security.workspace.trust.banner": "never",
+};
+
 const xdgFolders = ["CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR"];
 
 /**
@@ -65,8 +71,11 @@ const xdgFolders = ["CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUN
  * @param {string} [options.userData] a user data folder to keep (for a restart); a temporary one by default
  * @param {object} [options.settings] user settings, written when the user data folder has no settings.json yet
  * @param {object} [options.env] environment variables for the server, its extension host and what they start
+ * @param {boolean} [options.trust] whether folders have to be trusted first, without a question when one is opened
+ * @param {string} [options.open] what to open: the `folder`, a `workspace` file of that path, or `nothing`
+ * @param {string} [options.locale] the language of the workbench, where it differs from English
  */
-export async function startServer({ vsix, extension, workspace, userData, settings = {}, env = {} } = {}) {
+export async function startServer({ vsix, extension, workspace, userData, settings = {}, env = {}, trust = false, open = "folder", locale } = {}) {
   const scratch = await mkdtemp(path.join(tmpdir(), "north-e2e-vscode-"));
   const folders = {
     workspace: path.resolve(workspace ?? path.join(scratch, "workspace")),
@@ -78,7 +87,7 @@ export async function startServer({ vsix, extension, workspace, userData, settin
   const settingsFile = path.join(folders.userData, "User", "settings.json");
   if (!existsSync(settingsFile)) {
     await mkdir(path.dirname(settingsFile), { recursive: true });
-    await writeFile(settingsFile, JSON.stringify({ ...quietSettings, ...settings }, null, 2));
+    await writeFile(settingsFile, JSON.stringify({ ...quietSettings, ...(trust ? trustSettings : {}), ...settings }, null, 2));
   }
 
   const common = [
@@ -118,7 +127,8 @@ export async function startServer({ vsix, extension, workspace, userData, settin
         ...["--bind-addr", "127.0.0.1:0", "--auth", "none"],
         "--disable-telemetry",
         "--disable-update-check",
-        "--disable-workspace-trust",
+        ...(trust ? [] : ["--disable-workspace-trust"]),
+        ...(locale === undefined ? [] : ["--locale", locale]),
         "--disable-getting-started-override",
         // When this process is killed and cannot stop the server, it stops by itself.
         "--idle-timeout-seconds=600",
@@ -136,7 +146,9 @@ export async function startServer({ vsix, extension, workspace, userData, settin
     });
 
     const address = new URL(origin);
-    address.searchParams.set("folder", folders.workspace);
+    if (open === "folder") address.searchParams.set("folder", folders.workspace);
+    else if (open === "nothing") address.searchParams.set("ew", "true");
+    else address.searchParams.set("workspace", open);
     return {
       ...folders,
       url: address.href,

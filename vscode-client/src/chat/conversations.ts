@@ -5,8 +5,10 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
 import type { Server } from "../common/server";
+import type { Before } from "../review/before";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
+import { Turns } from "../review/turns";
 import { Panel } from "./panel";
 import { Session } from "./session";
 import { Transcript } from "./transcript";
@@ -18,6 +20,7 @@ export interface Conversation {
   readonly session: Session;
   readonly transcript: Transcript;
   readonly panel: Panel;
+  readonly turns: Turns;
 }
 
 interface InTab extends Conversation {
@@ -29,6 +32,7 @@ export interface Parts {
   readonly server: Server;
   readonly questions: Questions;
   readonly proposals: Proposals;
+  readonly before: Before;
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
@@ -56,7 +60,7 @@ export class Conversations implements vscode.Disposable {
     const view: ChatView = new ChatView(() => this.waiting.length);
     this.main = this.create((preserveFocus) => view.reveal(preserveFocus));
     this.used = this.main;
-    const { session, panel } = this.main;
+    const { session, panel, turns } = this.main;
     session.restore(parts.memory.get<string>(LAST) ?? "");
     view.hold(session, panel);
     this.listeners = [
@@ -66,6 +70,7 @@ export class Conversations implements vscode.Disposable {
       view,
       session,
       panel,
+      turns,
       session.onKept((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
       this.onState(() => view.showState()),
       vscode.window.registerWebviewPanelSerializer(Tab.type, {
@@ -75,7 +80,7 @@ export class Conversations implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const { tab, session, panel } of this.tabs) vscode.Disposable.from(panel, session, tab).dispose();
+    for (const { tab, session, panel, turns } of this.tabs) vscode.Disposable.from(turns, panel, session, tab).dispose();
     vscode.Disposable.from(...this.listeners).dispose();
   }
 
@@ -163,20 +168,21 @@ export class Conversations implements vscode.Disposable {
 
   /** A tab was closed. A turn in it goes on, and the tab comes back when it asks something. */
   private left(conversation: InTab): void {
-    const { session, panel, tab } = conversation;
+    const { session, panel, turns, tab } = conversation;
     if (this.used.session === session) this.setUsed(this.main);
     if (session.busy || !this.tabs.includes(conversation)) return;
     this.tabs = this.tabs.filter((other) => other !== conversation);
-    void session.leave().finally(() => vscode.Disposable.from(panel, session, tab).dispose());
+    void session.leave().finally(() => vscode.Disposable.from(turns, panel, session, tab).dispose());
     this.changed.fire();
   }
 
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
-    const { extension, server, questions, proposals, log } = this.parts;
+    const { extension, server, questions, proposals, before, log } = this.parts;
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
     const session = new Session(server, transcript, questions, log);
-    const panel = new Panel(extension, session, transcript, questions, proposals, reveal);
-    const conversation = { session, transcript, panel };
+    const turns = new Turns(session, transcript, questions, before, log);
+    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal);
+    const conversation = { session, transcript, panel, turns };
     session.onState(() => this.changed.fire());
     panel.onUse(() => this.setUsed(conversation));
     return conversation;

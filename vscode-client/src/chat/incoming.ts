@@ -7,6 +7,7 @@ type Check = (fields: Fields) => boolean;
 
 const text = (value: unknown): boolean => typeof value === "string";
 const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
+const ACTS: readonly unknown[] = ["show", "undo", "redo"];
 const CODE_USES: readonly unknown[] = ["copy", "insert", "apply"];
 const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
@@ -31,6 +32,7 @@ const checks: Record<FromPage["type"], Check> = {
   link: (fields) => text(fields.address),
   decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
   review: (fields) => text(fields.id),
+  changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
   place: (fields) => text(fields.path) && (fields.line === null || Number.isInteger(fields.line)),
   diff: (fields) => text(fields.id) && Number.isInteger(fields.part),
   code: (fields) => CODE_USES.includes(fields.what) && text(fields.text) && text(fields.name) && text(fields.language),

@@ -4,15 +4,16 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, State, ToPage, Welcome } from "../messages";
+import type { FailureAction, FromPage, State, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
 import { Composer } from "../composer/composer";
+import type { Turns } from "../review/turns";
 import { showChange } from "./changes";
-import { isOffline, pickerButtons } from "./choices";
+import { pickerButtons } from "./choices";
 import { useCode } from "./code";
 import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
@@ -20,6 +21,7 @@ import { pick } from "./pickers";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
+import { welcomeOf } from "./welcome";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
@@ -41,6 +43,7 @@ export class Panel implements vscode.Disposable {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly proposals: Proposals,
+    private readonly turns: Turns,
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
@@ -145,6 +148,8 @@ export class Panel implements vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "changes":
+        return this.report(this.turns.act(message.id, message.act));
       case "pick":
         return this.report(pick(this.session, message.picker));
       case "run":
@@ -184,12 +189,13 @@ export class Panel implements vscode.Disposable {
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    if (option === undefined || !(await confirmed(question, option))) return;
-    const { kind } = option;
+    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
-      this.questions.choose(question, optionId, word === undefined ? undefined : { comment: word });
-    } else if (kind === "allow_once" || kind === "allow_always") await this.proposals.accept(question, kind);
+      const scope = lasts === "session" ? { scope: lasts } : {};
+      this.questions.choose(question, optionId, { ...(word === undefined ? {} : { comment: word }), ...scope });
+    } else if (option.kind.startsWith("allow")) await this.proposals.accept(question, option.kind === "allow_always" ? lasts : undefined);
     else await this.proposals.reject(question, word);
   }
 
@@ -211,11 +217,13 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, options, busy, queued, usage, permissions, id } = this.session;
+    const { problem, remedies, calm, options, busy, queued, usage, permissions, id } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
       problem,
+      remedies,
+      calm,
       pickers: pickerButtons(options),
       usage: usage === undefined ? "" : usageText(usage),
       usageRows: usage === undefined ? [] : usageRows(usage),
@@ -224,7 +232,7 @@ export class Panel implements vscode.Disposable {
       waiting,
       unasked: unasked(permissions),
       queued,
-      welcome: welcome(isOffline(options)),
+      welcome: welcomeOf(options),
     };
     this.post({ type: "state", state });
   }
@@ -234,7 +242,7 @@ export class Panel implements vscode.Disposable {
     const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
     const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
     return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${vscode.env.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -243,6 +251,7 @@ export class Panel implements vscode.Disposable {
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
 <link rel="stylesheet" href="${address("media", "composer.css")}">
+<link rel="stylesheet" href="${address("media", "start.css")}">
 <title>North</title>
 </head>
 <body>
@@ -276,22 +285,14 @@ export class Panel implements vscode.Disposable {
 <button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
+<script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>
 <script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
 </body>
 </html>`;
   }
 }
 
-/** Without a key there are other questions that get an answer. */
-function welcome(offline: boolean): Welcome {
-  const { t } = vscode.l10n;
-  return {
-    heading: t("What shall North do here?"),
-    words: t("Nothing is written or run before you agree. A word that begins with / is a command of North's own, such as /mode."),
-    examples: offline
-      ? [t("list files"), t("find TODO"), t("run `git status`")]
-      : [t("Explain how this project is organised"), t("Find what is not covered by a test, and write one"), t("Look for mistakes in what I have changed")],
-    key: offline ? t("Without a key there is only the offline model: it looks things up and replaces text, and thinks nothing.") : "",
-    keyButton: t("Add an API Key"),
-  };
+/** The page's texts in the user's language, as data: nothing in it ends the element that it is in. */
+function wordsFor(bundle: Record<string, string> | undefined): string {
+  return JSON.stringify(bundle ?? {}).replaceAll("<", "\\u003c");
 }

@@ -5,6 +5,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { Permission, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { asksForTrust } from "../common/problems";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import { furtherFolders, mainFolder } from "../common/settings";
@@ -89,7 +90,7 @@ export class Session extends Standing {
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
       this.opening = undefined;
-      this.fail(reason(error));
+      this.fail(error);
     });
     return opening;
   }
@@ -206,7 +207,6 @@ export class Session extends Standing {
   }
 
   private async openNow(): Promise<LanguageClient> {
-    if (mainFolder() === undefined) throw new Error(vscode.l10n.t("Open a folder: North works on the files of one."));
     const { departures } = this;
     const client = await this.server.connect();
     if (this.wanted !== "" && (await this.load(client, this.wanted))) return client;
@@ -244,7 +244,13 @@ export class Session extends Standing {
   private opened(state: SessionState): void {
     this.problem = "";
     this.takeState(state);
-    setTimeout(() => void this.askPermissions(), 0); // once it is open
+    setTimeout(() => void this.handTrust().then(() => this.askPermissions()), 0); // once it is open
+  }
+
+  /** What the user told VS Code of this folder: a server is started in trusted ones only. */
+  private async handTrust(): Promise<void> {
+    if (!asksForTrust()) return;
+    await this.ask("_north/trust", { trusted: true }).catch((error: unknown) => this.log.debug(reason(error)));
   }
 
   private async afterCrash(again: boolean): Promise<void> {
@@ -254,7 +260,7 @@ export class Session extends Standing {
       : vscode.l10n.t("North's server ended unexpectedly");
     this.dropConnection();
     this.transcript.note("error", `${ended}.`);
-    if (!again) return this.fail(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it."));
+    if (!again) return this.fail(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
     const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
     this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
@@ -289,10 +295,9 @@ export class Session extends Standing {
     return true;
   }
 
-  private fail(problem: string): void {
-    this.log.error(problem);
-    this.problem = problem;
-    this.stateChanged.fire();
+  private fail(error: unknown): void {
+    this.log.error(reason(error));
+    this.setProblem(error);
   }
 }
 

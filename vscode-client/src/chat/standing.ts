@@ -3,11 +3,18 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
+import { isCalm, remediesOf } from "../common/problems";
+import { reason } from "../common/logger";
+import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
 
 export class Standing implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
+  /** The ways out of it. */
+  remedies: Remedy[] = [];
+  /** It is no failure: North waits for the user. */
+  calm = false;
   title = "";
   modes: Mode[] = [];
   modeId = "";
@@ -69,6 +76,13 @@ export class Standing implements vscode.Disposable {
   protected setPermissions(permissions: Permission[]): void {
     this.permissions = permissions;
     this.permitted.fire(permissions);
+    this.stateChanged.fire();
+  }
+
+  protected setProblem(error: unknown): void {
+    this.problem = reason(error);
+    this.remedies = remediesOf(error);
+    this.calm = isCalm(error);
     this.stateChanged.fire();
   }
 

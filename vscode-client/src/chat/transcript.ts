@@ -12,6 +12,8 @@ export class Transcript {
   /** The texts of what was changed: too much for the page. */
   private readonly diffs = new Map<string, Diff[]>();
   private made = 0;
+  /** The rows of what the user said before, by message. */
+  private readonly prompts = new Map<string, string>();
   /** The row of a wait that others may follow. */
   private waits = new Map<string, string>();
   private readonly changed = new vscode.EventEmitter<ToPage>();
@@ -29,6 +31,7 @@ export class Transcript {
     this.items = new Map();
     this.last = undefined;
     this.diffs.clear();
+    this.prompts.clear();
     this.waits.clear();
     this.changed.fire({ type: "all", items: [] });
   }
@@ -56,6 +59,31 @@ export class Transcript {
     this.changed.fire({ type: "item", item });
   }
 
+  /** Puts rows at the end of the turns that these messages began, of a conversation that was loaded. */
+  putAtEnds(rows: ReadonlyMap<string, Item>): void {
+    const waiting = new Map([...rows].map(([message, item]) => [this.prompts.get(message), item]));
+    const all: Item[] = [];
+    let ending: Item | undefined;
+    for (const item of this.items.values()) {
+      if (rows.size > 0 && [...rows.values()].some((row) => row.id === item.id)) continue;
+      if (item.kind === "user") {
+        if (ending !== undefined) all.push(ending);
+        ending = waiting.get(item.id);
+      }
+      all.push(item);
+    }
+    if (ending !== undefined) all.push(ending);
+    this.items = new Map(all.map((item) => [item.id, item]));
+    this.last = all.at(-1);
+    this.changed.fire({ type: "all", items: all });
+  }
+
+  /** Says beside a call what became of its edit since. */
+  mark(call: string, note: string): void {
+    const item = this.items.get(`tool:${call}`);
+    if (item?.kind === "tool" && (item.note ?? "") !== note) this.put({ ...item, note });
+  }
+
   say(text: string, attachment?: string): void {
     this.put({ kind: "user", id: this.newId(), text, ...(attachment ? { attachment } : {}) });
   }
@@ -73,7 +101,10 @@ export class Transcript {
   take(update: Update): void {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        return update.content.type === "image" ? this.sayPicture() : this.say(update.content.text ?? "");
+        if (update.content.type === "image") return this.sayPicture();
+        this.say(update.content.text ?? "");
+        if (update.messageId !== undefined && this.last !== undefined) this.prompts.set(update.messageId, this.last.id);
+        return;
       case "agent_message_chunk": {
         const failure = update._meta?.north?.failure;
         if (failure !== undefined) return this.fail(failure.text, failure.kind ?? "");

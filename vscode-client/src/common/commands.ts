@@ -7,6 +7,7 @@ import type { Conversations } from "../chat/conversations";
 import type { Panel } from "../chat/panel";
 import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
+import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { confirmed, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
@@ -31,7 +32,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
     const option = question.options.find((offered) => offered.kind === "allow_always");
-    if (option !== undefined && (await confirmed(question, option))) await proposals.accept(question, "allow_always");
+    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    if (lasts !== undefined) await proposals.accept(question, lasts);
   };
   const onEdit = async (act: (question: OpenQuestion) => Promise<void>): Promise<void> => {
     const question = proposals.current();
@@ -47,8 +49,6 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     accept: () => onEdit((question) => proposals.accept(question)),
     alwaysAccept: () => onEdit(alwaysAccept),
     reject: () => onEdit((question) => proposals.reject(question)),
-    acceptHunk: () => proposals.decideHunk("accepted"),
-    rejectHunk: () => proposals.decideHunk("rejected"),
     runCommand: () => runShown(questions, () => conversations.showWaiting()),
     denyCommand: () => {
       const [question] = questions.of("command");
@@ -84,7 +84,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       }
     }),
   );
-  return vscode.Disposable.from(...registered, keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(...registered, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -16,18 +16,16 @@ interface Stored {
   key?: { ending: string };
 }
 
-const ANYWAY = "Store It All the Same";
-
 export async function storeKey(session: Session): Promise<void> {
   const { keys, providers } = await session.ask<Known>("_north/keys/list", {});
   const items = providers.map(({ id, name }) => {
     const stored = keys.filter((key) => key.provider === id).map((key) => key.ending);
-    return { label: name, description: id, detail: stored.length > 0 ? `stored: ${stored.join(", ")}` : "", id };
+    return { label: name, description: id, detail: stored.length > 0 ? vscode.l10n.t("stored: {0}", stored.join(", ")) : "", id };
   });
-  const title = "North: Store an API Key";
-  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: "The provider", matchOnDescription: true });
+  const title = vscode.l10n.t("North: Store an API Key");
+  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The provider"), matchOnDescription: true });
   if (chosen === undefined) return;
-  const prompt = `The API key of ${chosen.label}`;
+  const prompt = vscode.l10n.t("The API key of {0}", chosen.label);
   const key = await vscode.window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true });
   if (key === undefined || key.trim() === "") return;
   const given = { provider: chosen.id, key: key.trim() };
@@ -36,8 +34,9 @@ export async function storeKey(session: Session): Promise<void> {
     told(await session.ask<Stored>("_north/keys/set", given));
   } catch (error) {
     if (!mayForce(error)) throw error;
-    const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, ANYWAY);
-    if (answer === ANYWAY) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
+    const anyway = vscode.l10n.t("Store It All the Same");
+    const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, anyway);
+    if (answer === anyway) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
   }
 }
 

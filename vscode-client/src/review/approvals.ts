@@ -3,6 +3,8 @@
 
 import * as vscode from "vscode";
 
+const { t } = vscode.l10n;
+
 import type { PermissionOption } from "../acp";
 import type { OpenQuestion, Questions } from "./questions";
 
@@ -20,8 +22,9 @@ export function pointToCommands(questions: Questions, showChat: (question: OpenQ
 
 /** Stays until the question is decided, and cannot decide it. */
 function notify(question: OpenQuestion): Thenable<void> {
-  const what = question.command === undefined ? question.title : `to run ${shortened(question.command)}`;
-  const title = `North asks ${plain(what)} [Show](command:north.showWaiting)`;
+  const { command } = question;
+  const what = command === undefined ? t("North asks {0}", plain(question.title)) : t("North asks to run {0}", plain(shortened(command)));
+  const title = `${what} [${t("Show")}](command:north.showWaiting)`;
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
 }
 
@@ -32,20 +35,29 @@ export async function runShown(questions: Questions, showChat: () => Promise<voi
   const text = question.command ?? question.title;
   if (text.length > MOST_CHARACTERS || text.split("\n").length > MOST_LINES) {
     await showChat();
-    void vscode.window.showInformationMessage("North: this command is too long for a dialog. Read and run it in the chat.");
+    void vscode.window.showInformationMessage(t("North: this command is too long for a dialog. Read and run it in the chat."));
     return;
   }
   const detail = [text, ...question.details].join("\n\n");
-  if (await agreed("Run this command?", detail, "Run", "Not Now")) questions.chooseKind(question, "allow_once");
+  if (await agreed(t("Run this command?"), detail, t("Run"), t("Not Now"))) questions.chooseKind(question, "allow_once");
 }
 
-/** Whether the user means it: what an option allows beyond this once is said in words before it holds. */
-export async function confirmed(question: OpenQuestion, option: PermissionOption): Promise<boolean> {
-  if (option.kind !== "allow_always") return true;
+/** For how long the user means it, if at all: what an option allows beyond this once is said in words before it holds. */
+export async function confirmed(question: OpenQuestion, option: PermissionOption): Promise<"project" | "session" | undefined> {
+  if (option.kind !== "allow_always") return "project";
   const told = option._meta?.north?.scope;
-  const scope = told === undefined ? scopeOf(question, option) : `Without asking: ${told}.`;
-  const detail = `${scope}\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.`;
-  return agreed(`${option.name}?`, detail, option.name, "Keep Asking");
+  const scope = told === undefined ? scopeOf(question, option) : t("Without asking: {0}.", told);
+  const back = t("It holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.");
+  const here = t("Only in This Conversation");
+  const may = mayHoldForConversation(question, option) ? [here] : [];
+  const options = { modal: true, detail: `${scope}\n\n${back}` };
+  const chosen = await vscode.window.showWarningMessage(`${option.name}?`, options, t("Keep Asking"), option.name, ...may);
+  return chosen === option.name ? "project" : chosen === here ? "session" : undefined;
+}
+
+/** The server knows it for all edits and for all commands. */
+export function mayHoldForConversation(question: OpenQuestion, option: PermissionOption): boolean {
+  return option._meta?.north?.scope !== undefined && (question.kind === "edit" || option.optionId === "all");
 }
 
 /** The first button is the one that Enter presses: it allows nothing. */
@@ -55,16 +67,17 @@ export async function agreed(question: string, detail: string, yes: string, no: 
 
 /** For a server that does not say it. */
 function scopeOf(question: OpenQuestion, option: PermissionOption): string {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.name ?? "this folder";
-  if (question.kind !== "command") return `Every edit in ${folder} is written without asking, except of protected files.`;
-  if (option.optionId === "all") return `Every command in ${folder} runs without asking, except dangerous ones.`;
-  if (option.optionId === "always") return `This command, exactly as it is, runs in ${folder} without asking:\n\n${question.command ?? question.title}`;
-  return `Commands like this one run in ${folder} without asking:\n\n${question.command ?? question.title}`;
+  const folder = vscode.workspace.workspaceFolders?.[0]?.name ?? t("this folder");
+  if (question.kind !== "command") return t("Every edit in {0} is written without asking, except of protected files.", folder);
+  if (option.optionId === "all") return t("Every command in {0} runs without asking, except dangerous ones.", folder);
+  const command = question.command ?? question.title;
+  if (option.optionId === "always") return t("This command, exactly as it is, runs in {0} without asking:", folder) + `\n\n${command}`;
+  return t("Commands like this one run in {0} without asking:", folder) + `\n\n${command}`;
 }
 
 function shortened(command: string): string {
   const line = command.replace(/\s*\n\s*/g, " ⏎ ");
-  return line.length > 60 ? `${line.slice(0, 60)} … (${command.length} characters)` : line;
+  return line.length > 60 ? t("{0} … ({1} characters)", line.slice(0, 60), command.length) : line;
 }
 
 /** In a notification, which would read a link in it. */

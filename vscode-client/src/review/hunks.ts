@@ -14,6 +14,8 @@ export interface Place {
   end: number;
   /** How many unchanged lines it begins with. */
   lead: number;
+  /** How many unchanged lines it ends with. */
+  trail: number;
   standing: Standing;
   /** The user has said that it shall stand. */
   ticked: boolean;
@@ -43,7 +45,9 @@ export class FileReview {
       const [start, end] = moved(newRange(hunk), matched, lines.length);
       const here = lines.slice(start, end);
       const standing = equal(here, proposed) ? "proposed" : equal(here, old) ? "rejected" : "changed";
-      return { hunk, start, end, lead: commonStart(old, proposed), standing, ticked: this.ticked.has(hunk.id) };
+      const lead = commonStart(old, proposed);
+      const trail = commonStart(old.slice(lead).reverse(), proposed.slice(lead).reverse());
+      return { hunk, start, end, lead, trail, standing, ticked: this.ticked.has(hunk.id) };
     });
   }
 
@@ -74,6 +78,18 @@ export class FileReview {
     return this.oldLines.slice(...oldRange(hunk)).join("");
   }
 
+  /** The proposed lines of a hunk. */
+  proposedLinesOf(hunk: Hunk): string {
+    return this.newLines.slice(...newRange(hunk)).join("");
+  }
+
+  /** How many lines a text has that the old one has not, and the other way round. */
+  changedLines(text: string): { added: number; removed: number } {
+    const lines = splitLines(text);
+    const kept = matchLines(this.oldLines, lines).filter((line) => line >= 0).length;
+    return { added: lines.length - kept, removed: this.oldLines.length - kept };
+  }
+
   /** The ids of the hunks that stand in a text, if that says all there is to say of it: the rest is as proposed, or old. */
   standing(text: string): string[] | undefined {
     const places = this.places(text);
@@ -93,7 +109,8 @@ export class FileReview {
   }
 }
 
-function oldRange(hunk: Hunk): [number, number] {
+/** The lines of a hunk in the old text, from 0, and the line after them. */
+export function oldRange(hunk: Hunk): [number, number] {
   const start = from0(hunk.oldStart, hunk.oldLines);
   return [start, start + hunk.oldLines];
 }
@@ -135,6 +152,6 @@ function plain(line: string): string {
 }
 
 /** Lines with their ends. */
-function splitLines(text: string): string[] {
+export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

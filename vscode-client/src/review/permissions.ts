@@ -12,7 +12,7 @@ export class Permissions implements vscode.Disposable {
   private readonly listener: vscode.Disposable;
 
   constructor(private readonly session: Session) {
-    this.item.name = "North: what is allowed";
+    this.item.name = vscode.l10n.t("North: what is allowed");
     this.item.command = "north.showPermissions";
     this.listener = session.onPermissions((rows) => this.show(rows));
   }
@@ -26,17 +26,17 @@ export class Permissions implements vscode.Disposable {
     await session.askPermissions();
     const rows = session.permissions;
     if (rows.length === 0) {
-      void vscode.window.showInformationMessage("North: nothing is allowed without a question here.");
+      void vscode.window.showInformationMessage(vscode.l10n.t("North: nothing is allowed without a question here."));
       return;
     }
     const items = rows.map((row) => ({
       label: `$(close) ${row.allows}`,
-      description: row.origin === "session" ? "for this conversation" : "in this folder",
-      detail: row.since === undefined ? "" : `since ${new Date(row.since).toLocaleString()}`,
+      description: row.origin === "session" ? vscode.l10n.t("for this conversation") : vscode.l10n.t("in this folder"),
+      detail: row.since === undefined ? "" : vscode.l10n.t("since {0}", new Date(row.since).toLocaleString()),
       row,
     }));
-    const title = "North: Allowed Without a Question";
-    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: "The one to take back" });
+    const title = vscode.l10n.t("North: Allowed Without a Question");
+    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The one to take back") });
     if (chosen === undefined) return;
     await session.ask("_north/permissions/revoke", { id: chosen.row.id });
     await session.askPermissions();

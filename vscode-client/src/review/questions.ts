@@ -41,6 +41,8 @@ export interface OpenQuestion {
 export class Questions implements vscode.Disposable {
   open: OpenQuestion[] = [];
   private asked = 0;
+  /** The rows of decided edits, by the calls that asked. */
+  private readonly decided = new Map<string, Question>();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly asking = new vscode.EventEmitter<OpenQuestion>();
 
@@ -74,25 +76,31 @@ export class Questions implements vscode.Disposable {
     return this.open.filter((question) => question.kind === kind);
   }
 
-  choose(question: OpenQuestion, optionId: string, parts?: Parts): void {
+  /** `how` says in words what is left of an edit. */
+  choose(question: OpenQuestion, optionId: string, parts?: Parts, how = ""): void {
     const option = question.options.find((offered) => offered.optionId === optionId);
     if (option === undefined) return;
-    const meta = parts === undefined ? {} : { _meta: { north: parts } };
-    const how = parts?.hunks === undefined && parts?.texts === undefined ? "" : ", in part or changed";
-    const decision = `${option.name}${how}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
+    const meta = parts === undefined || Object.keys(parts).length === 0 ? {} : { _meta: { north: parts } };
+    const name = parts?.scope === undefined ? option.name : vscode.l10n.t("{0}, in this conversation", option.name);
+    const decision = `${name}${how === "" ? "" : ` (${how})`}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
     question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, decision);
   }
 
   /** Only an option that the server offers can be chosen. */
-  chooseKind(question: OpenQuestion, kind: PermissionOption["kind"], parts?: Parts): void {
+  chooseKind(question: OpenQuestion, kind: PermissionOption["kind"], parts?: Parts, how = ""): void {
     const option = question.options.find((offered) => offered.kind === kind);
-    if (option !== undefined) this.choose(question, option.optionId, parts);
+    if (option !== undefined) this.choose(question, option.optionId, parts, how);
   }
 
   /** All, or those of a conversation. */
   cancelAll(sessionId?: string): void {
     const open = sessionId === undefined ? this.open : this.openIn(sessionId);
     for (const question of open) question.settle(CANCELLED, "Stop");
+  }
+
+  /** The row of a decided edit, by the call that asked. */
+  decisionOf(call: string): Question | undefined {
+    return this.decided.get(call);
   }
 
   private ask(
@@ -132,6 +140,7 @@ export class Questions implements vscode.Disposable {
         this.open = this.open.filter((other) => other !== question);
         cancelled.dispose();
         if (transcript.get(id) !== undefined) transcript.put({ ...row, decision });
+        if (kind === "edit") this.decided.set(toolCall.toolCallId, { ...row, decision });
         resolve(result);
         finish();
         this.changed.fire();
@@ -153,7 +162,7 @@ function guessKind(call: ToolCall): Question["kind"] {
 }
 
 function headingOf(kind: Question["kind"], asked: Asked | undefined, title: string): string {
-  if (kind === "command") return "North asks to run this command";
+  if (kind === "command") return vscode.l10n.t("North asks to run this command");
   const text = asked?.text ?? title;
-  return kind === "edit" ? `North asks to change files: ${text}` : `North asks: ${text}`;
+  return kind === "edit" ? vscode.l10n.t("North asks to change files: {0}", text) : vscode.l10n.t("North asks: {0}", text);
 }

@@ -13,8 +13,20 @@ export class ProposalTexts implements vscode.FileSystemProvider {
   readonly onDidChangeFile = this.changed.event;
 
   put(uri: vscode.Uri, text: string): void {
-    if (this.files.has(uri.toString())) return; // shown before, and perhaps changed since
     this.files.set(uri.toString(), { data: new TextEncoder().encode(text), time: Date.now() });
+  }
+
+  has(uri: vscode.Uri): boolean {
+    return this.files.has(uri.toString());
+  }
+
+  read(uri: vscode.Uri): string {
+    return new TextDecoder().decode(this.file(uri).data);
+  }
+
+  /** An editor that shows it, with nothing unsaved, reads it again. */
+  write(uri: vscode.Uri, text: string): void {
+    this.writeFile(uri, new TextEncoder().encode(text));
   }
 
   forget(uri: vscode.Uri): void {
@@ -32,9 +44,10 @@ export class ProposalTexts implements vscode.FileSystemProvider {
   }
 
   writeFile(uri: vscode.Uri, data: Uint8Array): void {
-    this.file(uri);
+    const { time } = this.file(uri);
     if (sideOf(uri) === "before") throw vscode.FileSystemError.NoPermissions(uri);
-    this.files.set(uri.toString(), { data, time: Date.now() });
+    // A file that has not become younger counts as unchanged.
+    this.files.set(uri.toString(), { data, time: Math.max(Date.now(), time + 1) });
     this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
   }
 

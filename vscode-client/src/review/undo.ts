@@ -3,32 +3,35 @@
 import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
+import type { Checkpoint } from "./checkpoints";
 
-type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string };
+const { t } = vscode.l10n;
+
+type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string } | { turnId: string };
 type Conflicts = "skip" | "merge" | "overwrite";
 
 interface Outcome {
+  /** The states before the undo. */
+  checkpoints: string[];
   files: { path: string; outcome: string; detail?: string }[];
-}
-
-interface Checkpoint {
-  checkpointId: string;
-  kind: "edit" | "undo" | "redo";
-  title: string;
-  at: string;
-  files: { path: string; newPath?: string; linesAdded: number; linesRemoved: number; undone: boolean }[];
 }
 
 const RESTORE = "_north/checkpoints/restore";
 const DONE = new Set(["restored", "merged", "overwritten", "marked"]);
 
-/** Takes back what `way` names and tells what became of it. */
-export async function takeBack(session: Session, way: Way): Promise<void> {
+/** Something was taken back, or done again. */
+export const undone = new vscode.EventEmitter<void>();
+
+/** Takes back what `way` names and tells what became of it. Returns the checkpoints that take this back. */
+export async function takeBack(session: Session, way: Way): Promise<string[]> {
   const planned = await session.ask<Outcome>(RESTORE, { ...way, dryRun: true });
   const met = planned.files.filter((file) => file.outcome === "conflict");
   const conflicts = met.length === 0 ? "skip" : await decide(met.map((file) => file.path));
-  if (conflicts === undefined) return;
-  tell(await session.ask<Outcome>(RESTORE, { ...way, conflicts }));
+  if (conflicts === undefined) return [];
+  const outcome = await session.ask<Outcome>(RESTORE, { ...way, conflicts });
+  tell(outcome);
+  undone.fire();
+  return outcome.checkpoints;
 }
 
 /** Lets the user choose among all edits of the conversation, the newest first. */
@@ -36,7 +39,7 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
   const { checkpoints } = await session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {});
   const edits = checkpoints.filter((one) => one.kind === "edit" && one.files.some((file) => !file.undone)).reverse();
   if (edits.length === 0) {
-    void vscode.window.showInformationMessage("North: this conversation has no edit to take back.");
+    void vscode.window.showInformationMessage(t("North: this conversation has no edit to take back."));
     return;
   }
   const items = edits.map((one) => ({
@@ -45,11 +48,11 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
     detail: one.files.map((file) => vscode.workspace.asRelativePath(file.newPath ?? file.path)).join(", "),
     id: one.checkpointId,
   }));
-  const chosen = await vscode.window.showQuickPick(items, { title: "North: Undo an Edit", placeHolder: "The edit to take back" });
+  const chosen = await vscode.window.showQuickPick(items, { title: t("North: Undo an Edit"), placeHolder: t("The edit to take back") });
   if (chosen === undefined) return;
   const ways = [
-    { label: "Undo this edit only", way: { checkpointId: chosen.id } },
-    { label: "Undo this edit and all later ones", way: { since: chosen.id } },
+    { label: t("Undo this edit only"), way: { checkpointId: chosen.id } },
+    { label: t("Undo this edit and all later ones"), way: { since: chosen.id } },
   ];
   const picked = chosen.id === edits[0]?.checkpointId ? ways[0] : await vscode.window.showQuickPick(ways, { title: chosen.label });
   if (picked !== undefined) await takeBack(session, picked.way);
@@ -57,13 +60,13 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
 
 async function decide(paths: string[]): Promise<Conflicts | undefined> {
   const answers: Record<string, Conflicts> = {
-    "Keep Later Changes": "skip",
-    "Write Both with Conflict Marks": "merge",
-    "Lose Later Changes": "overwrite",
+    [t("Keep Later Changes")]: "skip",
+    [t("Write Both with Conflict Marks")]: "merge",
+    [t("Lose Later Changes")]: "overwrite",
   };
-  const detail = `${paths.join("\n")}\n\nThese files were changed later at the same place.`;
+  const detail = `${paths.join("\n")}\n\n${t("These files were changed later at the same place.")}`;
   const options = { modal: true, detail };
-  const chosen = await vscode.window.showWarningMessage("North cannot take everything back.", options, ...Object.keys(answers));
+  const chosen = await vscode.window.showWarningMessage(t("North cannot take everything back."), options, ...Object.keys(answers));
   return chosen === undefined ? undefined : answers[chosen];
 }
 
@@ -73,8 +76,10 @@ function tell({ files }: Outcome): void {
   const names = (some: typeof files) => some.map((file) => file.path).join(", ");
   if (left.length > 0) {
     const reasons = left.map((file) => `${file.path} (${file.detail ?? file.outcome})`).join(", ");
-    void vscode.window.showWarningMessage(`North left as it is: ${reasons}.${done.length > 0 ? ` Restored: ${names(done)}.` : ""}`);
+    const words = t("North left as it is: {0}.", reasons);
+    void vscode.window.showWarningMessage(done.length > 0 ? `${words} ${t("Restored: {0}.", names(done))}` : words);
   } else {
-    void vscode.window.setStatusBarMessage(`North restored ${done.length > 0 ? names(done) : "nothing: the files are so already"}`, 6000);
+    const told = done.length > 0 ? t("North restored {0}", names(done)) : t("North restored nothing: the files are so already");
+    void vscode.window.setStatusBarMessage(told, 6000);
   }
 }

@@ -25,6 +25,7 @@ class ToolView {
   private readonly title = element("span", "title");
   private readonly call = button("", "call plain", () => this.follow());
   private readonly counts = element("span", "counts");
+  private readonly note = element("span", "note");
   private readonly fold = iconButton("chevron-right", WORDS.showDetails, () => this.toggle());
   private readonly reason = element("p", "reason");
   private readonly details = element("div", "details");
@@ -35,7 +36,7 @@ class ToolView {
   ) {
     const line = element("div", "line");
     this.call.append(this.mark, this.status, this.title);
-    line.append(this.call, this.counts, this.fold);
+    line.append(this.call, this.note, this.counts, this.fold);
     this.details.hidden = true;
     row.append(line, this.reason, this.details);
   }
@@ -50,6 +51,7 @@ class ToolView {
     this.call.title = item.title;
     this.call.disabled = item.file === undefined && !this.hasDetails;
     this.showCounts(item);
+    setText(this.note, item.note ?? "");
     const reason = status === "failed" ? this.reasonOf(item) : "";
     this.reason.hidden = reason === "" || this.isOpen;
     setText(this.reason, reason);

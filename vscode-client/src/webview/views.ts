@@ -1,6 +1,7 @@
 /** The rows of the conversation. A row is filled once and then changed: what is open, selected or focused in it stays so. */
 
 import type { FailureAction, Item, PlanEntry, Question } from "../messages";
+import { showChanges } from "./changes";
 import { button, element, icon, setText } from "./elements";
 import { Prose, render } from "./prose";
 import { type Actions, retryButtons } from "./rows";
@@ -28,6 +29,8 @@ export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
     case "failure":
       fillFailure(row, item, actions);
       return () => {};
+    case "changes":
+      return (now) => now.kind === "changes" && showChanges(row, now);
     case "notice":
       row.classList.add(item.severity);
       row.append(icon(NOTICE_ICONS[item.severity] ?? "info"), element("span", "", item.text));

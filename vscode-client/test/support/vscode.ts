@@ -29,7 +29,13 @@ export const Disposable = {
   },
 };
 
-export const workspace: { workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[] } = {};
+interface Workspace {
+  workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[];
+  isTrusted: boolean;
+  getConfiguration(): { get(name: string): unknown };
+}
+
+export const workspace: Workspace = { isTrusted: true, getConfiguration: () => ({ get: () => undefined }) };
 
 export function openFolder(path: string): void {
   workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];

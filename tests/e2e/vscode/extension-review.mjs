@@ -1,0 +1,332 @@
+/**
+ * Reviewing proposals: by hunk, by file, several files at once, by keyboard; and what was applied, seen and taken back.
+ * Packed, with the real server; the model plays a script.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { Chat } from "./chat.mjs";
+import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { palette, screenshot, startServer, until } from "./workbench.mjs";
+
+const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
+
+const started = performance.now();
+const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+
+const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-review-"));
+const project = path.join(folder, "project");
+for (const name of ["config", "data", "state", "project/lib"]) await mkdir(path.join(folder, name), { recursive: true });
+const script = path.join(folder, "script.json");
+
+const file = (name) => path.join(project, name);
+const read = (name) => readFile(file(name), "utf8");
+/** Lines that stand far apart. */
+const spread = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
+
+let server;
+let page;
+let chat;
+
+const tabs = () => page.locator(".tabs-container .tab", { hasText: "North's proposal" });
+const right = () => page.locator(".editor.modified .monaco-editor");
+const line = (text) => right().locator(".view-line", { hasText: text });
+const lens = (text) => right().locator(".codelens-decoration a", { hasText: text });
+const rows = () => page.locator('.pane[aria-label*="Proposed Changes"] .monaco-list-row, .pane-body .monaco-list-row').filter({ has: page.locator(".label-name") });
+const row = (name) => page.locator(".monaco-list-row", { hasText: name }).first();
+const inlineAction = async (name, label) => {
+  await row(name).hover();
+  await row(name).locator(`.action-label[aria-label^="${label}"]`).click();
+};
+const chord = async (second) => {
+  await page.keyboard.press("Control+K");
+  await page.keyboard.press(second);
+};
+
+/** The model proposes edits as one proposal, once, and says that it is done. */
+async function propose(...edits) {
+  const call = { call: "edit_apply_batch", arguments: { edits: edits.map(([tool, args]) => ({ tool, args })) } };
+  await writeFile(script, JSON.stringify([[call], [{ say: "All done." }]]));
+  await chat.send("go on");
+  await chat.question("edit").waitFor();
+}
+
+const replace = (name, from, to) => ["edit_replace_exact", { path: name, old: from, new: to }];
+
+async function decided() {
+  await tabs().first().waitFor({ state: "detached" });
+  await chat.idle();
+}
+
+/** Six files: two that change, a new one, one that goes, one that moves, and one that moves and changes. */
+async function six() {
+  await writeFile(file("one.py"), spread("A = 1", "B = 1"));
+  await writeFile(file("two.py"), "C = 1\n");
+  await writeFile(file("gone.py"), "GONE = 1\n");
+  await writeFile(file("old.py"), "SAME = 1\n");
+  await rm(file("lib/moved.py"), { force: true });
+  await rm(file("made.py"), { force: true });
+  await propose(
+    replace("one.py", "A = 1", "A = 2"),
+    replace("one.py", "B = 1", "B = 2"),
+    replace("two.py", "C = 1", "C = 2"),
+    ["edit_create_file", { path: "made.py", content: "MADE = 1\nMORE = 1\n" }],
+    ["edit_delete_file", { path: "gone.py" }],
+    ["edit_move_file", { from: "old.py", to: "lib/moved.py" }],
+  );
+}
+
+const cases = {
+  async "each hunk has its buttons"() {
+    await writeFile(file("one.py"), spread("A = 1", "B = 1", "C = 1"));
+    await propose(replace("one.py", "A = 1", "A = 2"), replace("one.py", "B = 1", "B = 2"), replace("one.py", "C = 1", "C = 2"));
+    await tabs().waitFor();
+    await line("A = 2").waitFor();
+    await lens("Accept").first().waitFor();
+    await screenshot(page, "review-1-lenses");
+    await lens("Reject").first().click();
+    await line("A = 1").waitFor();
+    await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor(); // the next one, not the first
+    await lens("Accept").first().click();
+    await lens("Decide Again").nth(1).waitFor();
+    await screenshot(page, "review-2-decided");
+    await lens("Decide Again").first().click();
+    await line("A = 2").waitFor();
+    await lens("Reject").first().click();
+    await line("A = 1").waitFor();
+    await lens("Accept").first().click(); // the last one decides the edit
+    await decided();
+    assert.equal(await read("one.py"), spread("A = 1", "B = 2", "C = 2"));
+    await chat.row("edit").locator(".decision", { hasText: "2 of 3 changes" }).last().waitFor();
+  },
+
+  async "closing what was decided and typed asks nothing and loses nothing"() {
+    await writeFile(file("one.py"), spread("A = 1", "B = 1"));
+    await propose(replace("one.py", "A = 1", "A = 2"), replace("one.py", "B = 1", "B = 2"));
+    await line("A = 2").click();
+    await page.keyboard.press("End");
+    await page.keyboard.type("  # typed");
+    await lens("Reject").last().click();
+    await page.keyboard.press("Control+F4");
+    await tabs().locator(".tab-actions .action-label").click({ timeout: 2_000 }).catch(() => {});
+    await tabs().waitFor({ state: "detached" });
+    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
+    await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
+    await line("A = 2  # typed").waitFor();
+    await line("B = 1").or(line("B = 2")).first().waitFor();
+    await palette(page, "North: Accept");
+    await decided();
+    assert.equal(await read("one.py"), spread("A = 2  # typed", "B = 1"));
+  },
+
+  async "what saving does to files does nothing to a proposal"() {
+    await palette(page, "Preferences: Open User Settings (JSON)");
+    await writeFile(path.join(server.userData, "User/settings.json"), JSON.stringify({ ...server.settings, "files.trimTrailingWhitespace": true, "files.insertFinalNewline": true }));
+    await page.keyboard.press("Control+W");
+    await writeFile(file("one.py"), `keep   \n${spread("A = 1", "B = 1")}last`);
+    await propose(replace("one.py", "A = 1", "A = 2"), replace("one.py", "B = 1", "B = 2"));
+    await line("A = 2").click();
+    await chord("n");
+    await line("A = 1").waitFor();
+    await tabs().locator(".tab-actions .action-label").click();
+    await tabs().waitFor({ state: "detached" });
+    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
+    await palette(page, "North: Accept");
+    await chat.idle();
+    assert.equal(await read("one.py"), `keep   \n${spread("A = 1", "B = 2")}last`);
+    await writeFile(path.join(server.userData, "User/settings.json"), JSON.stringify(server.settings));
+  },
+
+  async "the files of a proposal are listed, and decided one by one"() {
+    await six();
+    await tabs().waitFor();
+    assert.equal(await tabs().count(), 1);
+    await page.keyboard.type("and then");
+    assert.equal(await chat.input.inputValue(), "and then"); // the cursor stayed
+    await chat.input.fill("");
+    for (const text of ["+2 −2", "+1 −1", "+2 −0", "+0 −1", "moved from old.py"]) await page.locator(".monaco-list-row", { hasText: text }).first().waitFor();
+    await screenshot(page, "review-3-files");
+    // The check mark in the tab is about this file.
+    await line("A = 2").click();
+    await page.locator(".editor-actions").getByRole("button", { name: /^Accept File/ }).click();
+    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    assert.ok(await chat.question("edit").isVisible());
+    assert.equal(await read("one.py"), spread("A = 1", "B = 1"));
+    await inlineAction("gone.py", "Reject File");
+    await inlineAction("moved.py", "Accept File");
+    await inlineAction("moved.py", "Decide Again");
+    await inlineAction("moved.py", "Reject File");
+    await inlineAction("made.py", "Accept File");
+    await page.locator(".pane-header", { hasText: "4 of 5 files decided" }).waitFor();
+    await screenshot(page, "review-4-decided");
+    await inlineAction("two.py", "Reject File");
+    await decided();
+    assert.equal(await read("one.py"), spread("A = 2", "B = 2"));
+    assert.equal(await read("two.py"), "C = 1\n");
+    assert.equal(await read("gone.py"), "GONE = 1\n");
+    assert.equal(await read("made.py"), "MADE = 1\nMORE = 1\n");
+    assert.ok(existsSync(file("old.py")) && !existsSync(file("lib/moved.py")));
+    await page.locator(".pane-header", { hasText: "Proposed Changes" }).waitFor({ state: "detached" });
+  },
+
+  async "the keys decide, and go from file to file"() {
+    await six();
+    await line("A = 2").click();
+    await page.keyboard.press("Alt+F5");
+    await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor();
+    await page.keyboard.press("Alt+F5");
+    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    await page.keyboard.press("Shift+Alt+F5");
+    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor();
+    await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor();
+    await chord("n"); // the second of one.py; the next open one is in two.py
+    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    await chord("y");
+    await page.locator(".tabs-container .tab.active", { hasText: "made.py" }).waitFor();
+    await chord("Shift+N");
+    await page.locator(".tabs-container .tab.active", { hasText: "gone.py" }).waitFor();
+    await screenshot(page, "review-5-keys");
+    await chord("Shift+Y");
+    await page.locator(".tabs-container .tab.active", { hasText: "moved.py" }).waitFor();
+    await screenshot(page, "review-6-moved");
+    await page.locator(".editor-actions").getByRole("button", { name: /^Accept File/ }).click();
+    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor(); // its first hunk is left
+    await until("the focus", () => page.evaluate(() => document.activeElement?.closest(".editor.modified") !== null));
+    await chord("y");
+    await decided();
+    assert.equal(await read("one.py"), spread("A = 2", "B = 1"));
+    assert.equal(await read("two.py"), "C = 2\n");
+    assert.ok(!existsSync(file("made.py")) && !existsSync(file("gone.py")));
+    assert.equal(await read("lib/moved.py"), "SAME = 1\n");
+  },
+
+  async "all files stand in one editor, where they can be changed"() {
+    await six();
+    await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
+    const all = page.locator(".multiDiffEditor, .multi-diff-editor, .monaco-component.multiDiffEditor").first();
+    await all.waitFor();
+    await line("A = 2").waitFor();
+    await lens("Accept File").first().waitFor();
+    await screenshot(page, "review-7-all");
+    await line("C = 2").click();
+    await page.keyboard.press("End");
+    await page.keyboard.type("0");
+    await line("C = 20").waitFor();
+    await lens("Reject").first().click();
+    await line("A = 1").waitFor();
+    await screenshot(page, "review-8-all-changed");
+    await page.locator(".editor-actions").getByRole("button", { name: /^Accept All Files|^Accept/ }).first().click();
+    await decided();
+    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
+    assert.equal(await read("two.py"), "C = 20\n");
+    assert.equal(await read("made.py"), "MADE = 1\nMORE = 1\n");
+    assert.equal(await read("lib/moved.py"), "SAME = 1\n");
+    assert.ok((await read("one.py")).includes("A = 1") || (await read("one.py")).includes("B = 1"));
+  },
+
+  async "an open file shows what a proposal would change"() {
+    await writeFile(file("one.py"), spread("A = 1", "B = 1"));
+    await palette(page, "View: Close All Editors");
+    await page.keyboard.press("Control+P");
+    await page.locator(".quick-input-widget input.input").fill("one.py");
+    await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "one.py" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor();
+    await propose(replace("one.py", "B = 1", "B = 2"));
+    await tabs().waitFor();
+    await page.locator(".tabs-container .tab", { hasText: /^one\.py$/ }).click();
+    const target = page.locator(".editor-instance .view-overlays [class*='ced-']").first();
+    await target.waitFor();
+    await screenshot(page, "review-9-target");
+    await palette(page, "North: Reject");
+    await decided();
+    await target.waitFor({ state: "detached" });
+  },
+
+  async "edits are accepted without a question in one conversation only"() {
+    const shield = page.locator('.statusbar-item[id*="north.permissions"]');
+    const dialog = page.locator(".monaco-dialog-box");
+    await writeFile(file("two.py"), "C = 1\n");
+    await propose(replace("two.py", "C = 1", "C = 2"));
+    await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
+    await dialog.getByRole("button", { name: "Only in This Conversation" }).waitFor();
+    await screenshot(page, "review-13-how-long");
+    await dialog.getByRole("button", { name: "Only in This Conversation" }).click();
+    await decided();
+    await shield.filter({ hasText: "all edits" }).waitFor();
+    await chat.row("edit").locator(".decision", { hasText: "in this conversation" }).last().waitFor();
+    const call = { call: "edit_replace_exact", arguments: { path: "two.py", old: "C = 2", new: "C = 3" } };
+    await writeFile(script, JSON.stringify([[call], [{ say: "All done." }]]));
+    await chat.send("go on");
+    await until("the edit without a question", async () => (await read("two.py")) === "C = 3\n");
+    await chat.idle();
+    await palette(page, "North: New Chat");
+    await shield.waitFor({ state: "detached" });
+    await propose(replace("two.py", "C = 3", "C = 4"));
+    await palette(page, "North: Reject");
+    await decided();
+  },
+
+  async "what a turn changed is seen, undone and redone"() {
+    await six();
+    await palette(page, "North: Accept");
+    await decided();
+    const changes = chat.row("changes").last();
+    await changes.filter({ hasText: "Changed 5 files" }).waitFor();
+    await screenshot(page, "review-10-turn");
+    await changes.getByRole("button", { name: "Show Changes" }).click();
+    await page.locator(".tabs-container .tab.active", { hasText: "files changed by North" }).waitFor();
+    await line("A = 2").waitFor();
+    await screenshot(page, "review-11-turn-changes");
+    await palette(page, "View: Close All Editors");
+    await changes.getByRole("button", { name: "Undo" }).click();
+    await until("the files as they were", async () => (await read("one.py")) === spread("A = 1", "B = 1") && existsSync(file("gone.py")));
+    await changes.filter({ hasText: "undone" }).waitFor();
+    await chat.row("edit").locator(".decision", { hasText: "Accept — undone" }).last().waitFor();
+    await screenshot(page, "review-12-undone");
+    await changes.getByRole("button", { name: "Redo" }).click();
+    await until("the files as they were made", async () => (await read("one.py")) === spread("A = 2", "B = 2") && !existsSync(file("gone.py")));
+    await changes.getByRole("button", { name: "Undo" }).waitFor();
+    // However it is taken back, the chat says so.
+    await palette(page, "North: Undo Last Edit");
+    await changes.filter({ hasText: "undone" }).waitFor();
+  },
+};
+
+try {
+  await writeFile(script, JSON.stringify([[{ say: "Hello." }]]));
+  const vsix = await packedExtension();
+  const userData = await userDataFor(path.join(folder, "user-data"), north);
+  const env = {
+    NORTH_CONFIG_DIR: path.join(folder, "config"),
+    NORTH_DATA_DIR: path.join(folder, "data"),
+    NORTH_STATE_DIR: path.join(folder, "state"),
+    NORTH_TEST_PROVIDER: script,
+    NORTH_MODEL: "north-test/test",
+  };
+  server = await startServer({ vsix, workspace: project, userData, settings: { "files.autoSave": "off" }, env });
+  server.settings = JSON.parse(await readFile(path.join(server.userData, "User/settings.json"), "utf8"));
+  page = await server.open({ width: 1400, height: 900 });
+  await palette(page, "North: Show Chat");
+  chat = new Chat(page);
+  await chat.input.waitFor();
+  log("chat opened");
+  const only = process.argv.slice(2);
+  for (const [name, check] of Object.entries(cases)) {
+    if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
+    await check();
+    log(name);
+  }
+} catch (error) {
+  const picture = page && (await screenshot(page, "review-failed"));
+  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
+  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
+  process.exitCode = 1;
+} finally {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  log("stopped");
+}

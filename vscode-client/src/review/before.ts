@@ -1,0 +1,73 @@
+/** What a turn has changed: each file as it was before it, against what it is now, which can be written in. */
+
+import * as path from "node:path";
+import * as vscode from "vscode";
+
+import type { Session } from "../chat/session";
+import type { Turn } from "./checkpoints";
+import { nameOf } from "./review";
+import { unapply } from "./unapply";
+
+const SCHEME = "north-before";
+
+export class Before implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  /** As long as a document is open that shows them. */
+  private readonly texts = new Map<string, string>();
+  private readonly listeners: vscode.Disposable[];
+  private made = 0;
+
+  constructor() {
+    this.listeners = [
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.texts.delete(uri.toString())),
+    ];
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.listeners).dispose();
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.toString()) ?? "";
+  }
+
+  /** Opens the diffs of a turn's files. */
+  async show(session: Session, turn: Turn): Promise<void> {
+    const { files } = await session.ask<{ files: { path: string; diff: string }[] }>("_north/checkpoints/changes", { since: turn.first });
+    const wanted = files.filter((file) => turn.paths.includes(file.path));
+    const rows: [vscode.Uri, vscode.Uri, vscode.Uri][] = [];
+    for (const { path: file, diff } of wanted) {
+      const now = await textOf(file);
+      const before = unapply(now ?? "", diff);
+      if (before === undefined || !diff.includes("@@")) continue; // no text, or changed at this very moment
+      const uri = vscode.Uri.file(file);
+      rows.push([uri, this.keep(file, before), now === undefined ? this.keep(file, "") : uri]);
+    }
+    const [first] = rows;
+    if (first === undefined) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("North: these files are as they were before, or hold no text."));
+    } else if (rows.length === 1) {
+      const [uri, before, now] = first;
+      await vscode.commands.executeCommand("vscode.diff", before, now, vscode.l10n.t("{0}: changed by North", path.basename(uri.fsPath)));
+    } else {
+      await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("{0} files changed by North", rows.length), rows);
+    }
+  }
+
+  private keep(file: string, text: string): vscode.Uri {
+    this.made += 1;
+    const name = nameOf(file);
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: name.startsWith("/") ? name : `/${name}`, query: String(this.made) });
+    this.texts.set(uri.toString(), text);
+    return uri;
+  }
+}
+
+/** Undefined for a file that is not there. */
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return (await vscode.workspace.openTextDocument(file)).getText();
+  } catch {
+    return undefined;
+  }
+}
