@@ -33,6 +33,7 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/extension-composer.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-review.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-faults.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-transcript.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-setup.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-places.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-conversations.mjs

@@ -137,8 +137,9 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
         case UserSaid(message_id, text, images):
             said = [_chunk("user_message_chunk", message_id, text)] if text or not images else []
             return said + [_picture_chunk(message_id, image) for image in images]
-        case AnswerDelta(message_id, text):
-            return [_chunk("agent_message_chunk", message_id, text)]
+        case AnswerDelta(message_id, text, failure):
+            told = {"_meta": {"north": {"failure": {"text": visible(failure)}}}} if failure else {}
+            return [_chunk("agent_message_chunk", message_id, text) | told]
         case ThoughtDelta() if not client.shows_thoughts:
             return []
         case ThoughtDelta(message_id, text):
@@ -225,7 +226,12 @@ def _retrying(event: RetryWaiting) -> Update:
         "over": (f"Tried again ({tries}): {reason}", "completed"),
         "stopped": (f"Gave up: {reason}", "failed"),
     }[event.state]
-    retry = {"attempt": event.attempt, "maxAttempts": event.of, "remainingMs": event.remaining_s * 1000}
+    retry = {
+        "attempt": event.attempt,
+        "maxAttempts": event.of,
+        "remainingMs": event.remaining_s * 1000,
+        "reason": reason,
+    }
     fields = {"title": title, "kind": "other", "status": status, "_meta": {"north": {"retry": retry}}}
     kind = "tool_call" if event.state == "waiting" and event.is_first else "tool_call_update"
     return {"sessionUpdate": kind, "toolCallId": event.retry_id, **fields}

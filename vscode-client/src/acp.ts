@@ -196,9 +196,9 @@ export interface PromptResult {
   _meta?: Unsent | null;
 }
 
-/** Prompts that were queued and will not be sent, and that the model failed. North's extension. */
+/** Prompts that were queued and will not be sent, and whether the model failed. North's extension. */
 export interface Unsent {
-  north?: { queued?: { id: string; text: string }[]; error?: object };
+  north?: { queued?: { id: string; text: string }[]; error?: { kind?: string } };
 }
 
 /** How full the context is, and what the conversation has used; the counts beside it are North's extension. */

@@ -49,3 +49,21 @@ test("another end than the usual one is said in a line of its own", () => {
   prompts.ended(send("one"), { stopReason: "max_tokens" });
   assert.deepEqual(shown(), ["one", "The turn ended early: max_tokens."]);
 });
+
+test("a key that is missing is a failure with a way out; what else is refused is an error", () => {
+  const { prompts, shown, send } = world();
+  send("one");
+  prompts.refused(Object.assign(new Error("no key"), { code: -32000 }));
+  prompts.refused(new Error("open elsewhere"));
+  assert.deepEqual(shown(), ["one", "no key", "open elsewhere"]);
+});
+
+test("what kind of failure it was is told to its row", () => {
+  const transcript = new Transcript();
+  const prompts = new Prompts(transcript, () => undefined);
+  const prompt = prompts.add({ text: "one", attachments: [] });
+  transcript.fail("not reached", "");
+  prompts.ended(prompt, { stopReason: "end_turn", _meta: { north: { error: { kind: "network" } } } });
+  const failure = transcript.all().at(-1);
+  assert.deepEqual(failure?.kind === "failure" && failure.actions, ["again", "switchModel"]);
+});

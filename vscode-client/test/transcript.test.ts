@@ -99,6 +99,10 @@ test("a failure is no answer, and says what can be done", () => {
     kind: "failure", id: "1", text: "the key was refused", actions: ["storeKey", "switchModel", "again"],
   });
   assert.deepEqual(only(after(failure("network")), "failure").actions, ["again", "switchModel"]);
+  const later = after(failure(""));
+  assert.deepEqual(only(later, "failure").actions, ["again", "storeKey", "switchModel"]);
+  later.classify("network");
+  assert.deepEqual(only(later, "failure").actions, ["again", "switchModel"]);
 });
 
 test("a plan is changed where it stands, and the next turn has its own", () => {

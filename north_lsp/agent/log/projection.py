@@ -58,7 +58,8 @@ def failure_shown(logged: Logged) -> Iterator[Event]:
     entry = logged.entry
     if isinstance(entry, AnswerEntry) and entry.error:
         gap = "\n\n" if any(isinstance(block, Text) and block.text for block in entry.blocks) else ""
-        yield AnswerDelta(logged.id, f"{gap}**The model gave no complete answer:** {entry.error}")
+        text = f"{gap}**The model gave no complete answer:** {entry.error}"
+        yield AnswerDelta(logged.id, text, failure=entry.error)
 
 
 def proposal_shown(logged: Logged, files: Sequence[FileChange]) -> Iterator[Event]:

@@ -26,8 +26,11 @@ class UserSaid:
 
 @dataclass(frozen=True, slots=True)
 class AnswerDelta:
+    """`failure`: the text says that no complete answer comes; this is why, without the words around it."""
+
     message_id: str
     text: str
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)

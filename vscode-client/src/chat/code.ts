@@ -1,10 +1,11 @@
-/** What can be done with the code of an answer: copied, inserted at the cursor, or applied to a file, which VS Code shows
- * before it is done. */
+/** What can be done with the code of an answer: copied, inserted at the cursor, or applied to a file, which is shown
+ * as a diff before it is done. */
 
 import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { FromPage } from "../messages";
+import { closeChange, showChange } from "./changes";
 import { findInside } from "./opening";
 import { placeOf } from "./placing";
 
@@ -47,21 +48,40 @@ async function apply(code: Code): Promise<void> {
   if (file === undefined) return;
   if (file === "new") return openNew(code);
   const document = await vscode.workspace.openTextDocument(file);
-  const placed = placeOf(code.text, document.getText());
-  const edit = new vscode.WorkspaceEdit();
-  const confirm = { needsConfirmation: true, label: vscode.l10n.t("Code of North's answer") };
-  const end = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
-  if (placed === undefined) {
-    const editor = editorForCode();
-    const last = document.lineAt(document.lineCount - 1).range.end;
-    const place = editor?.document === document ? editor.selection : new vscode.Range(last, last);
-    const lead = place.start.isEqual(last) && last.character > 0 ? end : "";
-    edit.replace(file, place, `${lead}${code.text}${end}`, confirm);
-  } else {
-    const range = new vscode.Range(placed.start, 0, placed.end - 1, document.lineAt(placed.end - 1).range.end.character);
-    edit.replace(file, range, placed.lines.join(end), confirm);
+  const before = document.getText();
+  const change = changeOf(code.text, document);
+  const [from, to] = [document.offsetAt(change.range.start), document.offsetAt(change.range.end)];
+  const after = before.slice(0, from) + change.newText + before.slice(to);
+  if (after === before) return void vscode.window.showInformationMessage(vscode.l10n.t("The file has this code already."));
+  const key = `code:${file.toString()}`;
+  const name = vscode.workspace.asRelativePath(file);
+  await showChange(key, { type: "diff", path: file.fsPath, oldText: before, newText: after }, vscode.l10n.t("{0} (code of the answer)", name));
+  const yes = vscode.l10n.t("Apply");
+  const chosen = await vscode.window.showInformationMessage(vscode.l10n.t("Apply this code to {0}?", name), yes, vscode.l10n.t("Discard"));
+  await closeChange(key);
+  if (chosen !== yes) return;
+  if (document.getText() !== before) {
+    return void vscode.window.showWarningMessage(vscode.l10n.t("{0} has changed since, and was left as it is.", name));
   }
+  const edit = new vscode.WorkspaceEdit();
+  edit.set(file, [change]);
   await vscode.workspace.applyEdit(edit);
+  await vscode.window.showTextDocument(document);
+}
+
+/** In the place of what it is a new version of; else at the cursor, or at the end. */
+function changeOf(code: string, document: vscode.TextDocument): vscode.TextEdit {
+  const end = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
+  const placed = placeOf(code, document.getText());
+  if (placed !== undefined) {
+    const range = new vscode.Range(placed.start, 0, placed.end - 1, document.lineAt(placed.end - 1).range.end.character);
+    return new vscode.TextEdit(range, placed.lines.join(end));
+  }
+  const editor = editorForCode();
+  const last = document.lineAt(document.lineCount - 1).range.end;
+  const place = editor?.document === document ? editor.selection : new vscode.Range(last, last);
+  const lead = place.start.isEqual(last) && last.character > 0 ? end : "";
+  return new vscode.TextEdit(place, `${lead}${code}${end}`);
 }
 
 /** The file that the code names, else one that the user chooses; those in view come first. */

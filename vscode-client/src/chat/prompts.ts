@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { PromptResult, Unsent } from "../acp";
+import { reason } from "../common/logger";
 import { type Attachment, labelsOf } from "../composer/chips";
 import type { Transcript } from "./transcript";
 
@@ -63,7 +64,15 @@ export class Prompts implements vscode.Disposable {
     if (!prompt.begun) this.giveBack(prompt);
     else if (stopReason === "cancelled") this.transcript.note("info", vscode.l10n.t("Stopped."));
     else if (stopReason !== "end_turn") this.transcript.note("warning", vscode.l10n.t("The turn ended early: {0}.", stopReason));
+    const failure = answer._meta?.north?.error?.kind;
+    if (failure !== undefined) this.transcript.classify(failure);
     this.giveBackUnsent(answer);
+  }
+
+  /** The server did not begin with it. */
+  refused(error: unknown): void {
+    if (isKeyMissing(error)) this.transcript.fail(reason(error), "auth");
+    else this.transcript.note("error", reason(error));
   }
 
   giveBack(words: Words): void {
@@ -86,4 +95,9 @@ export class Prompts implements vscode.Disposable {
     }
     this.changed();
   }
+}
+
+/** ACP's error for a prompt to a model that has no key. */
+function isKeyMissing(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && error.code === -32000;
 }

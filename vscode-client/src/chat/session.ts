@@ -8,11 +8,11 @@ import { reason } from "../common/logger";
 import { asksForTrust } from "../common/problems";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
-import { furtherFolders, mainFolder } from "../common/settings";
 import type { Questions } from "../review/questions";
 import { Prompts, type Words } from "./prompts";
 import { Standing } from "./standing";
 import type { Transcript } from "./transcript";
+import { where } from "./where";
 
 export class Session extends Standing {
   private current = "";
@@ -108,7 +108,7 @@ export class Session extends Standing {
       if (this.isCurrent(sessionId)) this.prompts.ended(sent, answer);
     } catch (error) {
       // A crash is dealt with as a whole, not by each of its prompts.
-      if (this.isCurrent(sessionId) && this.server.running === client) this.transcript.note("error", reason(error));
+      if (this.isCurrent(sessionId) && this.server.running === client) this.prompts.refused(error);
     }
     this.prompts.remove(sent);
     void this.askPermissions();
@@ -299,9 +299,4 @@ export class Session extends Standing {
     this.log.error(reason(error));
     this.setProblem(error);
   }
-}
-
-/** The folders that a conversation is about. */
-export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
-  return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }

@@ -97,6 +97,12 @@ export class Transcript {
     this.put({ kind: "failure", id: this.newId(), text, actions: actionsFor(kind) });
   }
 
+  /** What kind of failure the last one was, told when its turn has ended. */
+  classify(kind: string): void {
+    const { last } = this;
+    if (last?.kind === "failure") this.put({ ...last, actions: actionsFor(kind) });
+  }
+
   /** What the server shows; kinds that are not known here are left out. */
   take(update: Update): void {
     switch (update.sessionUpdate) {
@@ -190,6 +196,8 @@ function actionsFor(kind: string): FailureAction[] {
       return ["storeKey", "switchModel", "again"];
     case "aborted":
       return ["again"];
+    case "":
+      return ["again", "storeKey", "switchModel"];
     default:
       return ["again", "switchModel"];
   }

@@ -47,10 +47,9 @@ function mayForce(error: unknown): boolean {
 
 /** A conversation keeps its model, so one that has none yet has to be told of it. */
 async function tell(session: Session, provider: string, { key }: Stored): Promise<void> {
-  const { t } = vscode.l10n;
-  const text = t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
+  const text = vscode.l10n.t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
   if (!isOffline(session.options)) return void vscode.window.showInformationMessage(text);
-  const choose = t("Choose a Model");
-  const chosen = await vscode.window.showInformationMessage(`${text} ${t("This conversation still uses the offline model.")}`, choose);
+  const choose = vscode.l10n.t("Choose a Model");
+  const chosen = await vscode.window.showInformationMessage(`${text} ${vscode.l10n.t("This conversation still uses the offline model.")}`, choose);
   if (chosen === choose) await pick(session, "model");
 }

@@ -4,8 +4,9 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { Conversations } from "../chat/conversations";
-import { type Session, where } from "../chat/session";
+import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
+import { where } from "../chat/where";
 import { reason } from "../common/logger";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";

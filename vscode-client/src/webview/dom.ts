@@ -4,6 +4,7 @@
 import { codeBlock, updateCode } from "./code";
 import { element } from "./elements";
 import type { Target } from "./targets";
+import { WORDS } from "./texts";
 import type { Node } from "./tree";
 
 /** Each child of `parent` is one of the `before` nodes; afterwards, one of the `now` nodes. */
@@ -100,6 +101,7 @@ function scrolling(table: HTMLElement): HTMLElement {
   const made = element("div", "table");
   made.tabIndex = 0;
   made.setAttribute("role", "region");
+  made.setAttribute("aria-label", WORDS.table);
   made.append(table);
   return made;
 }

@@ -4,7 +4,9 @@ import type { Item } from "../messages";
 import { find, post, remember, remembered } from "./host";
 import { Groups } from "./groups";
 import { forgetQuestions, noteQuestion, showQuestion } from "./pinned";
+import { iconButton } from "./elements";
 import type { Actions } from "./rows";
+import { WORDS } from "./texts";
 import { fill, type Show } from "./views";
 
 const rows = find("#rows", HTMLElement);
@@ -82,6 +84,7 @@ export function replaceAll(items: Item[]): void {
 
 export function scrollToEnd(): void {
   following = true;
+  toEnd.hidden = true;
   rows.scrollTop = rows.scrollHeight;
 }
 
@@ -154,11 +157,17 @@ function fillSome(): void {
 
 // -- the place that is looked at ----------------------------------------------------------------------------------------
 
+const toEnd = iconButton("arrow-down", WORDS.toEnd, scrollToEnd);
+toEnd.id = "to-end";
+toEnd.hidden = true;
+rows.after(toEnd);
+
 let remembering: ReturnType<typeof setTimeout> | undefined;
 
 rows.addEventListener("scroll", () => {
   if (rows.clientHeight === 0) return; // hidden
   following = rows.scrollHeight - rows.scrollTop - rows.clientHeight < 40;
+  toEnd.hidden = following;
   clearTimeout(remembering);
   remembering = setTimeout(() => remember({ place: following ? undefined : placeNow() }), 300);
 });
@@ -168,10 +177,11 @@ new ResizeObserver(() => {
 
 /** The first row in view, and how far it is scrolled. */
 function placeNow(): { id: string; offset: number } | undefined {
-  const { top } = rows.getBoundingClientRect();
-  for (const { element, item } of all.values()) {
-    const box = element.getBoundingClientRect();
-    if (box.height > 0 && box.bottom > top) return { id: item.id, offset: top - box.top };
+  const { top, left, width } = rows.getBoundingClientRect();
+  for (const below of [2, 12, 24]) {
+    const element = document.elementFromPoint(left + width / 2, top + below)?.closest(".row");
+    const row = element == null ? undefined : byElement.get(element);
+    if (row !== undefined) return { id: row.item.id, offset: top - row.element.getBoundingClientRect().top };
   }
   return undefined;
 }
@@ -181,6 +191,7 @@ function restorePlace(): void {
   const row = place === undefined ? undefined : all.get(place.id);
   if (place === undefined || row === undefined) return scrollToEnd();
   following = false;
+  toEnd.hidden = false;
   fillNow(row);
   row.element.scrollIntoView({ block: "start" });
   rows.scrollTop += place.offset;

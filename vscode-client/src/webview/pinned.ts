@@ -3,6 +3,7 @@
 import type { Item, Question } from "../messages";
 import { find } from "./host";
 import { type Actions, card } from "./rows";
+import { WORDS } from "./texts";
 
 const waiting = find("#waiting", HTMLElement);
 const open = new Map<string, Question>();
@@ -21,7 +22,7 @@ export function showQuestion(actions: Actions): void {
   const [first] = open.values();
   waiting.hidden = first === undefined;
   if (first === undefined) return waiting.replaceChildren();
-  const more = open.size > 1 ? `1 of ${open.size} questions` : "";
+  const more = open.size > 1 ? WORDS.firstOf(open.size) : "";
   if (waiting.dataset.question !== first.id || waiting.childElementCount === 0) {
     waiting.dataset.question = first.id;
     waiting.replaceChildren(card(first, actions));

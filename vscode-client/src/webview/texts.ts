@@ -1,51 +1,51 @@
-/** What the page says by itself. */
+/** What the page says in the conversation. */
+
+import { t } from "./words";
 
 export const WORDS = {
-  you: "You",
-  north: "North",
-  copy: "Copy",
-  copied: "Copied",
-  insert: "Insert at Cursor",
-  apply: "Apply to File…",
-  thoughts: "Thoughts",
-  showAll: "Show all",
-  showLess: "Show less",
-  plan: "Plan",
-  done: "done",
-  running: "running",
-  pending: "waiting",
-  failed: "failed",
-  showDetails: "Details",
-  openDiff: "Open Diff",
-  tryNow: "Try now",
-  giveUp: "Give up",
-  storeKey: "Store a Key…",
-  again: "Try Again",
-  switchModel: "Switch Model…",
-  created: "new",
-  deleted: "deleted",
-  moved: "moved",
-  changed: "changed",
-  beingWritten: "being written",
-  failedAnswer: "The model gave no complete answer",
-  waitsBelow: (heading: string) => `${heading} — waits for you below`,
-  chose: (decision: string) => `You chose: ${decision}`,
-  theCommand: "The command",
-  whatWasAsked: "What was asked",
+  you: t("You"),
+  north: t("North"),
+  copy: t("Copy"),
+  insert: t("Insert at Cursor"),
+  apply: t("Apply to File…"),
+  thoughts: t("Thoughts"),
+  showAll: t("Show all"),
+  showLess: t("Show less"),
+  plan: t("Plan"),
+  table: t("Table"),
+  done: t("done"),
+  running: t("running"),
+  pending: t("waiting"),
+  failed: t("failed"),
+  showDetails: t("Details"),
+  toEnd: t("To the end"),
+  openDiff: t("Open Diff"),
+  tryNow: t("Try now"),
+  giveUp: t("Give up"),
+  storeKey: t("Store a Key…"),
+  again: t("Try Again"),
+  switchModel: t("Switch Model…"),
+  created: t("new"),
+  deleted: t("deleted"),
+  moved: t("moved"),
+  beingWritten: t("being written"),
+  failedAnswer: t("The model gave no complete answer"),
+  waitsBelow: (heading: string) => t("{0} — waits for you below", heading),
+  chose: (decision: string) => t("You chose: {0}", decision),
   trying: (seconds: number, failures: number) =>
-    `The model could not be reached${times(failures)}. Trying again ${seconds > 0 ? `in ${seconds} s` : "now"}.`,
-  triedAgain: (failures: number) => `The model could not be reached${times(failures)}, and was asked again.`,
-  gaveUp: (failures: number) => `The model could not be reached${times(failures)}. Gave up.`,
-  moreLines: (count: number) => (count === 1 ? "1 more changed line" : `${count} more changed lines`),
+    failures < 2
+      ? t("The model could not be reached. Trying again in {0} s.", seconds)
+      : t("The model could not be reached {0} times. Trying again in {1} s.", failures, seconds),
+  triedAgain: (failures: number) =>
+    failures < 2
+      ? t("The model could not be reached, and was asked again.")
+      : t("The model could not be reached {0} times, and was asked again.", failures),
+  gaveUp: (failures: number) =>
+    failures < 2 ? t("The model could not be reached. Gave up.") : t("The model could not be reached {0} times. Gave up.", failures),
+  moreLines: (count: number) => t("Changed lines that are not shown: {0}", count),
   /** A folded group: what was looked at. */
   looked: (read: number, searched: number) =>
-    [
-      read > 0 ? `Read ${read === 1 ? "one place" : `${read} places`}` : "",
-      searched > 0 ? `${read > 0 ? "searched" : "Searched"} ${searched === 1 ? "once" : `${searched} times`}` : "",
-    ].filter((part) => part !== "").join(", "),
-  failures: (count: number) => (count === 1 ? "one failed" : `${count} failed`),
+    searched === 0 ? t("Read {0} times", read) : read === 0 ? t("Searched {0} times", searched) : t("Read {0} times, searched {1} times", read, searched),
+  failures: (count: number) => t("{0} failed", count),
+  firstOf: (count: number) => t("1 of {0} questions", count),
 };
-
-function times(count: number): string {
-  return count < 2 ? "" : ` ${count} times`;
-}

@@ -9,7 +9,7 @@ import { showTool } from "./tool";
 import { WORDS } from "./texts";
 
 /** Shows an item in its row, each time that it has changed. */
-export type Show = (item: Item) => void;
+export type Show = (item: Item) => unknown;
 type Of<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
 
 export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
@@ -27,8 +27,7 @@ export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
     case "plan":
       return showPlan(row);
     case "failure":
-      fillFailure(row, item, actions);
-      return () => {};
+      return (now) => now.kind === "failure" && fillFailure(row, now, actions);
     case "changes":
       return (now) => now.kind === "changes" && showChanges(row, now);
     case "notice":
@@ -87,7 +86,9 @@ function showAnswer(row: HTMLElement): Show {
 function showThought(row: HTMLElement): Show {
   const details = document.createElement("details");
   const body = element("div", "thoughts");
-  details.append(element("summary", "", WORDS.thoughts), body);
+  const summary = element("summary", "");
+  summary.append(icon("chevron-right"), element("span", "", WORDS.thoughts));
+  details.append(summary, body);
   row.append(details);
   const prose = new Prose(body);
   let markdown = "";
@@ -149,6 +150,7 @@ const FAILURE_WORDS: Record<FailureAction, string> = {
 };
 
 function fillFailure(row: HTMLElement, item: Of<"failure">, actions: Actions): void {
+  row.replaceChildren();
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", WORDS.failedAnswer);
   const heading = element("p", "heading");

@@ -1,0 +1,365 @@
+/**
+ * The conversation on the page: whatever the server sends is there, what is looked at stays as it is while more comes,
+ * and a long conversation stays quick. With names of cases: only those.
+ */
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { Chat } from "./chat.mjs";
+import { packedExtension, userDataFor } from "./packed.mjs";
+import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines } from "./workbench.mjs";
+
+const fake = fileURLToPath(new URL("fake-north-lsp", import.meta.url));
+const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-transcript-"));
+const workspace = path.join(folder, "workspace");
+await mkdir(path.join(workspace, "hello"), { recursive: true });
+const hello = path.join(workspace, "hello/hello.py");
+const original = "import os\n\n\ndef greet(name):\n    return name\n\n\nLAST = 1\n";
+await writeFile(hello, original);
+await writeFile(path.join(folder, "outside.txt"), "secret\n");
+await symlink(path.join(folder, "outside.txt"), path.join(workspace, "inside.txt"));
+
+const says = (text) => ({ sessionUpdate: "agent_message_chunk", messageId: "m", content: { type: "text", text } });
+const thinks = (text) => ({ ...says(text), sessionUpdate: "agent_thought_chunk" });
+const called = (toolCallId, more) => ({ sessionUpdate: "tool_call_update", toolCallId, ...more });
+const text = (text) => [{ type: "content", content: { type: "text", text } }];
+const diff = (oldText, newText, meta) => ({ type: "diff", path: hello, oldText, newText, ...(meta ? { _meta: { north: meta } } : {}) });
+const waits = (seconds, attempt, status = "in_progress") =>
+  called("retry-1", {
+    title: `Trying again in ${seconds} s (${attempt} of 5): Anthropic answered 529: overloaded`,
+    status,
+    _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000 } } },
+  });
+const failed = (reason) => ({ ...says(`**The model gave no complete answer:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
+/** Text in pieces as a model sends them. */
+const streamed = (whole, size, pause) => whole.match(new RegExp(`[^]{1,${size}}`, "g")).flatMap((piece) => [says(piece), pause]);
+
+const cases = {
+  /** A command's output comes into view while it runs, and is folded when it is over. */
+  async output({ chat, play }) {
+    const command = called("c", { title: "Running npm test", kind: "execute", status: "in_progress", rawInput: { command: "npm test", timeout: 60 } });
+    await play(
+      [command, called("c", { content: text("```\none\n```") }), 1_500, called("c", { content: text("```\none\ntwo\n```") }), 1_500,
+        called("c", { status: "completed", content: text("```\none\ntwo\nthree\n```") })],
+      async () => {
+        await chat.row("tool").locator(".output", { hasText: "one" }).waitFor();
+        await chat.row("tool").locator(".output", { hasText: "two" }).waitFor();
+        await chat.shot("output-live");
+      },
+    );
+    await chat.row("tool").locator(".details").waitFor({ state: "hidden" });
+    await chat.row("tool").locator(".call", { hasText: "Running npm test" }).click();
+    await chat.row("tool").locator(".output", { hasText: "three" }).waitFor();
+    await chat.row("tool").locator(".input", { hasText: "timeout" }).waitFor();
+    await chat.shot("output");
+  },
+
+  /** Why a call failed is there without a click. */
+  async reasons({ chat, play }) {
+    await play([
+      called("c", { title: "Reading nope.py", kind: "read", status: "pending" }),
+      called("c", { status: "failed", content: text("nope.py does not exist in this project") }),
+    ]);
+    await chat.row("tool").locator(".reason", { hasText: "nope.py does not exist" }).waitFor();
+    assert.equal(await chat.row("tool").locator(".mark.failed.codicon-error").count(), 1);
+    await chat.shot("reason");
+  },
+
+  /** An edit is seen while it is written; what it changed is there later, in lines and in the diff editor. */
+  async edits({ chat, play, page }) {
+    const after = original.replace("return name", 'return f"Hello {name}"');
+    await play(
+      [called("c", { title: "Editing hello/hello.py", kind: "edit", status: "pending" }),
+        called("c", { content: [diff("    return name\n", "    return f", { preview: true, line: 5 })] }), 2_000,
+        called("c", { status: "completed", title: "Edited hello/hello.py", content: [diff(original, after)] })],
+      async () => {
+        await chat.row("tool").locator(".preview .added", { hasText: "return f" }).waitFor();
+        await chat.shot("preview");
+      },
+    );
+    await chat.row("tool").locator(".counts", { hasText: "+1−1" }).waitFor();
+    await chat.row("tool").locator(".line > .icon").click();
+    await chat.row("tool").locator(".hunk .added", { hasText: 'return f"Hello {name}"' }).waitFor();
+    await chat.shot("edit");
+    await chat.row("tool").getByRole("button", { name: "Open Diff" }).click();
+    await page.locator(".tabs-container .tab", { hasText: "changed by North" }).waitFor();
+    await until("both sides", async () => {
+      const { original: left, modified } = await diffEditorLines(page);
+      return left.includes("    return name") && modified.includes('    return f"Hello {name}"');
+    });
+    await screenshot(page, "transcript-diff-later");
+    await palette(page, "View: Close All Editors");
+  },
+
+  /** Calls that look are one line, which can be opened. */
+  async groups({ chat, play }) {
+    const calls = ["a", "b", "c", "d"].map((id) =>
+      called(id, { title: `Reading ${id}.py`, kind: "read", status: "completed", _meta: { north: { group: "a" } } }));
+    await play([...calls, says("Read.")]);
+    const head = chat.frame.locator(".group-head");
+    await head.filter({ hasText: "Read 4 times" }).waitFor();
+    assert.equal(await chat.row("tool").first().isVisible(), false);
+    await head.click();
+    await chat.row("tool").locator(".title", { hasText: "Reading d.py" }).waitFor();
+    await chat.shot("group");
+  },
+
+  /** What the user has opened, selected or focused stays so while more comes. */
+  async stays({ chat, play }) {
+    const stream = ["first paragraph of the answer\n\n", ...Array.from({ length: 40 }, (_, index) => `word${index} `)];
+    await play(
+      [thinks("I think"), 500, ...Array.from({ length: 10 }, () => [thinks(" and think"), 150]).flat(),
+        ...stream.flatMap((piece) => [says(piece), 100]), waits(3, 1), 900, waits(2, 1), 900, waits(1, 1), 900, waits(0, 1, "completed")],
+      async () => {
+        const thoughts = chat.row("thought").locator("details");
+        await thoughts.locator("summary").click();
+        await until("more thoughts", async () => /(think.*){6}/s.test((await thoughts.textContent()) ?? ""));
+        assert.equal(await thoughts.evaluate((details) => details.open), true);
+        const answer = chat.row("answer");
+        await answer.locator("p", { hasText: "first paragraph" }).waitFor();
+        await answer.locator("p").first().evaluate((words) => getSelection().selectAllChildren(words));
+        await until("more of the answer", async () => (await answer.textContent()).includes("word30"));
+        assert.equal(await answer.evaluate(() => String(getSelection())), "first paragraph of the answer");
+        const giveUp = chat.row("retry").getByRole("button", { name: "Give up" });
+        await giveUp.focus();
+        await chat.row("retry").locator(".retry-words", { hasText: "in 1 s" }).waitFor();
+        assert.equal(await giveUp.evaluate((button) => button === document.activeElement), true);
+        await chat.shot("retry");
+      },
+    );
+    await chat.row("retry").locator(".retry-words", { hasText: "was asked again" }).waitFor();
+    assert.equal(await chat.row("retry").locator(".reason").textContent(), "Anthropic answered 529: overloaded");
+  },
+
+  /** A failure is no answer, and its buttons do something. */
+  async failures({ chat, play, page }) {
+    await play([says("I begin"), failed("Anthropic refused the key (401)"), { answer: { _meta: { north: { error: { kind: "auth", status: 401, retryable: false } } } } }]);
+    const row = chat.row("failure");
+    await row.locator(".reason", { hasText: "refused the key" }).waitFor();
+    await row.getByRole("button", { name: "Store a Key…" }).waitFor();
+    await chat.shot("failure");
+    const before = await chat.row("user").count();
+    await row.getByRole("button", { name: "Try Again" }).click();
+    await until("the prompt to be sent again", async () => (await chat.row("user").count()) === before + 1);
+    await chat.idle();
+  },
+
+  /** Tables, boxes, code; nothing that the page's policy refuses. */
+  async markdown({ chat, play, page }) {
+    const refused = [];
+    page.on("console", (message) => /content security policy/i.test(message.text()) && refused.push(message.text()));
+    await play([says([
+      "| function | number | what it does |\n|:--|--:|:-:|\n| `greet_everybody_in_this_town()` | 12 | greets |\n| `leave` | 3 | leaves |",
+      "- [x] done\n- [ ] not done\n- plain", "See [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
+      "```python\ndef greet(name):  # says hello\n    return f'Hello {name}', 12\n```", "> quoted\n\n1. one\n2. two",
+    ].join("\n\n"))]);
+    const answer = chat.row("answer");
+    await answer.locator("table").waitFor();
+    assert.equal(await answer.locator("td.align-right", { hasText: "12" }).evaluate((cell) => getComputedStyle(cell).textAlign), "right");
+    const tall = await answer.locator("td code").first().evaluate((code) => code.getClientRects().length);
+    assert.equal(tall, 1, "a word in a table is not broken");
+    assert.deepEqual(await answer.locator("li.task input").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
+    const colours = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
+    assert.ok(colours >= 3, `${colours} colours`);
+    await chat.shot("markdown");
+    for (const theme of ["Light Modern", "Default High Contrast Light"]) {
+      await chat.theme(theme);
+      await chat.shot(`markdown-${theme.toLowerCase().replaceAll(" ", "-")}`);
+    }
+    await chat.theme("Dark Modern");
+    assert.deepEqual(refused, []);
+  },
+
+  /** Links lead to places in the open folder, and nowhere else. */
+  async links({ chat, play, page }) {
+    await play([says("[greet](hello/hello.py#L4) `hello.py:8` [out](../outside.txt) [link](inside.txt) [root](/etc/passwd) <https://example.com/x>")]);
+    const link = (name) => chat.row("answer").locator("a", { hasText: name });
+    await link("greet").click();
+    await page.locator(".tabs-container .tab.active", { hasText: "hello.py" }).waitFor();
+    await page.locator('.statusbar-item[id*="editor.selection"]', { hasText: "Ln 4" }).waitFor();
+    await link("hello.py:8").click();
+    await page.locator('.statusbar-item[id*="editor.selection"]', { hasText: "Ln 8" }).waitFor();
+    for (const name of ["out", "link", "root"]) {
+      await link(new RegExp(`^${name}$`)).click();
+      await notification(page, "is not a file in the open folders").first().waitFor();
+      await palette(page, "Notifications: Clear All Notifications");
+    }
+    assert.equal(await page.locator(".tabs-container .tab").count(), 1);
+    await link("https://example.com/x").click();
+    await page.locator(".monaco-dialog-box", { hasText: "https://example.com/x" }).waitFor();
+    await page.keyboard.press("Escape");
+  },
+
+  /** Code is copied, inserted at the cursor, and applied where it belongs, after a diff was shown. */
+  async code({ chat, play, page }) {
+    await play([says("[open](hello/hello.py#L8)\n\n```python hello/hello.py\ndef greet(name):\n    return name.upper()\n```")]);
+    await chat.row("answer").locator("a").click();
+    await page.locator('.statusbar-item[id*="editor.selection"]', { hasText: "Ln 8" }).waitFor();
+    const editor = page.locator(".editor-instance .monaco-editor").first();
+    const code = chat.row("answer").locator(".code");
+    await code.getByRole("button", { name: "Copy" }).click();
+    await code.locator(".codicon-check").waitFor();
+    await code.getByRole("button", { name: "Insert at Cursor" }).click();
+    await until("the code at the cursor", async () => (await visibleLines(editor)).includes("    return name.upper()LAST = 1"));
+    await editor.locator(".view-line").first().click();
+    await page.keyboard.press("Control+Z");
+    await until("one undo to take it back", async () => (await visibleLines(editor)).includes("LAST = 1"));
+    await page.keyboard.press("Control+S");
+    await code.getByRole("button", { name: "Apply to File…" }).click();
+    const ask = notification(page, "Apply this code to hello/hello.py?");
+    await ask.waitFor();
+    await until("the diff", async () => (await diffEditorLines(page)).modified.includes("    return name.upper()"));
+    await screenshot(page, "transcript-apply");
+    await ask.getByRole("button", { name: "Apply" }).click();
+    await until("the code in its place", async () => {
+      const lines = await visibleLines(editor);
+      return lines.includes("    return name.upper()") && !lines.includes("    return name") && lines.includes("LAST = 1");
+    });
+    await page.keyboard.press("Control+S");
+    assert.ok((await readFile(hello, "utf8")).includes("LAST = 1"));
+    await palette(page, "View: Close All Editors");
+  },
+
+  /** Those who hear the page hear each answer once. */
+  async heard({ chat, play }) {
+    await chat.frame.locator("#announce").evaluate((place) => {
+      window.heard = [];
+      new MutationObserver(() => window.heard.push(place.textContent)).observe(place, { childList: true, characterData: true, subtree: true });
+    });
+    await play([...streamed("One answer of several words, and then some more of them.", 6, 40)]);
+    await until("the answer to be said", () => chat.frame.locator("#announce").evaluate(() => window.heard.length > 0));
+    assert.deepEqual(await chat.frame.locator("#announce").evaluate(() => window.heard), ["One answer of several words, and then some more of them."]);
+    assert.equal(await chat.frame.locator("#rows").getAttribute("aria-live"), "off");
+  },
+
+  /** A long answer does not stall the page. */
+  async long({ chat, play, log }) {
+    const paragraph = "Some **words** of an answer with `code`, [links](a/b.py#L3) and more of them, until the line is full.\n\n";
+    const whole = (paragraph.repeat(6) + "```ts\nconst a = 1; // why\nreturn f(a);\n```\n\n- one\n- two\n\n").repeat(45);
+    await chat.frames();
+    await play(streamed(whole, 60, 8), undefined, 180_000);
+    const { median, p95, worst } = await chat.frames();
+    log(`${Math.round(whole.length / 1000)} KB: frames ${median} ms median, ${p95} ms p95, ${worst} ms worst`);
+    assert.ok(median < 50, `the median frame took ${median} ms`);
+  },
+
+  /** 2,000 entries: made quickly, scrolled smoothly, and the place is kept over hiding. */
+  async many({ chat, play, page, log }) {
+    const entries = Array.from({ length: 400 }, (_, index) => [
+      says(`Answer ${index} with **some** words.\n\n- one\n- two\n\n\`\`\`py\nreturn ${index}\n\`\`\`\n`),
+      called(`r${index}`, { title: `Reading file${index}.py`, kind: "read", status: "completed", content: text("x\ny") }),
+      called(`e${index}`, { title: `Editing ${index}.py`, kind: "edit", status: "completed", content: [diff("a\n", "b\n")] }),
+      called(`s${index}`, { title: `Running ${index}`, kind: "execute", status: "completed", content: text("```\nout\n```") }),
+      { sessionUpdate: "notice", severity: "info", title: `Notice ${index}` },
+    ]).flat();
+    let begin = performance.now();
+    await play(entries, undefined, 180_000);
+    await until("all entries", async () => (await chat.rows.count()) >= 2_000);
+    log(`2,000 entries: ${Math.round(performance.now() - begin)} ms to come in`);
+    const rows = chat.frame.locator("#rows");
+    const nodes = await rows.evaluate((list) => list.querySelectorAll("*").length);
+    await chat.frames();
+    await rows.evaluate(async (list) => {
+      for (let at = list.scrollHeight; at > 0; at -= 400) {
+        list.scrollTop = at;
+        await new Promise(requestAnimationFrame);
+      }
+    });
+    const { median, p95, worst } = await chat.frames();
+    log(`${nodes} nodes; scrolling: frames ${median} ms median, ${p95} ms p95, ${worst} ms worst`);
+    await rows.evaluate((list) => (list.scrollTop = 5_000));
+    const place = () => rows.evaluate((list) => list.scrollTop);
+    await until("the place", async () => Math.abs((await place()) - 5_000) < 50);
+    await palette(page, "View: Show Explorer");
+    await chat.frame.locator("#rows").waitFor({ state: "hidden" }).catch(() => undefined);
+    begin = performance.now();
+    await palette(page, "North: Show Chat");
+    await until("the place again", async () => Math.abs((await place()) - 5_000) < 50);
+    log(`back again after ${Math.round(performance.now() - begin)} ms, the palette among them`);
+    await chat.shot("many");
+  },
+};
+
+class Page extends Chat {
+  async shot(name) {
+    await screenshot(this.page, `transcript-${name}`);
+  }
+
+  /** Times of the frames since the last call. */
+  async frames() {
+    const times = await this.frame.locator("body").evaluate(() => {
+      const times = window.frameTimes ?? [];
+      window.frameTimes = [];
+      if (times.length === 0 && window.framesRun === undefined) {
+        window.framesRun = true;
+        let last = performance.now();
+        const next = (now) => {
+          window.frameTimes.push(now - last);
+          last = now;
+          requestAnimationFrame(next);
+        };
+        requestAnimationFrame(next);
+      }
+      return times;
+    });
+    times.sort((a, b) => a - b);
+    const at = (part) => Math.round(times[Math.floor((times.length - 1) * part)] ?? 0);
+    return { median: at(0.5), p95: at(0.95), worst: at(1) };
+  }
+
+  async theme(name) {
+    await palette(this.page, "Preferences: Color Theme");
+    await this.page.locator(".quick-input-widget input.input").fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  }
+}
+
+const started = performance.now();
+const only = process.argv.slice(2);
+let server;
+let page;
+try {
+  const vsix = await packedExtension();
+  const userData = await userDataFor(path.join(folder, "user-data"), fake);
+  const settings = { "files.autoSave": "off", "workbench.colorTheme": "Dark Modern" };
+  server = await startServer({ vsix, workspace, userData, settings, env: { FAKE_NORTH_ANSWER: "ok" } });
+  page = await server.open({ width: 1280, height: 900 });
+  await page.locator('.statusbar-item[id*="north.status"]').waitFor();
+  await palette(page, "North: Show Chat");
+  const chat = new Page(page);
+  const log = (what) => console.log(`  ${what}`);
+  /** Sends updates as an answer to a prompt; `meanwhile` runs while they come. */
+  const play = async (steps, meanwhile = async () => {}, deadline = 60_000) => {
+    const file = path.join(folder, "play.json");
+    await writeFile(file, JSON.stringify(steps));
+    const before = await chat.row("user").count();
+    await chat.send(`play ${file}`);
+    await until("the prompt", async () => (await chat.row("user").count()) > before);
+    await meanwhile();
+    await until("the end of the turn", async () => !(await chat.frame.locator("#stop").isVisible()), deadline);
+  };
+  for (const [name, check] of Object.entries(cases)) {
+    if (only.length > 0 && !only.includes(name)) continue;
+    try {
+      await palette(page, "North: New Chat");
+      await until("an empty chat", async () => (await chat.rows.count()) === 0);
+      await check({ chat, play, page, log });
+      console.log(`${name}: ok (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+      const picture = await screenshot(page, `transcript-${name}-failed`);
+      console.error(`${name} FAILED: ${error.stack}\nscreenshot: ${picture}`);
+      process.exitCode = 1;
+    }
+  }
+} catch (error) {
+  console.error(`${await server?.logs(/North/)}\nFAILED: ${error.stack}`);
+  process.exitCode = 1;
+} finally {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}

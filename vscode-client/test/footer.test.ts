@@ -1,0 +1,76 @@
+import { said } from "./support/page";
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { State } from "../src/messages";
+
+const view = document.defaultView as Window & typeof globalThis;
+Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, Element: view.Element });
+for (const id of ["unasked", "stop", "usage", "mode", "model", "thought_level", "approvals"]) make("button", id);
+for (const id of ["problem", "queue", "activity"]) make("section", id);
+make("dl", "usage-rows");
+make("section", "waiting").append(document.createElement("textarea"));
+
+function make(tag: string, id: string): HTMLElement {
+  const made = document.createElement(tag);
+  made.id = id;
+  document.body.append(made);
+  return made;
+}
+
+const at = (selector: string): HTMLElement => {
+  const found = document.querySelector<HTMLElement>(selector);
+  assert.ok(found, selector);
+  return found;
+};
+const state: State = {
+  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, unasked: "", queued: [],
+  welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
+};
+const press = (key: string, target: Element = document.body): void => {
+  const event = new view.Event("keydown", { bubbles: true });
+  Object.assign(event, { key });
+  target.dispatchEvent(event);
+};
+
+const { showState } = await import("../src/webview/footer");
+
+test("a button says what is chosen, and asks for the list of what can be", () => {
+  showState({ ...state, pickers: [{ id: "mode", label: "Agent", title: "What North may do" }] });
+  assert.equal(at("#mode").textContent, "Agent");
+  assert.equal(at("#mode").title, "What North may do: Agent");
+  assert.equal(at("#model").hidden, true);
+  at("#mode").dispatchEvent(new view.Event("click"));
+  assert.deepEqual(said.pop(), { type: "pick", picker: "mode" });
+});
+
+test("what is allowed without a question takes the place of what is asked", () => {
+  const pickers: State["pickers"] = [{ id: "approvals", label: "Asks first", title: "" }];
+  showState({ ...state, pickers });
+  assert.deepEqual([at("#approvals").hidden, at("#unasked").hidden], [false, true]);
+  showState({ ...state, pickers, unasked: "all commands without asking" });
+  assert.deepEqual([at("#approvals").hidden, at("#unasked").hidden], [true, false]);
+});
+
+test("what was used unfolds, and Escape folds it before it stops anything", () => {
+  showState({ ...state, busy: true, usage: "1 %", usageRows: [["Input", "12"]] });
+  at("#usage").dispatchEvent(new view.Event("click"));
+  assert.equal(at("#usage-rows").hidden, false);
+  assert.equal(at("#usage-rows").textContent, "Input12");
+  said.length = 0;
+  press("Escape");
+  assert.equal(at("#usage-rows").hidden, true);
+  assert.deepEqual(said, []);
+  press("Escape");
+  assert.deepEqual(said, [{ type: "stop" }]);
+});
+
+test("Escape stops nothing while nothing runs, nor from the words of a question", () => {
+  said.length = 0;
+  showState(state);
+  press("Escape");
+  showState({ ...state, busy: true });
+  press("Escape", at("#waiting textarea"));
+  assert.deepEqual(said, []);
+});
