@@ -65,6 +65,7 @@ function inputOf(raw: Record<string, unknown>): ToolItem["input"] {
 
 function partOf(content: ToolContent, words: Words): ToolPart[] {
   if (content.type === "diff") return [shownDiff(content, (path) => words.nameOf(path))];
+  if (content.type === "terminal") return [{ kind: "terminal" }];
   if (content.type !== "content" || content.content.text === undefined || content.content.text === "") return [];
   const { text } = content.content;
   const fenced = /^(`{3,})\w*\n([^]*?)\n?\1\s*$/.exec(text)?.[2];
