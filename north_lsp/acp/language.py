@@ -18,6 +18,7 @@ from north_lsp.workspace.language_features import (
     PlaceFeature,
     Position,
     Problem,
+    Problems,
     Replacement,
     Severity,
     TextFeature,
@@ -37,10 +38,13 @@ class ClientLanguage:
         self._peer = peer
         self._session_id = session_id
 
-    async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Sequence[Problem]:
+    async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Problems:
         params: dict[str, Any] = {} if paths is None else {"uris": [path.as_uri() for path in paths]}
         answer = await self._ask("diagnostics", params | ({"wait": True} if settled else {}), settled=settled)
-        return [problem for row in _rows(answer.get("diagnostics")) if (problem := _problem(row)) is not None]
+        found = tuple(problem for row in _rows(answer.get("diagnostics")) if (problem := _problem(row)) is not None)
+        known = answer.get("known")
+        named = map(_path, known if isinstance(known, list) else ())
+        return Problems(found, frozenset(path for path in named if path is not None))
 
     async def places(self, feature: PlaceFeature, path: Path, at: Position) -> Sequence[Place]:
         answer = await self._ask(feature, _at(path, at))

@@ -32,6 +32,14 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Problems:
+    """`known` are the files that the language servers had looked at: those that the editor has open."""
+
+    found: tuple[Problem, ...] = ()
+    known: frozenset[Path] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     path: Path
     start: Position
@@ -58,9 +66,9 @@ class Replacement:
 class LanguageFeatures(Protocol):
     """Each raises ToolError UNAVAILABLE when the editor does not answer."""
 
-    async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Sequence[Problem]:
-        """What is wrong in these files, or in all that are known. `settled`: the files were changed just now, so wait
-        for what is said about that."""
+    async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Problems:
+        """What is wrong in these files, or in all that are known. `settled`: have the files looked at, which may have
+        changed just now, and wait for what is said about them."""
         ...
 
     async def places(self, feature: PlaceFeature, path: Path, at: Position) -> Sequence[Place]: ...

@@ -57,7 +57,8 @@ async def test_what_an_edit_made_wrong_is_told_with_its_result(world: World, ser
     old, new = problem(world, 0, "old"), problem(world, 1, "new")
     moved = problem(world, 2, "old")
     hint = problem(world, 1, "idle", "hint")
-    servers = LanguageServers(diagnostics=[{"diagnostics": [old]}, {"diagnostics": [moved, hint, new, {"uri": 1}]}])
+    after = {"diagnostics": [moved, hint, new, {"uri": 1}]}
+    servers = LanguageServers(diagnostics=[{"diagnostics": [old], "known": [old["uri"], 3]}, after])
     (world.project / "lamp.py").write_text("one\n")
     async with opened(world, servers) as (client, id):
         [_, result] = await turn(
@@ -72,6 +73,18 @@ async def test_what_an_edit_made_wrong_is_told_with_its_result(world: World, ser
         assert result["data"]["diagnostics"] == [row]
         assert [one.get("wait", False) for one in servers.asked] == [False, True]
         assert servers.asked[1]["uris"] == [(world.project / "lamp.py").as_uri()]
+
+
+async def test_in_a_file_that_nobody_had_looked_at_the_edited_lines_count(world: World, server: ModelServer) -> None:
+    (world.project / "lamp.py").write_text("".join(f"line {number}\n" for number in range(40)))
+    after = {"diagnostics": [problem(world, 2, "far"), problem(world, 30, "near"), problem(world, 39, "far, too")]}
+    async with opened(world, LanguageServers(diagnostics=[{"diagnostics": []}, after])) as (client, id):
+        calls = (
+            call("read_file", path="lamp.py"),
+            call("edit_replace_exact", path="lamp.py", old="line 30", new="lime 30"),
+        )
+        [_, result] = await turn(client, id, server, *calls)
+        assert [row["message"] for row in result["data"]["diagnostics"]] == ["near"]
 
 
 async def test_an_edit_stands_whatever_the_language_servers_do(world: World, server: ModelServer) -> None:

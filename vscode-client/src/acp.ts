@@ -35,7 +35,7 @@ export interface Diff {
   _meta?: { north?: { kind?: "delete" | "rename"; oldPath?: string; preview?: boolean; line?: number } } | null;
 }
 
-export type ToolContent = { type: "content"; content: { type: string; text?: string } } | Diff;
+export type ToolContent = { type: "content"; content: { type: string; text?: string } } | { type: "terminal"; terminalId: string } | Diff;
 
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 

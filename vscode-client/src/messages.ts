@@ -58,6 +58,8 @@ export interface ToolItem {
 export type ToolPart =
   /** `code`: as it is; otherwise Markdown. */
   | { kind: "text"; text: string; code: boolean }
+  /** It runs in a terminal of VS Code's. */
+  | { kind: "terminal" }
   | ShownDiff;
 
 /** A changed file, or what has come of an edit that is still being written (`preview`). */
@@ -261,6 +263,7 @@ export const PAGE_COMMANDS = [
   "north.manageTrust",
   "north.openFolder",
   "north.openWalkthrough",
+  "north.showTerminal",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Update } from "../src/acp";
+import type { ToolContent, Update } from "../src/acp";
 import { Transcript } from "../src/chat/transcript";
 import type { Item, ToPage } from "../src/messages";
 
@@ -61,7 +61,7 @@ test("an edit keeps its texts for the diff editor, also beside words", () => {
   const gone = { type: "diff", path: "/repo/b.py", oldText: "3\n", newText: "", _meta: { north: { kind: "delete" } } };
   const transcript = after(called({ status: "completed", content: [diff, content("Deletes b.py"), gone] }));
   const item = only(transcript, "tool");
-  assert.deepEqual(item.parts.map((part) => (part.kind === "diff" ? [part.name, part.change, part.added, part.removed] : part.text)), [
+  assert.deepEqual(item.parts.map((part) => (part.kind === "diff" ? [part.name, part.change, part.added, part.removed] : part.kind === "text" ? part.text : part.kind)), [
     ["a.py", "update", 1, 1], "Deletes b.py", ["b.py", "delete", 0, 1],
   ]);
   assert.equal(transcript.diff(item.id, 2)?.path, "/repo/b.py");
@@ -115,8 +115,12 @@ test("a plan is changed where it stands, and the next turn has its own", () => {
   assert.equal(transcript.all().filter((item) => item.kind === "plan").length, 2);
 });
 
+test("a command that runs in a terminal says so", () => {
+  assert.deepEqual(only(after(called({ status: "in_progress", content: [{ type: "terminal", terminalId: "t" }] })), "tool").parts, [{ kind: "terminal" }]);
+});
+
 test("kinds of updates and contents that are not known are left out", () => {
-  const transcript = after({ sessionUpdate: "from_the_future" } as unknown as Update, called({ content: [{ type: "terminal", terminalId: "t" }] }));
+  const transcript = after({ sessionUpdate: "from_the_future" } as unknown as Update, called({ content: [{ type: "hologram" }] as unknown as ToolContent[] }));
   assert.deepEqual(only(transcript, "tool").parts, []);
 });
 

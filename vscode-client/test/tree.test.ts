@@ -46,7 +46,7 @@ test("where links lead", () => {
   assert.deepEqual(targetOf("C:\\a.py:3"), { path: "C:\\a.py", line: 3 });
   assert.deepEqual(targetOf("a.py:3:7"), { path: "a.py", line: 3 });
   assert.deepEqual(targetOf("README.md#install"), { path: "README.md" });
-  for (const none of ["", "#install", "mailto:a@b", "data:text/html,x", "//e.org/x", "file://host/share", "javascript:1"]) {
+  for (const none of ["", "#install", "mailto:a@b", "data:text/html,x", "//e.org/x", "file://host/share", "javascript:1", "a%E2%80%AEb.py", "a%0Ab.py"]) {
     assert.equal(targetOf(none), undefined, none);
   }
 });

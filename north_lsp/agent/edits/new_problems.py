@@ -3,7 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from north_lsp.agent.ports.results import Result, ok
 from north_lsp.errors import ToolError
@@ -13,59 +14,83 @@ from north_lsp.workspace.workspace import Workspace
 
 _TOLD = ("error", "warning")
 _MOST = 20
+_Key = tuple[Path, str, str, str, str]
 
-Known = Counter[tuple[str, str, str, str]]
-"""How often each problem is there; its place does not count, since an edit moves it."""
+
+@dataclass(frozen=True)
+class Known:
+    """How often each problem was there before an edit, in the files that the language servers had looked at. Its line
+    does not count, since an edit moves it."""
+
+    counts: Counter[_Key] = field(default_factory=Counter)
+    files: frozenset[Path] = frozenset()
 
 
 async def problems_before(workspace: Workspace, files: Sequence[FileChange]) -> Known | None:
     """The problems that are there already; None where nobody can be asked, or the user does not want it."""
     if workspace.language is None or not workspace.edits.diagnostics_on_write:
         return None
-    paths = [change.path for change in files if change.old_text is not None and not change.folder and not change.binary]
-    if not paths:
-        return Counter()
+    names = {change.path: change.target for change in files if change.old_text is not None and _has_text(change)}
+    if not names:
+        return Known()
     try:
-        return Counter(map(_key, await workspace.language.problems(paths)))
+        told = await workspace.language.problems(list(names))
     except ToolError:
         return None
+    found = [problem for problem in told.found if problem.path in names]
+    known = frozenset(names[path] for path in told.known if path in names)
+    return Known(Counter(_key(problem, names[problem.path]) for problem in found), known)
 
 
 async def with_new_problems(
     result: Result, before: Known | None, workspace: Workspace, files: Sequence[FileChange]
 ) -> Result:
-    """The result with what was not wrong before. An editor that does not answer changes nothing."""
-    shown = {one.target: one.shown for one in files if one.action != "delete" and not one.folder and not one.binary}
-    if workspace.language is None or before is None or not shown:
+    """The result with what was not wrong before; in files that nobody had looked at, with what is wrong in the lines
+    that were edited. An editor that does not answer changes nothing."""
+    edited = {change.target: change for change in files if change.action != "delete" and _has_text(change)}
+    if workspace.language is None or before is None or not edited:
         return result
     try:
-        found = await workspace.language.problems(list(shown), settled=True)
+        told = await workspace.language.problems(list(edited), settled=True)
     except ToolError:
         return result
-    left, new = before.copy(), list[Problem]()
-    for problem in sorted(
-        found, key=lambda one: (_TOLD.index(one.severity), one.start.line) if one.severity in _TOLD else (9, 0)
-    ):
-        if problem.severity not in _TOLD or problem.path not in shown:
+    left = before.counts.copy()
+    new: list[Problem] = []
+    for problem in told.found:
+        change = edited.get(problem.path)
+        if change is None or problem.severity not in _TOLD:
             continue
-        if left[_key(problem)] > 0:
-            left[_key(problem)] -= 1
+        if problem.path not in before.files:
+            new += [problem] if _is_edited(problem, change) else []
+        elif left[_key(problem, problem.path)] > 0:
+            left[_key(problem, problem.path)] -= 1
         else:
             new.append(problem)
     if not new:
         return result
-    rows = [{"path": shown[one.path], "line": one.start.line + 1, **_said(one)} for one in new[:_MOST]]
+    new.sort(key=lambda problem: (_TOLD.index(problem.severity), edited[problem.path].shown, problem.start.line))
     data = json.loads(result.text)["data"]
-    data["diagnostics"] = rows
+    data["diagnostics"] = [_row(problem, edited[problem.path]) for problem in new[:_MOST]]
     if len(new) > _MOST:
         data["moreDiagnostics"] = len(new) - _MOST
     return replace(result, text=ok(data))
 
 
-def _said(problem: Problem) -> dict[str, str]:
+def _has_text(change: FileChange) -> bool:
+    return not change.folder and not change.binary
+
+
+def _is_edited(problem: Problem, change: FileChange) -> bool:
+    line = problem.start.line + 1
+    return any(hunk.new_start <= line < hunk.new_start + max(hunk.new_lines, 1) for hunk in change.hunks)
+
+
+def _row(problem: Problem, change: FileChange) -> dict[str, object]:
     by = " ".join(filter(None, (problem.source, problem.code)))
-    return {"severity": problem.severity, "message": problem.message} | ({"source": by} if by else {})
+    row: dict[str, object] = {"path": change.shown, "line": problem.start.line + 1}
+    row |= {"severity": problem.severity, "message": problem.message}
+    return row | ({"source": by} if by else {})
 
 
-def _key(problem: Problem) -> tuple[str, str, str, str]:
-    return problem.severity, problem.message, problem.source, problem.code
+def _key(problem: Problem, path: Path) -> _Key:
+    return path, problem.severity, problem.message, problem.source, problem.code

@@ -147,6 +147,27 @@ const cases = {
     await chat.idle();
   },
 
+  /** What is to be decided is seen whole: nothing of it is beside the page, or in a box that scrolls by itself. */
+  async approval({ chat }) {
+    const command = `echo ${"a".repeat(400)} && rm -rf everything\n${"echo line\n".repeat(60)}`;
+    const toolCall = { toolCallId: "c", title: "Run it", kind: "execute", rawInput: { command }, content: text(`\`\`\`sh\n${command}\n\`\`\``) };
+    const options = [{ optionId: "run", name: "Run", kind: "allow_once" }, { optionId: "deny", name: "Deny", kind: "reject_once" }];
+    await chat.send(`ask ${JSON.stringify({ toolCall, options })}`);
+    const body = chat.frame.locator("#waiting .body");
+    await body.waitFor();
+    const scrolling = await body.evaluate((box) =>
+      [...box.querySelectorAll("*"), box].filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0).length +
+      [...box.querySelectorAll("*")].filter((one) => one.scrollHeight > one.clientHeight + 1 && getComputedStyle(one).overflowY !== "visible").length);
+    assert.equal(scrolling, 0);
+    const run = chat.frame.locator("#waiting").getByRole("button", { name: "Run", exact: true });
+    assert.equal(await run.isDisabled(), true);
+    await body.evaluate((box) => (box.scrollTop = box.scrollHeight));
+    await until("the end to be seen", () => run.isEnabled());
+    await chat.shot("approval");
+    await chat.frame.locator("#waiting").getByRole("button", { name: "Deny" }).click();
+    await chat.idle();
+  },
+
   /** Tables, boxes, code; nothing that the page's policy refuses. */
   async markdown({ chat, play, page }) {
     const refused = [];

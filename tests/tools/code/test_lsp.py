@@ -14,6 +14,7 @@ from north_lsp.workspace.language_features import (
     PlaceFeature,
     Position,
     Problem,
+    Problems,
     Replacement,
     TextFeature,
 )
@@ -31,9 +32,9 @@ class Servers:
     said: str = ""
     asked: list[tuple[object, ...]] = field(default_factory=list)
 
-    async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Sequence[Problem]:
+    async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Problems:
         self.asked.append(("problems", paths, settled))
-        return self.wrong
+        return Problems(tuple(self.wrong))
 
     async def places(self, feature: PlaceFeature, path: Path, at: Position) -> Sequence[Place]:
         self.asked.append((feature, path.name, at))

@@ -1,6 +1,7 @@
 /** Tool calls as rows: what the server has told of one, put together. Pure. */
 
 import type { CallMeta, ToolCall, ToolContent } from "../acp";
+import { visible } from "../common/visible";
 import type { RetryItem, ToolItem, ToolPart } from "../messages";
 import { shownDiff } from "./diffs";
 
@@ -25,7 +26,7 @@ export function callAfter(before: ToolItem | undefined, call: ToolCall, words: W
   return {
     kind: "tool",
     id: `tool:${call.toolCallId}`,
-    title: call.title ?? before?.title ?? "",
+    title: typeof call.title === "string" ? visible(call.title) : (before?.title ?? ""),
     does: call.kind ?? before?.does ?? "other",
     status: call.status ?? before?.status ?? "pending",
     input: call.rawInput ? inputOf(call.rawInput) : (before?.input ?? []),
@@ -57,13 +58,14 @@ function shortenedWords({ outputLines, totalLines }: NonNullable<CallMeta["trunc
 
 function inputOf(raw: Record<string, unknown>): ToolItem["input"] {
   return Object.entries(raw).map(([name, value]) => ({
-    name,
+    name: visible(name),
     value: cut(typeof value === "string" ? value : JSON.stringify(value, undefined, 1), 10_000),
   }));
 }
 
 function partOf(content: ToolContent, words: Words): ToolPart[] {
   if (content.type === "diff") return [shownDiff(content, (path) => words.nameOf(path))];
+  if (content.type === "terminal") return [{ kind: "terminal" }];
   if (content.type !== "content" || content.content.text === undefined || content.content.text === "") return [];
   const { text } = content.content;
   const fenced = /^(`{3,})\w*\n([^]*?)\n?\1\s*$/.exec(text)?.[2];
@@ -71,9 +73,9 @@ function partOf(content: ToolContent, words: Words): ToolPart[] {
   const shown = plain ?? text;
   const left = shown.length - LONGEST;
   const told = left > 0 ? `${words.left(left)}\n${shown.slice(left)}` : shown;
-  return [{ kind: "text", text: told, code: plain !== undefined }];
+  return [{ kind: "text", text: visible(told), code: plain !== undefined }];
 }
 
 function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
+  return visible(text.length > length ? `${text.slice(0, length)}…` : text);
 }

@@ -1,6 +1,7 @@
 /** Changed texts as the few lines that a conversation shows of them. Pure. */
 
 import type { Diff } from "../acp";
+import { visible } from "../common/visible";
 import type { ShownDiff } from "../messages";
 import { matchLines } from "../review/lines";
 
@@ -17,7 +18,7 @@ export function shownDiff(diff: Diff, nameOf: (path: string) => string): ShownDi
   const oldText = diff.oldText ?? "";
   const tooLong = oldText.length + newText.length > LONGEST;
   const compared = tooLong ? { added: 0, removed: 0, hunks: [], left: 1 } : compare(oldText, newText, preview ? line : 1);
-  return { kind: "diff", path, name: nameOf(path), change, ...compared, preview };
+  return { kind: "diff", path, name: visible(nameOf(path)), change, ...compared, preview };
 }
 
 type Compared = Pick<ShownDiff, "added" | "removed" | "hunks" | "left">;
@@ -37,8 +38,8 @@ export function compare(oldText: string, newText: string, first = 1): Compared {
       continue;
     }
     const last = hunks.at(-1);
-    if (last === undefined || near[at - 1] !== true) hunks.push({ line: row.line + first, lines: [row.text] });
-    else last.lines.push(row.text);
+    if (last === undefined || near[at - 1] !== true) hunks.push({ line: row.line + first, lines: [visible(row.text)] });
+    else last.lines.push(visible(row.text));
     shown += 1;
   }
   const count = (sign: string): number => marked.filter((row) => row.text.startsWith(sign)).length;

@@ -67,8 +67,8 @@ export class Places implements vscode.Disposable {
       registerCommits(chat, (text, { block }, token) => this.aside.once([{ type: "text", text }, block], token), register),
       register("inlineChat", () => askInline(chat)),
       register("showTerminal", () => this.terminals.show()),
-      registerParticipant(this.aside, vscode.Uri.joinPath(extension, "media", "north.svg")),
-      registerTools((method, params) => conversations.active.session.ask(method, params)),
+      optional(log, () => registerParticipant(this.aside, vscode.Uri.joinPath(extension, "media", "north.svg"))),
+      optional(log, () => registerTools((method, params) => conversations.active.session.ask(method, params))),
     );
   }
 
@@ -86,6 +86,16 @@ export class Places implements vscode.Disposable {
   /** Where what a conversation of VS Code's chat asks is shown; nothing for one that may not ask. */
   transcriptOf(sessionId: string): Transcript | undefined {
     return this.aside.mayAsk(sessionId) ? this.parts.conversations.main.transcript : undefined;
+  }
+}
+
+/** What VS Code's chat offers; an editor that is made of VS Code may have it in name only. */
+function optional(log: vscode.LogOutputChannel, register: () => vscode.Disposable): vscode.Disposable {
+  try {
+    return register();
+  } catch (error) {
+    log.warn(`VS Code's chat: ${reason(error)}`);
+    return new vscode.Disposable(() => {});
   }
 }
 

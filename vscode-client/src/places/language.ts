@@ -54,10 +54,15 @@ export class LanguageFeatures implements vscode.Disposable {
     }
     const files = named.map(fileOf);
     const settled = params.wait === true ? this.settled(files, token) : Promise.resolve();
-    for (const file of files) await vscode.workspace.openTextDocument(file).then(undefined, () => undefined); // it may be gone
+    // Before an edit nothing is opened: what is written to the disk then would go to an editor instead.
+    if (params.wait === true) {
+      for (const file of files) await vscode.workspace.openTextDocument(file).then(undefined, () => undefined); // it may be gone
+    }
     await settled;
+    const open = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.toString()));
     const found = files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri)));
-    return { diagnostics: found.slice(0, MOST_PROBLEMS) };
+    const known = files.map(String).filter((uri) => open.has(uri));
+    return { diagnostics: found.slice(0, MOST_PROBLEMS), known };
   }
 
   private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<void> {

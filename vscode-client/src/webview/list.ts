@@ -17,6 +17,7 @@ const actions: Actions = {
   decide: (id, option, comment) => post({ type: "decide", id, option, comment }),
   review: (id) => post({ type: "review", id }),
   retry: (now) => post({ type: "retry", now }),
+  showTerminal: () => post({ type: "run", command: "north.showTerminal" }),
   afterFailure: (action) => post({ type: "failure", action }),
 };
 

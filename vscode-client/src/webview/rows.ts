@@ -16,6 +16,8 @@ export interface Actions {
   review(id: string): void;
   /** End the wait before the model is asked again: by asking it now, or by giving up. */
   retry(now: boolean): void;
+  /** The one in which a command runs. */
+  showTerminal(): void;
   afterFailure(action: FailureAction): void;
 }
 

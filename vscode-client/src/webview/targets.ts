@@ -1,5 +1,7 @@
 /** Where the links of an answer lead: to a web page, or to a place in a file, which the extension looks for. Pure. */
 
+import { visible } from "../common/visible";
+
 export type Target = { address: string } | { path: string; line?: number };
 
 /** Undefined for everything that is neither: other schemes, anchors, nothing. */
@@ -22,7 +24,8 @@ export function targetOfCode(text: string): Target | undefined {
 
 function place(text: string): Target | undefined {
   const [, path = "", hash, colon] = /^(.*?)(?:#L(\d+).*|:(\d+)(?:[:-]\d+)*|#.*)?$/s.exec(text) ?? [];
-  if (path === "" || /[\0\r\n]/.test(path)) return undefined;
+  // A path that cannot be read as it is leads nowhere.
+  if (path === "" || visible(path) !== path || path.includes("\n")) return undefined;
   const line = Number(hash ?? colon ?? 0);
   return line > 0 ? { path, line } : { path };
 }

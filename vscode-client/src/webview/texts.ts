@@ -18,6 +18,7 @@ export const WORDS = {
   pending: t("waiting"),
   failed: t("failed"),
   showDetails: t("Details"),
+  showTerminal: t("Show Terminal"),
   toEnd: t("To the end"),
   openDiff: t("Open Diff"),
   tryNow: t("Try now"),

@@ -131,6 +131,7 @@ class ToolView {
 
   private part(item: ToolItem, part: ToolItem["parts"][number], index: number): HTMLElement {
     if (part.kind === "diff") return diff(part, this.actions, () => this.actions.openDiff(item.id, index));
+    if (part.kind === "terminal") return button(WORDS.showTerminal, "secondary", () => this.actions.showTerminal());
     const made = element("div", part.code ? "output" : "words");
     made.append(part.code ? codeBlock(codeOf(part.text)) : render(part.text));
     return made;
@@ -140,7 +141,7 @@ class ToolView {
 /** What can be watched: a command's output, an edit that is being written. */
 function isLive(item: ToolItem): boolean {
   if (item.parts.some((part) => part.kind === "diff" && part.preview)) return true;
-  return item.status === "in_progress" && item.parts.some((part) => part.kind === "text");
+  return item.status === "in_progress" && item.parts.some((part) => part.kind !== "diff");
 }
 
 function codeOf(text: string): Parameters<typeof codeBlock>[0] {
