@@ -216,6 +216,7 @@ export class Proposals implements vscode.Disposable {
       else await this.show(question, false);
     }
     await question.done;
+    await this.writing.finish(question.id);
     await closeTabs((id) => id === question.id);
     this.reviews.get(question.id)?.forget();
     this.reviews.delete(question.id);
