@@ -21,6 +21,7 @@ from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, u
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.models import model_methods
+from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.ports.editor import OpenTexts
@@ -100,6 +101,7 @@ class AcpAgent:
             **model_methods(environment, self._allowed),
             **permission_methods(self._session),
             **artifact_methods(self._session),
+            **path_methods(self._session),
             **control_methods(self._session, self._prompt),
         }
         environment.models.catalog_refresh.listen(self._announce_models)

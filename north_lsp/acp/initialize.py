@@ -26,6 +26,7 @@ EXTENSION_METHODS = (
     "_north/keys/set",
     "_north/models/list",
     "_north/followUp",
+    "_north/paths/complete",
     "_north/queue/edit",
     "_north/queue/list",
     "_north/queue/withdraw",
@@ -98,7 +99,7 @@ def initialize_result(params: Params) -> dict[str, Any]:
         "agentInfo": {"name": "north", "title": "North", "version": __version__},
         "agentCapabilities": {
             "loadSession": True,
-            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": False, "sse": False},
             "sessionCapabilities": {
                 "list": {},

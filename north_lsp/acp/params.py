@@ -1,9 +1,12 @@
 """Reads the params of ACP's methods: errors name what is missing or wrong, and unknown params are ignored."""
 
+import base64
+import binascii
 from pathlib import Path
 
-from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart, split_uri
+from north_lsp.agent.log.prompt import Attached, FileLink, Part, PicturePart, TextPart, split_uri
 from north_lsp.rpc.messages import Params, RpcError, invalid_params
+from north_lsp.workspace.formats.pictures import check_picture
 
 
 def text(params: Params, field: str) -> str:
@@ -76,9 +79,23 @@ def _part(block: object, field: str) -> Part:
             if not isinstance(resource.get("text"), str):
                 raise invalid_params(f"{field}.resource", "must be text; binary resources are not supported")
             return Attached(text(resource, "uri"), resource["text"])
-        case "image" | "audio" as kind:
+        case "image":
+            return _picture(block, field)
+        case "audio":
             raise RpcError(
-                -32602, f"invalid params: {field} is of type {kind}, which North does not accept", {"field": field}
+                -32602, f"invalid params: {field} is of type audio, which North does not accept", {"field": field}
             )
         case kind:
             raise invalid_params(field, f"is of the unknown type {kind!r}")
+
+
+def _picture(block: Params, field: str) -> PicturePart:
+    """Read a picture. What it is, is told by its content, whatever `mimeType` says."""
+    try:
+        data = base64.b64decode(text(block, "data"), validate=True)
+    except (binascii.Error, ValueError):
+        raise invalid_params(f"{field}.data", "must be a picture in base64") from None
+    found = check_picture(data)
+    if isinstance(found, str):
+        raise invalid_params(f"{field}.data", found)
+    return PicturePart(found.mime_type, found.data)

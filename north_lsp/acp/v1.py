@@ -39,6 +39,7 @@ from north_lsp.agent.ports.events import (
 )
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
+from north_lsp.providers.base import Image
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import Level
 from north_lsp.vocabulary import Location, Mode
@@ -67,6 +68,11 @@ def content(text: str) -> dict[str, Any]:
 
 def _chunk(kind: str, message_id: str, text: str) -> Update:
     return {"sessionUpdate": kind, "content": _text(visible(text.replace("\r", ""))), "messageId": message_id}
+
+
+def _picture_chunk(message_id: str, image: Image) -> Update:
+    picture = {"type": "image", "mimeType": image.mime_type, "data": image.data}
+    return {"sessionUpdate": "user_message_chunk", "content": picture, "messageId": message_id}
 
 
 def _call(call_id: str, **fields: object) -> Update:
@@ -128,8 +134,9 @@ def fenced(text: str, language: str) -> str:
 def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list[Update]:
     """Return the updates for one event. `options` are the session's current config options."""
     match event:
-        case UserSaid(message_id, text):
-            return [_chunk("user_message_chunk", message_id, text)]
+        case UserSaid(message_id, text, images):
+            said = [_chunk("user_message_chunk", message_id, text)] if text or not images else []
+            return said + [_picture_chunk(message_id, image) for image in images]
         case AnswerDelta(message_id, text):
             return [_chunk("agent_message_chunk", message_id, text)]
         case ThoughtDelta() if not client.shows_thoughts:

@@ -91,8 +91,9 @@ class PlainEditor:
                 await self._peer.notify("window/showMessage", {"type": _LEVELS[level], "message": visible(text)})
             case RetryWaiting(_, attempt, of, remaining, message, "waiting"):
                 await self._progress(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
-            case UserSaid(_, text):
-                self._answer.append(f"\n\n> {visible(text)}\n\n")
+            case UserSaid(_, text, images):
+                shown = " ".join([*([visible(text)] if text else []), *("[picture]" for _ in images)])
+                self._answer.append(f"\n\n> {shown}\n\n")
             case _:
                 pass
 

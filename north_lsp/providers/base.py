@@ -53,8 +53,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture for a model that accepts images. `data` is base64, or `blob:sha256:…` until it has been fetched."""
+
+    mime_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
+    """What a user says; `text` may be empty if there are `images`."""
+
     text: str
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +85,6 @@ class AssistantMessage:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A picture for a model that accepts images. `data` is base64, or `blob:sha256:…` until it has been fetched."""
-
-    mime_type: str
-    data: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,7 +278,7 @@ async def test_what_was_announced_is_accepted_and_the_rest_refused(world: World)
         text = {"uri": "file:///elsewhere/x.py", "text": "def attached():\n    pass\n"}
         assert await prompt(client, session, "hello", link, {"type": "resource", "resource": text}) == "end_turn"
         for block in (
-            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},  # no picture
             {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
             {"type": "resource", "resource": {"uri": "file:///x", "blob": "aGk="}},
             {"type": "unknown"},

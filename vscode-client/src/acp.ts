@@ -10,7 +10,21 @@ export interface ResourceContent {
   resource: { uri: string; text: string };
 }
 
-export type PromptBlock = TextContent | ResourceContent;
+/** A file that the server reads. */
+export interface ResourceLink {
+  type: "resource_link";
+  uri: string;
+  name: string;
+}
+
+export interface ImageContent {
+  type: "image";
+  mimeType: string;
+  /** Base64. */
+  data: string;
+}
+
+export type PromptBlock = TextContent | ResourceContent | ResourceLink | ImageContent;
 
 export interface Diff {
   type: "diff";
@@ -64,8 +78,15 @@ export type Update =
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }
   | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
+  | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
   | ({ sessionUpdate: "usage_update" } & Usage)
   | { sessionUpdate: "notice"; severity: string; title: string };
+
+export interface AvailableCommand {
+  name: string;
+  description: string;
+  input?: { hint: string } | null;
+}
 
 export interface UpdateParams {
   sessionId: string;

@@ -6,7 +6,10 @@ import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
+import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
+import { findServer } from "./install/finding";
+import { Installer } from "./install/installer";
 import { pointToCommands } from "./review/approvals";
 import { Before } from "./review/before";
 import { Lenses } from "./review/lenses";
@@ -22,7 +25,8 @@ let running: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript);
-  const server: Server = new Server(log, (client) => {
+  const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
+  const server: Server = new Server(log, () => findServer(installer), (client) => {
     conversations.listen(client);
     questions.listen(client);
     saveOnRequest(client);
@@ -49,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
+    registerSetup({ session, installer, log }),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
 }

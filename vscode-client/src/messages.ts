@@ -108,7 +108,9 @@ export interface Question {
   decision?: string;
 }
 
-export type PickerId = "mode" | "model" | "thought_level" | "approvals";
+export const PICKERS = ["mode", "model", "thought_level", "approvals"] as const;
+/** What the user chooses at a button below the input. */
+export type PickerId = (typeof PICKERS)[number];
 
 export interface PickerButton {
   id: PickerId;
@@ -117,19 +119,41 @@ export interface PickerButton {
   title: string;
 }
 
-/** What the page shows before anything was said. */
+/** A button that runs a command. */
+export interface Remedy {
+  command: PageCommand;
+  label: string;
+}
+
+/** What the page shows before anything was said, in words of the extension. */
 export interface Welcome {
   heading: string;
   words: string;
+  examplesHeading: string;
+  /** A click puts one into the input. */
   examples: string[];
-  /** How to get a model that answers; empty when there is one. */
-  key: string;
-  keyButton: string;
+  setupHeading: string;
+  setup: SetupRow[];
+  more: Remedy;
+}
+
+export interface SetupRow {
+  id: "folder" | "trust" | "key" | "model";
+  done: boolean;
+  /** Whether it is done, for those who do not see the mark. */
+  state: string;
+  words: string;
+  remedy?: Remedy;
 }
 
 export interface State {
+  welcome: Welcome;
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem: string;
+  /** The ways out of the problem. */
+  remedies: Remedy[];
+  /** Nothing has failed: North waits for the user. */
+  calm: boolean;
   /** What the user chooses for the conversation, with the present value. */
   pickers: PickerButton[];
   /** How full the model's context is, and what the conversation has cost; all of it in the rows. */
@@ -143,8 +167,41 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
-  attachment: string;
-  welcome: Welcome;
+}
+
+export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
+
+/** Something that goes with the next message. */
+export interface Chip {
+  id: string;
+  kind: ChipKind;
+  label: string;
+  /** What it is, in words. */
+  title: string;
+}
+
+export interface SlashCommand {
+  name: string;
+  description: string;
+  /** What stands behind it; empty for nothing. */
+  hint: string;
+}
+
+export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "terminal", "diff"] as const;
+/** What VS Code knows and an `@` can name. */
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+export interface FoundPath {
+  path: string;
+  kind: "file" | "folder";
+}
+
+/** What the input offers and what goes with the next message. */
+export interface ComposerState {
+  chips: Chip[];
+  /** The file in the editor, which is attached when the user wants it. */
+  suggested: Chip | undefined;
+  commands: SlashCommand[];
 }
 
 export type ToPage =
@@ -157,6 +214,10 @@ export type ToPage =
   | { type: "giveBack"; text: string }
   /** The conversation to find again when the page is made anew. */
   | { type: "conversation"; id: string }
+  | { type: "composer"; state: ComposerState }
+  /** A picture of a file, for the page to bring to the size that models take. */
+  | { type: "loadPicture"; mimeType: string; data: string }
+  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
   | { type: "focus" };
 
 export type FromPage =
@@ -165,7 +226,14 @@ export type FromPage =
   | { type: "steer"; text: string }
   | { type: "retry"; now: boolean }
   | { type: "stop" }
-  | { type: "detach" }
+  | { type: "detach"; id: string }
+  | { type: "attach" }
+  | { type: "attachSuggested" }
+  | { type: "attachSource"; source: SourceName }
+  | { type: "attachPath"; path: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
+  | { type: "complete"; request: number; query: string }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
   /** A place that an answer names: looked for in the open folders. */
@@ -182,13 +250,19 @@ export type FromPage =
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** The commands that the page has buttons for. */
+/** The commands that the page may ask for; any other one is refused. */
 export const PAGE_COMMANDS = [
   "north.openSetting",
   "north.showLog",
   "north.restartServer",
   "north.showPermissions",
   "north.storeKey",
+  "north.installServer",
+  "north.choosePython",
+  "north.manageTrust",
+  "north.openFolder",
+  "north.chooseModel",
+  "north.openWalkthrough",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { ConfigOption } from "../src/acp";
-import { isOffline, offersOf, pickerButtons } from "../src/chat/choices";
+import { offersOf, pickerButtons } from "../src/chat/choices";
 
 const select = (id: string, name: string, currentValue: string, ...options: [string, string, string?][]): ConfigOption => ({
   id,
@@ -52,11 +52,4 @@ test("the present value is marked, and a detail says more than the name", () => 
     ["One", "anthropic/one", true],
     ["Offline", "offline/offline", false],
   ]);
-});
-
-test("the offline model is known by its provider", () => {
-  assert.equal(isOffline([model]), false);
-  assert.equal(isOffline([{ ...model, currentValue: "offline/offline" }]), true);
-  assert.equal(isOffline([{ ...model, currentValue: "offline" }]), true);
-  assert.equal(isOffline([]), false);
 });

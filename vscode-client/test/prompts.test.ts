@@ -10,7 +10,7 @@ function world() {
   const returned: string[] = [];
   prompts.onReturn(({ text }) => returned.push(text));
   const shown = () => transcript.all().map((item) => ("text" in item ? item.text : item.kind));
-  const send = (text: string) => prompts.add({ text, attachment: undefined });
+  const send = (text: string) => prompts.add({ text, attachments: [] });
   return { prompts, returned, shown, send };
 }
 
@@ -40,7 +40,7 @@ test("after a stop, what waited is the user's again", () => {
 test("what the user gets back anyway is not given back twice", () => {
   const { prompts, returned } = world();
   const queued = [{ id: "1", text: "known" }, { id: "2", text: "other" }];
-  prompts.giveBackUnsent({ _meta: { north: { queued } } }, [{ text: "known", attachment: undefined }]);
+  prompts.giveBackUnsent({ _meta: { north: { queued } } }, [{ text: "known", attachments: [] }]);
   assert.deepEqual(returned, ["other"]);
 });
 

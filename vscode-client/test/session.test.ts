@@ -72,7 +72,7 @@ test("a conversation is kept from its first prompt on", async () => {
   const { session, kept } = world({ "session/prompt": () => ({ stopReason: "end_turn" }) });
   await session.open();
   assert.deepEqual(kept, []);
-  await session.send("hello", undefined);
+  await session.send("hello", []);
   assert.deepEqual(kept, ["new-1"]);
 });
 
@@ -87,9 +87,9 @@ test("after a crash the conversation is loaded again, and what waited is the use
   const queued = { _meta: { north: { queued: [{ id: "1", text: "two" }] } } };
   const { session, crashed, asked, returned, notes } = world({ "session/prompt": never, "session/load": () => queued });
   await session.open();
-  void session.send("one", undefined);
+  void session.send("one", []);
   await Promise.resolve();
-  void session.send("two", undefined);
+  void session.send("two", []);
   await until(() => session.queued.length === 1);
   crashed.fire(true);
   await until(() => returned.length > 0);

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, Text, Thinking, ToolResult, Usage
+from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, Text, Thinking, Usage
 
 _CHARACTERS_A_TOKEN = 3.5
 _MARGIN = 1.10
@@ -32,7 +32,7 @@ def message_tokens(messages: Iterable[Message]) -> int:
 
 
 def _pictures(message: Message) -> int:
-    return len(message.images) if isinstance(message, ToolResult) else 0
+    return len(message.images) if not isinstance(message, AssistantMessage) else 0
 
 
 def estimated_usage(read: int, answer: AssistantMessage) -> Usage:

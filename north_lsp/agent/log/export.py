@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from north_lsp.agent.log.entries import Entry, Logged, logged
-from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
+from north_lsp.agent.log.messages import PICTURE, AnswerEntry, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -61,7 +61,7 @@ def as_markdown(title: str, path: Iterable[Logged]) -> str:
 def _said(entry: Entry) -> list[str]:
     match entry:
         case PromptEntry(by_north=False):
-            return ["## User", shown_prompt(entry)]
+            return ["## User", "\n\n".join([shown_prompt(entry), *(PICTURE for _ in entry.images)]).strip()]
         case AnswerEntry(blocks=blocks):
             said = [block.text.strip() for block in blocks if isinstance(block, Text) and block.text.strip()]
             called = [f"- called `{block.name}`" for block in blocks if isinstance(block, ToolCall)]

@@ -1,40 +1,69 @@
-"""Pictures in results: kept as blobs, and put into a request for a model that takes them."""
+"""Pictures in prompts and results: kept as blobs, and put into a request for a model that takes them."""
 
 import base64
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
-from north_lsp.providers.base import Image, Message, ModelRequest, ToolResult
+from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest
 
 PREFIX = "blob:sha256:"
+Find = Callable[[str], bytes | None]
+"""Gives a blob by its digest. Reads files: for a thread."""
+
 _OMITTED = "[image omitted: model has no vision]"
 _UNAVAILABLE = "[image unavailable]"
+_TOO_MANY = "[image omitted: the conversation has too many, and newer ones are shown]"
+_MOST_IMAGES = 50
+_MOST_BYTES = 20 * 1024 * 1024  # vendors accept 20 to 32 MB a request, and base64 adds a third
 
 
 def has_images(request: ModelRequest) -> bool:
-    return any(isinstance(message, ToolResult) and message.images for message in request.messages)
+    return any(not isinstance(message, AssistantMessage) and message.images for message in request.messages)
 
 
-def with_images(request: ModelRequest, find: Callable[[str], bytes | None], *, takes_images: bool) -> ModelRequest:
-    """The request with the pictures that its results refer to; words in their place where the model takes none, or one
-    is gone. `find` gives a blob by its digest. Reads files: for a thread."""
-    filled = [_filled(message, find, takes_images=takes_images) for message in request.messages]
-    return replace(request, messages=filled)
+def with_images(request: ModelRequest, find: Find, *, takes_images: bool) -> ModelRequest:
+    """The request with the pictures that its messages refer to; words in their place where the model takes none, one is
+    gone, or newer ones fill the request already."""
+    room = _Room()
+    filled = [_filled(message, find, room, takes_images=takes_images) for message in reversed(request.messages)]
+    return replace(request, messages=filled[::-1])
 
 
-def _filled(message: Message, find: Callable[[str], bytes | None], *, takes_images: bool) -> Message:
-    if not isinstance(message, ToolResult) or not message.images:
+def loaded(image: Image, find: Find) -> Image | None:
+    """A picture with its data in base64; None if it is not available. Raises what `find` raises."""
+    data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None
+    return replace(image, data=_base64(data)) if data is not None else None
+
+
+class _Room:
+    """What a request can still take."""
+
+    def __init__(self) -> None:
+        self._images, self._bytes = _MOST_IMAGES, _MOST_BYTES
+
+    def take(self, size: int) -> bool:
+        if self._images < 1 or size > self._bytes:
+            return False
+        self._images, self._bytes = self._images - 1, self._bytes - size
+        return True
+
+
+def _filled(message: Message, find: Find, room: _Room, *, takes_images: bool) -> Message:
+    if isinstance(message, AssistantMessage) or not message.images:
         return message
     images: list[Image] = []
     words: list[str] = []
     for image in message.images:
         data = find(image.data.removeprefix(PREFIX)) if takes_images else None
-        if data is not None:
+        if data is None:
+            words.append(_UNAVAILABLE if takes_images else _OMITTED)
+        elif room.take(len(data)):
             images.append(replace(image, data=_base64(data)))
         else:
-            words.append(_UNAVAILABLE if takes_images else _OMITTED)
-    return replace(message, images=tuple(images), text="\n".join([message.text, *words]))
+            words.append(_TOO_MANY)
+    text = "\n".join([*([message.text] if message.text or not (images or words) else []), *words])
+    return replace(message, images=tuple(images), text=text)
 
 
 @lru_cache(maxsize=8)

@@ -21,7 +21,7 @@ from north_lsp.agent.log.fields import (
 )
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
-from north_lsp.providers.base import Block, ToolCall
+from north_lsp.providers.base import Block, Image, ToolCall
 
 _PROMPT_KEYS = frozenset({"role", "content", "attribution", "timestamp", "excludeFromContext"})
 _ANSWER_KEYS = frozenset(
@@ -58,11 +58,14 @@ class Mention:
     seen: SeenFiles | None = None
 
 
-PromptPart = Words | News | Mention
+PromptPart = Words | News | Mention | Image
+PICTURE = "[picture]"
+"""What stands for one where only words can be shown."""
 _PROMPT_PART_KEYS = {
     "text": frozenset({"type", "text"}),
     "context": frozenset({"type", "text"}),
     "file_mention": frozenset({"type", "path", "preview", "range", "seen"}),
+    "image": frozenset({"type", "mimeType", "data"}),
 }
 
 
@@ -76,6 +79,8 @@ def _prompt_part(stored: Json) -> PromptPart | None:
             seen = seen_from_json(stored["seen"]) if "seen" in stored else None
             range = stored.get("range") or None
             return Mention(as_text(stored.get("path")), as_text(stored.get("preview")), text_or_none(range), seen)
+        case "image":
+            return Image(as_text(stored.get("mimeType")), as_text(stored.get("data")))
         case _:
             return None
 
@@ -90,6 +95,8 @@ def _prompt_part_to_json(part: PromptPart) -> dict[str, Any]:
             row: dict[str, Any] = {"type": "file_mention", "path": path, "preview": preview}
             row |= {"range": range} if range else {}
             return row | ({"seen": seen_to_json(seen)} if seen is not None else {})
+        case Image(mime_type, data):
+            return {"type": "image", "mimeType": mime_type, "data": data}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,10 @@ class PromptEntry:
     @property
     def parts(self) -> tuple[PromptPart, ...]:
         return self.content.parts
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Image))
 
     @property
     def typed(self) -> str:

@@ -50,7 +50,7 @@ _SHOWN_WIDTH = 4000
 def prompt_shown(logged: Logged) -> Iterator[Event]:
     """A prompt that the client does not show by itself."""
     if isinstance(logged.entry, PromptEntry) and not logged.entry.by_north:
-        yield UserSaid(logged.id, shown_prompt(logged.entry))
+        yield UserSaid(logged.id, shown_prompt(logged.entry), logged.entry.images)
 
 
 def failure_shown(logged: Logged) -> Iterator[Event]:

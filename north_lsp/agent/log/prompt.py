@@ -1,14 +1,19 @@
 """What a user sends: words, and things attached to them."""
 
+import hashlib
 import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
 from north_lsp.agent.log import messages
-from north_lsp.agent.log.messages import Mention, PromptPart
+from north_lsp.agent.log.images import PREFIX
+from north_lsp.agent.log.messages import PICTURE, Mention, PromptPart
 from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
-from north_lsp.tools.support.texts import attached_text
+from north_lsp.providers.base import Image
+from north_lsp.tools.support.texts import attached_folder, attached_text
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
@@ -39,7 +44,17 @@ class Attached:
     text: str
 
 
-Part = TextPart | FileLink | Attached
+@dataclass(frozen=True, slots=True)
+class PicturePart:
+    """A picture that the user sends, checked."""
+
+    mime_type: str
+    data: bytes
+
+
+Part = TextPart | FileLink | Attached | PicturePart
+Keep = Callable[[Mapping[str, bytes]], Awaitable[None]]
+"""Stores contents by their digests."""
 
 
 def is_blank(parts: tuple[Part, ...]) -> bool:
@@ -48,12 +63,13 @@ def is_blank(parts: tuple[Part, ...]) -> bool:
 
 def shown_parts(parts: tuple[Part, ...]) -> str:
     """A prompt as people see it: the words, and the names of what is attached."""
-    shown = {TextPart: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]"}
+    shown = {TextPart: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]", PicturePart: PICTURE}
     return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
 
 
-async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[PromptPart]:
-    """The parts of the user's message as they are stored. A link that cannot be read says so in its place."""
+async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> list[PromptPart]:
+    """The parts of the user's message as they are stored, pictures by `keep`. A link that cannot be read says so in its
+    place."""
     content: list[PromptPart] = []
     for part in parts:
         match part:
@@ -63,7 +79,16 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace) -> list[PromptPa
                 content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
                 content.append(await _read_link(path, lines, workspace))
+            case PicturePart(mime_type, data):
+                content.append(await _kept(mime_type, data, keep))
     return content
+
+
+async def _kept(mime_type: str, data: bytes, keep: Keep) -> Image:
+    digest = hashlib.sha256(data).hexdigest()
+    with suppress(OSError):  # the model is told that it is not available
+        await keep({digest: data})
+    return Image(mime_type, PREFIX + digest)
 
 
 async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
@@ -107,6 +132,8 @@ def split_uri(uri: str) -> tuple[str, tuple[int, int] | None]:
 
 async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> Mention:
     try:
+        if (folder := await attached_folder(path, workspace)) is not None:
+            return _mention(f"{folder[0]}/", folder[1], None)
         resolved, text, _ = await attached_text(path, workspace)
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)

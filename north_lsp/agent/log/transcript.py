@@ -10,6 +10,7 @@ from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
+    Image,
     Message,
     Text,
     Thinking,
@@ -78,7 +79,8 @@ class Transcript:
                         # It was asked, and nothing came that could be sent back.
                         self.messages.append(AssistantMessage((Text(_NO_ANSWER),)))
                     unanswered = False
-                    self.messages.append(UserMessage(_said(said)))
+                    images = said.images if isinstance(said, PromptEntry) else ()
+                    self.messages.append(UserMessage(_said(said), images))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _said(entry: PromptEntry | ResultEntry | OwnCommandEntry) -> str:
         case OwnCommandEntry():
             return _own_command_text(entry)
         case PromptEntry():
-            return _user_text(entry) or "(empty message)"
+            return _user_text(entry) or ("" if entry.images else "(empty message)")
 
 
 def _user_text(prompt: PromptEntry) -> str:
@@ -107,8 +109,10 @@ def _user_text(prompt: PromptEntry) -> str:
         match part:
             case Mention(path, preview, range):
                 lines = f' lines="{range}"' if range else ""
-                tag = "selection" if range else "file"
+                tag = "selection" if range else "folder" if path.endswith("/") else "file"
                 parts.append(f'<{tag} path="{path}"{lines}>\n{preview}\n</{tag}>')
+            case Image():
+                pass  # it goes along as such
             case _:
                 parts.append(part.text)
     return "\n\n".join(parts)

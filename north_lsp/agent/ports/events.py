@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from north_lsp.providers.base import Image
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange
@@ -15,10 +16,12 @@ from north_lsp.workspace.proposal import FileChange
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """A prompt that the client does not show by itself: on replay, or one that came from a queue."""
+    """A prompt that the client does not show by itself: on replay, or one that came from a queue. The data of `images`
+    is base64, or `blob:sha256:…` until it has been fetched."""
 
     message_id: str
     text: str
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -24,6 +24,7 @@ from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.images import loaded
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
@@ -40,6 +41,7 @@ from north_lsp.agent.ports.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
+    UserSaid,
 )
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
@@ -58,6 +60,8 @@ from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import Image
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import QuarantinedFiles
@@ -67,6 +71,7 @@ from north_lsp.storage.entries import now_ms
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.vocabulary import Mode
+from north_lsp.workspace.files.completion import Completion, PathCompletion
 from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
@@ -75,6 +80,7 @@ if TYPE_CHECKING:
 
 _TITLE_LENGTH = 60
 _LONGEST_END = 5.0
+_LONGEST_COMPLETION = 1.0
 _GOES_ON = "It goes on in memory, and saving it is tried again with every step."
 
 
@@ -102,6 +108,7 @@ class Session:
         self._log = log
         self._history = History(log)
         self._workspace = workspace
+        self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
@@ -322,7 +329,7 @@ class Session:
             )
         new = path[len(before) :]
         tools = await self._tools()
-        for event in await anyio.to_thread.run_sync(lambda: list(events_of(new, tools))):
+        for event in await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(new, tools)))):
             if isinstance(event, ModeChanged):
                 self.mode = event.mode
             await self._editor.show(event)
@@ -523,12 +530,13 @@ class Session:
 
     async def _append_user_message(self, queued_prompt: QueuedPrompt) -> None:
         """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
-        content = await to_log(queued_prompt.parts, self._workspace)
+        content = await to_log(queued_prompt.parts, self._workspace, self._checkpoints.keep)
         logged = self._append_prompt(content, [queued_prompt])
         if queued_prompt.is_owned:
             self._joined.append(queued_prompt)
         else:
-            await self._show(prompt_shown(logged))
+            await self._show_prompt(logged)
+        await self._tell_of_blindness(content)
 
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
@@ -557,17 +565,44 @@ class Session:
 
     async def _store_prompt(self, parts: tuple[Part, ...], batch: list[QueuedPrompt]) -> str:
         self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
-        content = [*map(News, dict.fromkeys(self._news)), *await to_log(parts, self._workspace)]
+        content = [*map(News, dict.fromkeys(self._news)), *await to_log(parts, self._workspace, self._checkpoints.keep)]
         self._news.clear()
         first = self._conversation.title is None
         logged = self._append_prompt(content, batch)
         await self._sync()
         if not all(queued_prompt.is_owned for queued_prompt in batch):
-            await self._show(prompt_shown(logged))
+            await self._show_prompt(logged)
+        await self._tell_of_blindness(content)
         if first:
             typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
             await self._store_title(one_line(typed, _TITLE_LENGTH) or "Untitled")
         return logged.id
+
+    async def _show_prompt(self, logged: Logged) -> None:
+        shown = list(prompt_shown(logged))
+        await self._show(await anyio.to_thread.run_sync(self._with_pictures, shown))
+
+    def _with_pictures(self, events: Sequence[Event]) -> list[Event]:
+        """Events with the data of their pictures; those that are gone are left out. Reads files."""
+        return [
+            replace(event, images=tuple(self._pictures_of(event.images)))
+            if isinstance(event, UserSaid) and event.images
+            else event
+            for event in events
+        ]
+
+    def _pictures_of(self, images: Iterable[Image]) -> Iterator[Image]:
+        for image in images:
+            with suppress(ToolError):
+                if (found := loaded(image, self._checkpoints.content)) is not None:
+                    yield found
+
+    async def _tell_of_blindness(self, content: Iterable[PromptPart]) -> None:
+        """Say that the model does not see the pictures that the user has just sent."""
+        model = self.choice.model
+        if not model.images and any(isinstance(part, Image) for part in content):
+            text = f"{model.title} cannot see pictures: it is only told that there is one. `/model` switches the model."
+            await self._editor.show(Notice("warning", text))
 
     async def _store_title(self, title: str) -> None:
         if self._conversation.title is None:
@@ -669,11 +704,18 @@ class Session:
             self._news += undo_for_model([change.shown for change in done.changes])
         return done
 
+    async def complete_path(self, query: str, limit: int) -> Completion:
+        """What the user may mean by the beginning of a path; incomplete after a while without an answer."""
+        with anyio.move_on_after(_LONGEST_COMPLETION):
+            unsaved = tuple(await self._workspace.unsaved_texts())
+            return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
+        return Completion(is_incomplete=True)
+
     async def replay(self) -> list[Event]:
         """The whole conversation as it was shown."""
         path = self._log.path()
         tools = await self._tools()
-        events = await anyio.to_thread.run_sync(lambda: list(events_of(path, tools)))
+        events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools))))
         if self.title is not None:
             events.append(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()

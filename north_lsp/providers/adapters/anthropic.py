@@ -210,8 +210,9 @@ class _Fold:
     def add(self, message: Message) -> None:
         sent = self.sent
         match message:
-            case UserMessage(text):
-                sent.append({"role": "user", "content": [{"type": "text", "text": text}]})
+            case UserMessage(text, images):
+                words = [{"type": "text", "text": text}] if text or not images else []
+                sent.append({"role": "user", "content": [*map(_image, images), *words]})
             case AssistantMessage(blocks):
                 is_own = message.model in ("", self._model)
                 content = [part for block in blocks if (part := _block(block, is_own)) is not None]

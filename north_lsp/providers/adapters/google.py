@@ -26,6 +26,7 @@ from north_lsp.providers.base import (
     CallDelta,
     CallStart,
     Done,
+    Image,
     Message,
     ModelRequest,
     StopReason,
@@ -51,6 +52,7 @@ _ERROR_BYTES = 64 * 1024
 # The vendor's placeholder for the signature of a call that it has not signed itself.
 _UNSIGNED = "skip_thought_signature_validator"
 _LEAST_PRO_BUDGET = 128
+_OMITTED = "[image omitted: this model accepts only PNG, JPEG, WebP and HEIC]"
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _MOST_BUDGET = {"flash": 24_576, "pro": 32_768}
 
@@ -184,8 +186,11 @@ class _Fold:
     def add(self, message: Message) -> None:
         sent = self.sent
         match message:
-            case UserMessage(text):
-                sent.append({"role": "user", "parts": [{"text": text}]})
+            case UserMessage(text, images):
+                known = [image for image in images if image.mime_type in _PICTURES]
+                words = [text] if text or not images else []
+                words += [_OMITTED] if len(known) < len(images) else []
+                sent.append({"role": "user", "parts": [*map(_picture, known), *({"text": one} for one in words)]})
             case AssistantMessage():
                 if parts := _parts(message, message.model in ("", self._model), self._wire_id):
                     sent.append({"role": "model", "parts": parts})
@@ -204,11 +209,15 @@ def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
     response: dict[str, Any] = {"name": result.tool, "response": answer}
     known = [image for image in result.images if image.mime_type in _PICTURES]
     if len(known) < len(result.images):
-        answer["pictures"] = "[image omitted: this model accepts only PNG, JPEG, WebP and HEIC]"
-    pictures = [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in known]
+        answer["pictures"] = _OMITTED
+    pictures = [*map(_picture, known)]
     if pictures and "gemini-3" in wire_id:
         return [{"functionResponse": response | {"parts": pictures}}]
     return [{"functionResponse": response}, *pictures]
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": image.mime_type, "data": image.data}}
 
 
 def _parts(message: AssistantMessage, is_own: bool, wire_id: str) -> list[dict[str, Any]]:

@@ -197,18 +197,19 @@ class _Fold:
 
     def add(self, message: Message) -> None:
         sent, compat = self.sent, self._compat
+        pictures = [] if isinstance(message, ToolResult) else self.end()
         if not isinstance(message, ToolResult):
-            sent += self.end()
+            sent += pictures
             self._pictures = []
         match message:
-            case UserMessage(text):
+            case UserMessage(text, images):
                 if compat.requires_assistant_after_tool_result and sent and sent[-1]["role"] == "tool":
                     sent.append({"role": "assistant", "content": "I have read the results."})
-                if sent and sent[-1]["role"] == "user" and isinstance(sent[-1]["content"], str):
+                if sent and sent[-1]["role"] == "user" and not pictures:
                     # Many servers' templates require user and model to alternate.
-                    sent[-1]["content"] += f"\n\n{text}"
+                    sent[-1] = {"role": "user", "content": _joined(sent[-1]["content"], _said(text, images))}
                 else:
-                    sent.append({"role": "user", "content": text})
+                    sent.append({"role": "user", "content": _said(text, images)})
             case AssistantMessage():
                 answer = _assistant(message, compat, message.model in ("", self._model))
                 if answer is not None:
@@ -219,10 +220,33 @@ class _Fold:
                 self._pictures += images
 
 
+_Content = str | list[dict[str, Any]]
+
+
+def _said(text: str, images: Sequence[Image]) -> _Content:
+    """Return what a user says: text alone as a string, which servers without vision accept, too."""
+    if not images:
+        return text
+    return [*([_text(text)] if text else []), *map(_image, images)]
+
+
+def _joined(before: _Content, more: _Content) -> _Content:
+    """Return two messages of the user as one."""
+    if isinstance(before, str) and isinstance(more, str):
+        return f"{before}\n\n{more}"
+    return [part for content in (before, more) for part in ([_text(content)] if isinstance(content, str) else content)]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
+
+
 def _pictures(images: Sequence[Image]) -> dict[str, Any]:
-    urls = [f"data:{image.mime_type};base64,{image.data}" for image in images]
-    shown = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-    return {"role": "user", "content": [{"type": "text", "text": "[images of the results above]"}, *shown]}
+    return {"role": "user", "content": [_text("[images of the results above]"), *map(_image, images)]}
 
 
 def _assistant(message: AssistantMessage, compat: Compat, is_own: bool) -> dict[str, Any] | None:

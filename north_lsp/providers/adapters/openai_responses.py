@@ -140,8 +140,9 @@ class _Fold:
 
     def add(self, message: Message) -> None:
         match message:
-            case UserMessage(text):
-                self._put({"role": "user", "content": [{"type": "input_text", "text": text}]})
+            case UserMessage(text, images):
+                words = [{"type": "input_text", "text": text}] if text or not images else []
+                self._put({"role": "user", "content": [*words, *map(_image, images)]})
             case AssistantMessage(blocks):
                 is_own = message.model in ("", self._model)
                 said = [item for block in blocks for item in _block(block, is_own)]

@@ -7,11 +7,14 @@ from typing import Literal
 
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.workspace.files.listing import readable
 from north_lsp.workspace.files.suggest import Suggestions, suggest
 from north_lsp.workspace.paths import Resolved, belongs_to_north, lies_in
 from north_lsp.workspace.proposal import TextEncoding
 from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_text, to_newlines
 from north_lsp.workspace.workspace import Workspace
+
+_LISTED = 100
 
 Source = Literal["editor", "disk", "disk (the editor did not tell whether it has unsaved changes)"]
 
@@ -94,6 +97,25 @@ async def attached_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, 
         raise belongs_to_north(resolved)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source
+
+
+async def attached_folder(raw_path: str, workspace: Workspace) -> tuple[str, str] | None:
+    """The path of a folder that the user has attached and what is in it, as far as tools may see it, one path a line;
+    None for anything else. Raises ToolError."""
+    return await on_thread(_folder, raw_path, workspace)
+
+
+def _folder(raw_path: str, workspace: Workspace) -> tuple[str, str] | None:
+    resolved = workspace.roots.resolve(raw_path)
+    if not resolved.path.is_dir():
+        return None
+    workspace.trees.refuse(resolved)
+    below = resolved.path.relative_to(resolved.root).as_posix()
+    listing = workspace.trees.below(resolved.root, below)
+    paths = sorted([*listing.files, *(f"{folder}/" for folder in listing.folders)])
+    shown = [readable(workspace.roots.display_path(resolved.root, path)) for path in paths[:_LISTED]]
+    more = [f"… and {len(paths) - _LISTED} more"] if len(paths) > _LISTED else []
+    return resolved.relative.rstrip("/"), "\n".join([*shown, *more]) or "(empty)"
 
 
 async def existing_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source, str | None]:

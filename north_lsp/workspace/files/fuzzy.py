@@ -3,7 +3,11 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Self
+
+Ranked = tuple[int, int, str]
+"""What a path is sorted by, the best first, and the path itself."""
 
 _SEPARATORS = str.maketrans("", "", "_-. /")
 
@@ -32,11 +36,15 @@ class FuzzyIndex:
     def find(self, query: str, limit: int = 10) -> list[str]:
         """Return the best paths: an exact name before a prefix, before a part, before letters in order; shorter ones
         first."""
+        return [path for _, _, path in self.ranked(query, limit)]
+
+    def ranked(self, query: str, limit: int = 10) -> list[Ranked]:
+        """Return the same as `find`, with what those of several indexes are sorted by."""
         wanted = query.strip().casefold()
         wants_folder = wanted.endswith("/")
         wanted = wanted.rstrip("/")
         if not wanted:
-            return sorted(self.paths, key=lambda path: (len(path), path))[:limit]
+            return nsmallest(limit, ((0, len(path), path) for path in self.paths))
         squeezed = wanted.translate(_SEPARATORS)
         close = [at for at, path in enumerate(self._folded) if wanted in path]
         if squeezed and len(close) < limit:
@@ -44,7 +52,7 @@ class FuzzyIndex:
         if len(close) < limit:  # else matches of scattered letters could not make it into the result
             need = _mask(wanted)
             close += [at for at, mask in enumerate(self._masks) if not need & ~mask]
-        best: list[tuple[int, int, str]] = []
+        best: list[Ranked] = []
         for at in dict.fromkeys(close):
             score = _score(wanted, squeezed, self._folded[at], self._names[at], self._plain[at])
             if score:
@@ -54,7 +62,7 @@ class FuzzyIndex:
                 if len(best) < limit or entry < best[-1]:
                     best.insert(bisect_left(best, entry), entry)
                     del best[limit:]
-        return [path for _, _, path in best]
+        return best
 
 
 def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:

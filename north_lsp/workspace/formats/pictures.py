@@ -6,6 +6,7 @@ import io
 import os
 import stat
 import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,9 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
 MAX_BYTES = 5 * 1024 * 1024
 MAX_SIDE = 2000
 _MIME = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WebP": "image/webp"}
+_ACCEPTED = "models take PNG, JPEG, GIF and WebP"
+_LIMIT = f"models take at most {MAX_BYTES // 1024 // 1024} MB and {MAX_SIDE} pixels a side"
+_PNG = b"\x89PNG\r\n\x1a\n"
 _HEAD = 64 * 1024
 _MAX_SCALED_BYTES = 50 * 1024 * 1024
 _MAX_SCALED_PIXELS = 80_000_000
@@ -60,15 +64,54 @@ def load_picture(path: Path) -> Loaded | TooLarge | str:
         data = file.read(_MAX_SCALED_BYTES + 1)
     kind, sides = recognise(data[:_HEAD])
     if kind not in _MIME or sides is None:
-        return "models take PNG, JPEG, GIF and WebP"
+        return _ACCEPTED
     if len(data) <= MAX_BYTES and max(sides) <= MAX_SIDE:
         return Loaded(_MIME[kind], data)
-    limit = f"models take at most {MAX_BYTES // 1024 // 1024} MB and {MAX_SIDE} pixels a side"
+    limit = _LIMIT
     if len(data) > _MAX_SCALED_BYTES or sides[0] * sides[1] > _MAX_SCALED_PIXELS:
         return limit
     if importlib.util.find_spec("PIL") is None:
         return f"{limit}; install the package pillow in North's environment to have it scaled down"
     return TooLarge(data, sides, kind, limit)
+
+
+def check_picture(data: bytes) -> Loaded | str:
+    """Check a picture that a user sends, by its content alone; says in words why a model cannot be shown it."""
+    kind, sides = recognise(data[:_HEAD])
+    if kind not in _MIME:
+        return f"is not a picture that models take: {_ACCEPTED}" if data else "is empty"
+    if sides is None or min(sides) < 1 or not _is_whole(data, kind):
+        return f"is a damaged {kind} picture"
+    if len(data) > MAX_BYTES or max(sides) > MAX_SIDE:
+        size = f"{sides[0]} x {sides[1]} pixels and {len(data) / 1024 / 1024:.1f} MB"
+        return f"has {size}, which is too large: {_LIMIT}"
+    return Loaded(_MIME[kind], data)
+
+
+def _is_whole(data: bytes, kind: str) -> bool:
+    """Return whether nothing is missing at the end of a picture, and, for PNG, nothing was damaged on the way."""
+    match kind:
+        case "PNG":
+            return _is_whole_png(data)
+        case "JPEG":
+            return b"\xff\xd9" in data[-_HEAD:]
+        case "GIF":
+            return data.rstrip(b"\0").endswith(b";")
+        case _:
+            return int.from_bytes(data[4:8], "little") + 8 <= len(data)
+
+
+def _is_whole_png(data: bytes) -> bool:
+    at, view = len(_PNG), memoryview(data)
+    while data.startswith(_PNG) and at + 12 <= len(data):
+        length = int.from_bytes(view[at : at + 4], "big")
+        name, end = bytes(view[at + 4 : at + 8]), at + 8 + length
+        if end + 4 > len(data) or zlib.crc32(view[at + 4 : end]) != int.from_bytes(view[end : end + 4], "big"):
+            return False
+        if name == b"IEND":
+            return True
+        at = end + 4
+    return False
 
 
 def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:

@@ -88,7 +88,7 @@ const cases = {
     await screenshot(page, "conversations-2-pickers");
 
     await button("model").click();
-    await page.locator(".quick-input-title", { hasText: "North: Switch Model" }).waitFor();
+    await page.locator(".quick-input-title", { hasText: "North: Choose a Model" }).waitFor();
     await listInput().fill("sonnet");
     await focusedRow("Sonnet").waitFor();
     await screenshot(page, "conversations-3-models");
@@ -98,7 +98,7 @@ const cases = {
     await rowsOf("High").first().click();
     await button("thought_level").filter({ hasText: /^(Extra h|H)igh$/ }).waitFor();
     await screenshot(page, "conversations-4-thinking");
-    await palette(page, "North: Switch Model");
+    await palette(page, "North: Choose a Model…");
     await listInput().fill("offline");
     await focusedRow("ffline").waitFor();
     await page.keyboard.press("Enter");

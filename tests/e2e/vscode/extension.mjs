@@ -315,10 +315,10 @@ try {
   await page.keyboard.press("Home");
   await page.keyboard.press("Shift+End");
   await palette(page, "North: Ask About Selection");
-  await chat.frame.locator("#attachment", { hasText: "hello/greeting.py:5" }).waitFor();
+  await chat.frame.locator("#chips .chip.selection", { hasText: "hello/greeting.py:5" }).waitFor();
   await chat.send("explain greet");
   await chat.row("user").filter({ hasText: "hello/greeting.py:5" }).waitFor();
-  await chat.frame.locator("#attachment").waitFor({ state: "hidden" });
+  await chat.frame.locator("#chips .chip.selection").waitFor({ state: "detached" });
 
   // -- the server, killed in the middle of that turn
   await chat.frame.locator("#stop").waitFor();

@@ -26,10 +26,9 @@ function waits(question: OpenQuestion): Thenable<void> {
 }
 
 async function ended({ session, panel }: Conversation, failed: boolean): Promise<void> {
-  const { t } = vscode.l10n;
-  const title = session.title || t("New Chat");
-  const text = failed ? t("North could not go on: {0}", title) : t("North is done: {0}", title);
-  const show = t("Show");
+  const title = session.title || vscode.l10n.t("New Chat");
+  const text = failed ? vscode.l10n.t("North could not go on: {0}", title) : vscode.l10n.t("North is done: {0}", title);
+  const show = vscode.l10n.t("Show");
   const chosen = failed ? await vscode.window.showWarningMessage(text, show) : await vscode.window.showInformationMessage(text, show);
   if (chosen === show) await panel.show(false);
 }

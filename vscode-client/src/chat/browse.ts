@@ -6,8 +6,8 @@ import type { SessionList, SessionRow } from "../acp";
 import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
 import type { Conversation, Conversations } from "./conversations";
-import { where } from "./session";
 import { type StoredConversation, storedConversations } from "./stored";
+import { where } from "./where";
 
 interface Row extends vscode.QuickPickItem {
   stored: StoredConversation;
@@ -18,13 +18,12 @@ type Act = (list: vscode.QuickPick<Row>, stored: StoredConversation) => Promise<
 const MOST = 500;
 
 export async function browse(conversations: Conversations): Promise<void> {
-  const { t } = vscode.l10n;
-  const inTab = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: t("Open in an Editor Tab") };
-  const rename = { iconPath: new vscode.ThemeIcon("edit"), tooltip: t("Rename") };
-  const remove = { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Delete") };
+  const inTab = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: vscode.l10n.t("Open in an Editor Tab") };
+  const rename = { iconPath: new vscode.ThemeIcon("edit"), tooltip: vscode.l10n.t("Rename") };
+  const remove = { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Delete") };
   const list = vscode.window.createQuickPick<Row>();
-  list.title = t("North: Conversations");
-  list.placeholder = t("Go on with a conversation of this folder");
+  list.title = vscode.l10n.t("North: Conversations");
+  list.placeholder = vscode.l10n.t("Go on with a conversation of this folder");
   list.matchOnDescription = true;
   list.onDidHide(() => list.dispose());
   const fill = async (): Promise<void> => {
@@ -32,7 +31,7 @@ export async function browse(conversations: Conversations): Promise<void> {
     const rows = storedConversations(await stored(conversations), places(conversations), new Date());
     list.items = rows.map((one) => ({ label: one.title, description: one.when, buttons: [inTab, rename, remove], stored: one }));
     list.busy = false;
-    if (rows.length === 0) list.placeholder = t("There is no conversation of this folder yet");
+    if (rows.length === 0) list.placeholder = vscode.l10n.t("There is no conversation of this folder yet");
   };
   const attempt = async (act: Act, one: StoredConversation): Promise<void> => {
     try {
@@ -70,10 +69,9 @@ async function goOn(conversations: Conversations, id: string): Promise<void> {
   if (open !== undefined) return open.panel.show(false);
   const { session, panel } = conversations.main;
   if (session.busy) {
-    const { t } = vscode.l10n;
-    const detail = t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
-    const [tab, stop] = [t("Open in a Tab"), t("Stop the Turn")];
-    const chosen = await vscode.window.showWarningMessage(t("Show the other conversation here?"), { modal: true, detail }, tab, stop);
+    const detail = vscode.l10n.t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
+    const [tab, stop] = [vscode.l10n.t("Open in a Tab"), vscode.l10n.t("Stop the Turn")];
+    const chosen = await vscode.window.showWarningMessage(vscode.l10n.t("Show the other conversation here?"), { modal: true, detail }, tab, stop);
     if (chosen === tab) return conversations.openTab(id);
     if (chosen !== stop) return;
   }
@@ -91,18 +89,16 @@ async function openInTab(conversations: Conversations, id: string): Promise<void
 }
 
 async function renameStored(conversations: Conversations, { id, title }: StoredConversation): Promise<void> {
-  const { t } = vscode.l10n;
-  const name = await vscode.window.showInputBox({ title: t("North: Rename a Conversation"), value: title, prompt: t("Its new name") });
+  const name = await vscode.window.showInputBox({ title: vscode.l10n.t("North: Rename a Conversation"), value: title, prompt: vscode.l10n.t("Its new name") });
   if (name === undefined || name.trim() === "" || name.trim() === title) return;
   await withOpen(conversations, id, (ask) => ask("_north/sessions/rename", { title: name.trim() }));
   await browse(conversations);
 }
 
 async function deleteStored(conversations: Conversations, { id, title }: StoredConversation): Promise<void> {
-  const { t } = vscode.l10n;
-  const yes = t("Delete");
-  const detail = t("It stays in North's trash for 30 days. Files that it has changed stay as they are.");
-  if ((await vscode.window.showWarningMessage(t("Delete “{0}”?", title), { modal: true, detail }, yes)) !== yes) return;
+  const yes = vscode.l10n.t("Delete");
+  const detail = vscode.l10n.t("It stays in North's trash for 30 days. Files that it has changed stay as they are.");
+  if ((await vscode.window.showWarningMessage(vscode.l10n.t("Delete “{0}”?", title), { modal: true, detail }, yes)) !== yes) return;
   const open = conversations.find(id);
   if (open !== undefined) await conversations.close(open);
   const client = await conversations.main.session.open();
@@ -141,8 +137,7 @@ async function stored(conversations: Conversations): Promise<SessionRow[]> {
 
 /** Where those are that are open, in words. */
 function places(conversations: Conversations): ReadonlyMap<string, string> {
-  const { t } = vscode.l10n;
   const words = (one: Conversation): string =>
-    one.session.waiting ? t("waits for you") : one.session.busy ? t("working") : conversations.isInView(one) ? t("in the side bar") : t("in a tab");
+    one.session.waiting ? vscode.l10n.t("waits for you") : one.session.busy ? vscode.l10n.t("working") : conversations.isInView(one) ? vscode.l10n.t("in the side bar") : vscode.l10n.t("in a tab");
   return new Map(conversations.all.filter((one) => one.session.id !== "").map((one) => [one.session.id, words(one)]));
 }

@@ -47,12 +47,6 @@ export function offersOf(options: ConfigOption[], picker: PickerId): OfferGroup[
     .map((option) => ({ name: option.name, offers: option.options.map((choice) => offer(option, choice)) }));
 }
 
-/** The offline model is the one that is there without any key. */
-export function isOffline(options: ConfigOption[]): boolean {
-  const value = options.find((option) => option.id === "model")?.currentValue ?? "";
-  return value === "offline" || value.startsWith("offline/");
-}
-
 function offer(option: ConfigOption, { value, name, description }: Choice): Offer {
   const current = value === option.currentValue;
   const asks = (APPROVALS as readonly string[]).includes(option.id);

@@ -3,26 +3,29 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
+import { fromPage } from "../checked";
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, State, ToPage, Welcome } from "../messages";
+import type { FailureAction, FromPage, State, ToPage } from "../messages";
 import { confirmed } from "../review/approvals";
 import { unasked } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Turns } from "../review/turns";
+import type { Attachment } from "../composer/chips";
+import { Composer } from "../composer/composer";
 import { showChange } from "./changes";
-import { isOffline, pickerButtons } from "./choices";
+import { pickerButtons } from "./choices";
 import { useCode } from "./code";
-import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
 import { pick } from "./pickers";
-import type { Attachment, Session } from "./session";
+import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
+import { welcomeOf } from "./welcome";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
-  private attachment: Attachment | undefined;
+  private readonly composer: Composer;
   /** Not sent, and to be given back as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
@@ -44,13 +47,15 @@ export class Panel implements vscode.Disposable {
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
   ) {
+    this.composer = new Composer(session, (message) => this.post(message));
     this.listeners = [
       this.used,
+      this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
       session.onKept((id) => this.post({ type: "conversation", id })),
-      session.onReturn(({ text, attachment }) => {
-        this.attachment ??= attachment;
+      session.onReturn(({ text, attachments }) => {
+        for (const attachment of attachments) this.composer.add(attachment);
         this.unsent.push(text);
         this.giveBack();
       }),
@@ -70,9 +75,9 @@ export class Panel implements vscode.Disposable {
       enableForms: false,
       localResourceRoots: ["media", "out"].map((name) => vscode.Uri.joinPath(this.extension, name)),
     };
-    webview.onDidReceiveMessage((message: unknown) => {
-      const read = readMessage(message);
-      if (read !== undefined) return this.receive(read);
+    webview.onDidReceiveMessage((said: unknown) => {
+      const message = fromPage(said);
+      if (message !== undefined) return this.receive(message);
     });
     webview.html = this.page(webview);
   }
@@ -98,8 +103,7 @@ export class Panel implements vscode.Disposable {
   }
 
   async attach(attachment: Attachment): Promise<void> {
-    this.attachment = attachment;
-    this.postState();
+    this.composer.add(attachment);
     await this.show(false);
   }
 
@@ -107,20 +111,18 @@ export class Panel implements vscode.Disposable {
     if (message.type === "ready") return this.begin();
     this.used.fire();
     this.proposals.typing.left();
+    if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
         return;
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text);
+        return this.session.steer(message.text, this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
         return this.session.stop();
-      case "detach":
-        this.attachment = undefined;
-        return this.postState();
       case "open":
         return openFile(message.file, message.line);
       case "link":
@@ -158,6 +160,7 @@ export class Panel implements vscode.Disposable {
   private async begin(): Promise<void> {
     this.post({ type: "all", items: this.transcript.all() });
     this.postState();
+    this.composer.postState(true);
     this.ready = true;
     this.giveFocus();
     this.giveBack();
@@ -165,7 +168,8 @@ export class Panel implements vscode.Disposable {
   }
 
   private async afterFailure(action: FailureAction): Promise<void> {
-    if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
+    if (action === "storeKey") return vscode.commands.executeCommand("north.storeKey");
+    if (action === "switchModel") return pick(this.session, "model");
     const text = this.transcript.lastPrompt();
     if (text !== undefined) await this.send(text);
   }
@@ -175,14 +179,12 @@ export class Panel implements vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    const { attachment } = this;
     try {
       await this.session.open();
     } catch {
       return this.post({ type: "draft", text });
     }
-    this.attachment = undefined;
-    await this.session.send(text, attachment);
+    await this.session.send(text, this.composer.take());
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -216,11 +218,14 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, options, busy, queued, usage, permissions, id } = this.session;
+    const { problem, remedies, calm, options, busy, queued, usage, permissions, id } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
+      welcome: welcomeOf(this.session),
       problem,
+      remedies,
+      calm,
       pickers: pickerButtons(options),
       usage: usage === undefined ? "" : usageText(usage),
       usageRows: usage === undefined ? [] : usageRows(usage),
@@ -229,8 +234,6 @@ export class Panel implements vscode.Disposable {
       waiting,
       unasked: unasked(permissions),
       queued,
-      attachment: this.attachment?.label ?? "",
-      welcome: welcome(isOffline(options)),
     };
     this.post({ type: "state", state });
   }
@@ -240,7 +243,7 @@ export class Panel implements vscode.Disposable {
     const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(this.extension, ...names)).toString();
     const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
     return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${vscode.env.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -248,20 +251,25 @@ export class Panel implements vscode.Disposable {
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
+<link rel="stylesheet" href="${address("media", "composer.css")}">
+<link rel="stylesheet" href="${address("media", "start.css")}">
 <title>North</title>
 </head>
 <body>
+<section id="start" hidden></section>
 <main id="rows" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
-<section id="welcome" aria-label="First steps"></section>
 <p id="announce" class="heard" role="status"></p>
 <section id="waiting" aria-label="North asks you" hidden></section>
 <footer>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="Waiting to be sent" hidden></ul>
-<p id="attachment" hidden><span></span><button type="button" aria-label="Do not attach">×</button></p>
 <div id="entry">
-<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North"></textarea>
+<ul id="offers" role="listbox" aria-label="Suggestions" hidden></ul>
+<ul id="chips" aria-label="Attached to the message" hidden></ul>
+<textarea id="input" rows="2" placeholder="Ask North" aria-label="Message to North" role="combobox" aria-autocomplete="list" aria-haspopup="listbox" aria-expanded="false" aria-controls="offers"></textarea>
+<p id="composer-note" role="status" hidden></p>
 <div id="controls">
+<button type="button" id="attach" class="plain" title="Attach files, problems, changes… (@ in the text, pictures by pasting)" aria-label="Attach…"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <span id="activity" role="status"></span>
 <button type="button" id="stop" class="secondary" title="Stop (Escape)" hidden>Stop</button>
 <button type="button" id="steer" class="secondary" title="For the turn that runs, at its next step (Alt+Enter)" hidden>Steer</button>
@@ -278,22 +286,14 @@ export class Panel implements vscode.Disposable {
 <button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
+<script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>
 <script nonce="${nonce}" src="${address("out", "chat.js")}"></script>
 </body>
 </html>`;
   }
 }
 
-/** Without a key there are other questions that get an answer. */
-function welcome(offline: boolean): Welcome {
-  const { t } = vscode.l10n;
-  return {
-    heading: t("What shall North do here?"),
-    words: t("Nothing is written or run before you agree. A word that begins with / is a command of North's own, such as /mode."),
-    examples: offline
-      ? [t("list files"), t("find TODO"), t("run `git status`")]
-      : [t("Explain how this project is organised"), t("Find what is not covered by a test, and write one"), t("Look for mistakes in what I have changed")],
-    key: offline ? t("Without a key there is only the offline model: it looks things up and replaces text, and thinks nothing.") : "",
-    keyButton: t("Add an API Key"),
-  };
+/** The page's texts in the user's language, as data: nothing in it ends the element that it is in. */
+function wordsFor(bundle: Record<string, string> | undefined): string {
+  return JSON.stringify(bundle ?? {}).replaceAll("<", "\\u003c");
 }

@@ -61,22 +61,20 @@ function show(title: string, rows: Row[]): Promise<Row | undefined> {
 }
 
 function means(offer: Offer): Promise<boolean> {
-  const { t } = vscode.l10n;
-  const question = offer.option === "_edits" ? t("Accept edits in this project without asking?") : t("Run commands in this project without asking?");
-  const detail = t("{0}.\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.", offer.detail);
-  return agreed(question, detail, offer.option === "_edits" ? t("Accept Edits") : t("Run Commands"), t("Keep Asking"));
+  const question = offer.option === "_edits" ? vscode.l10n.t("Accept edits in this project without asking?") : vscode.l10n.t("Run commands in this project without asking?");
+  const detail = vscode.l10n.t("{0}.\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.", offer.detail);
+  return agreed(question, detail, offer.option === "_edits" ? vscode.l10n.t("Accept Edits") : vscode.l10n.t("Run Commands"), vscode.l10n.t("Keep Asking"));
 }
 
 function titleOf(picker: PickerId): string {
-  const { t } = vscode.l10n;
   switch (picker) {
     case "mode":
-      return t("North: Switch Mode");
+      return vscode.l10n.t("North: Switch Mode");
     case "model":
-      return t("North: Switch Model");
+      return vscode.l10n.t("North: Choose a Model");
     case "thought_level":
-      return t("North: How Much the Model Thinks");
+      return vscode.l10n.t("North: How Much the Model Thinks");
     case "approvals":
-      return t("North: What Is Asked");
+      return vscode.l10n.t("North: What Is Asked");
   }
 }

@@ -2,18 +2,14 @@
 
 import * as vscode from "vscode";
 
-import type { PromptResult, ResourceContent, Unsent } from "../acp";
+import type { PromptResult, Unsent } from "../acp";
+import { type Attachment, labelsOf } from "../composer/chips";
 import type { Transcript } from "./transcript";
-
-export interface Attachment {
-  label: string;
-  block: ResourceContent;
-}
 
 /** What the user wrote. */
 export interface Words {
   text: string;
-  attachment: Attachment | undefined;
+  attachments: readonly Attachment[];
 }
 
 export interface Prompt extends Words {
@@ -71,13 +67,13 @@ export class Prompts implements vscode.Disposable {
   }
 
   giveBack(words: Words): void {
-    this.returned.fire({ text: words.text, attachment: words.attachment });
+    this.returned.fire({ text: words.text, attachments: words.attachments });
   }
 
   /** What the server did not send; but what is in `known`, which is given back otherwise. */
   giveBackUnsent({ _meta }: { _meta?: Unsent | null }, known: readonly Words[] = []): void {
     for (const { text } of _meta?.north?.queued ?? []) {
-      if (!known.some((words) => words.text === text)) this.giveBack({ text, attachment: undefined });
+      if (!known.some((words) => words.text === text)) this.giveBack({ text, attachments: [] });
     }
   }
 
@@ -86,7 +82,7 @@ export class Prompts implements vscode.Disposable {
     const [next] = this.sent;
     if (next !== undefined && !next.begun) {
       next.begun = true;
-      this.transcript.say(next.text, next.attachment?.label);
+      this.transcript.say(next.text, labelsOf(next.attachments));
     }
     this.changed();
   }

@@ -3,16 +3,16 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Permission, PromptBlock, PromptResult, SessionState, UpdateParams } from "../acp";
+import type { Permission, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
-import { furtherFolders, mainFolder } from "../common/settings";
+import { asksForTrust } from "../common/problems";
 import type { Questions } from "../review/questions";
-import { type Attachment, Prompts, type Words } from "./prompts";
+import { Prompts, type Words } from "./prompts";
 import { Standing } from "./standing";
 import type { Transcript } from "./transcript";
-
-export type { Attachment } from "./prompts";
+import { where } from "./where";
 
 export class Session extends Standing {
   private current = "";
@@ -90,17 +90,18 @@ export class Session extends Standing {
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
       this.opening = undefined;
-      this.fail(reason(error));
+      this.log.error(reason(error));
+      this.setProblem(error);
     });
     return opening;
   }
 
-  async send(text: string, attachment: Attachment | undefined): Promise<void> {
+  async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     const client = await this.open();
     const sessionId = this.current;
-    const sent = this.prompts.add({ text, attachment });
+    const sent = this.prompts.add({ text, attachments });
     this.kept.fire(sessionId);
-    const prompt: PromptBlock[] = [{ type: "text", text }, ...(attachment ? [attachment.block] : [])];
+    const prompt = blocksOf(text, attachments);
     try {
       // During a turn it waits: words for the turn itself are steered.
       const _meta = { north: { behavior: "followUp" } };
@@ -115,18 +116,18 @@ export class Session extends Standing {
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
-  async steer(text: string): Promise<void> {
-    if (!this.busy) return this.send(text, undefined);
+  async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    if (!this.busy) return this.send(text, attachments);
     const { current, stops } = this;
-    const prompt = [{ type: "text", text }];
+    const prompt = blocksOf(text, attachments);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
     if (!this.isCurrent(current)) return;
-    if (delivered) this.transcript.say(text);
-    else if (stops === this.stops) await this.send(text, undefined);
-    else this.prompts.giveBack({ text, attachment: undefined });
+    if (delivered) this.transcript.say(text, labelsOf(attachments));
+    else if (stops === this.stops) await this.send(text, attachments);
+    else this.prompts.giveBack({ text, attachments });
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
@@ -207,7 +208,6 @@ export class Session extends Standing {
   }
 
   private async openNow(): Promise<LanguageClient> {
-    if (mainFolder() === undefined) throw new Error(vscode.l10n.t("Open a folder: North works on the files of one."));
     const { departures } = this;
     const client = await this.server.connect();
     if (this.wanted !== "" && (await this.load(client, this.wanted))) return client;
@@ -245,7 +245,13 @@ export class Session extends Standing {
   private opened(state: SessionState): void {
     this.problem = "";
     this.takeState(state);
-    setTimeout(() => void this.askPermissions(), 0); // once it is open
+    setTimeout(() => void this.handTrust().then(() => this.askPermissions()), 0); // once it is open
+  }
+
+  /** What the user told VS Code of this folder: a server is started in trusted ones only. */
+  private async handTrust(): Promise<void> {
+    if (!asksForTrust()) return;
+    await this.ask("_north/trust", { trusted: true }).catch((error: unknown) => this.log.debug(reason(error)));
   }
 
   private async afterCrash(again: boolean): Promise<void> {
@@ -255,7 +261,7 @@ export class Session extends Standing {
       : vscode.l10n.t("North's server ended unexpectedly");
     this.dropConnection();
     this.transcript.note("error", `${ended}.`);
-    if (!again) return this.fail(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it."));
+    if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
     const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
     this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
@@ -289,15 +295,4 @@ export class Session extends Standing {
     for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
     return true;
   }
-
-  private fail(problem: string): void {
-    this.log.error(problem);
-    this.problem = problem;
-    this.stateChanged.fire();
-  }
-}
-
-/** The folders that a conversation is about. */
-export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
-  return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }

@@ -3,16 +3,24 @@
 import * as vscode from "vscode";
 
 import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
+import { reason } from "../common/logger";
+import { isCalm, remediesOf } from "../common/problems";
+import type { Remedy, SlashCommand } from "../messages";
 
 export class Standing implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
+  remedies: Remedy[] = [];
+  /** The problem is no failure: North waits for the user. */
+  calm = false;
   title = "";
   modes: Mode[] = [];
   modeId = "";
   /** As the server tells it. */
   options: ConfigOption[] = [];
   usage: Usage | undefined;
+  /** The slash commands that the server offers. */
+  commands: SlashCommand[] = [];
   /** What runs or is written without a question. */
   permissions: Permission[] = [];
   protected readonly stateChanged = new vscode.EventEmitter<void>();
@@ -50,6 +58,9 @@ export class Standing implements vscode.Disposable {
       case "config_option_update":
         this.options = update.configOptions ?? this.options;
         break;
+      case "available_commands_update":
+        this.commands = update.availableCommands.map(({ name, description, input }) => ({ name, description, hint: input?.hint ?? "" }));
+        break;
       case "session_info_update":
         this.setTitle(update.title ?? "");
         return true;
@@ -58,6 +69,13 @@ export class Standing implements vscode.Disposable {
     }
     this.stateChanged.fire();
     return true;
+  }
+
+  protected setProblem(error: unknown): void {
+    this.problem = reason(error);
+    this.remedies = remediesOf(error);
+    this.calm = isCalm(error);
+    this.stateChanged.fire();
   }
 
   protected setPermissions(permissions: Permission[]): void {

@@ -101,6 +101,7 @@ export class Transcript {
   take(update: Update): void {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
+        if (update.content.type === "image") return this.sayPicture();
         this.say(update.content.text ?? "");
         if (update.messageId !== undefined && this.last !== undefined) this.prompts.set(update.messageId, this.last.id);
         return;
@@ -119,6 +120,14 @@ export class Transcript {
       case "notice":
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });
     }
+  }
+
+  /** A picture of the message before it, or of one that has no words. */
+  private sayPicture(): void {
+    const { last } = this;
+    const picture = vscode.l10n.t("Picture");
+    if (last?.kind !== "user") return this.say("", picture);
+    this.put({ ...last, attachment: last.attachment === undefined ? picture : `${last.attachment} · ${picture}` });
   }
 
   /** A message goes on in its row, as long as nothing else came in between. */

@@ -11,6 +11,7 @@ import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { confirmed, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
+import { selection } from "../composer/makers";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
@@ -64,7 +65,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     undoEdit: () => chooseAndTakeBack(here()),
     stop: () => here().stop(),
     switchMode: () => pick(here(), "mode"),
-    switchModel: () => pick(here(), "model"),
+    chooseModel: () => pick(here(), "model"),
     switchThinking: () => pick(here(), "thought_level"),
     switchApprovals: () => pick(here(), "approvals"),
     newChatInTab: () => conversations.openTab(),
@@ -113,9 +114,5 @@ async function attachSelection(panel: Panel): Promise<void> {
     void vscode.window.showInformationMessage("North: select the text to ask about first.");
     return;
   }
-  const { document, selection } = editor;
-  const [first, last] = [selection.start.line + 1, selection.end.line + 1];
-  const label = `${vscode.workspace.asRelativePath(document.uri)}:${first}${last === first ? "" : `-${last}`}`;
-  const uri = document.uri.with({ fragment: `L${first}-L${last}` }).toString();
-  await panel.attach({ label, block: { type: "resource", resource: { uri, text: document.getText(selection) } } });
+  await panel.attach(selection(editor));
 }

@@ -2,10 +2,9 @@
 
 import * as vscode from "vscode";
 
-import { isOffline } from "../chat/choices";
-import { pick } from "../chat/pickers";
 import type { Session } from "../chat/session";
 import { reason } from "./logger";
+import { leaveOfflineModel } from "./models";
 
 interface Known {
   keys: { provider: string; ending: string }[];
@@ -16,29 +15,29 @@ interface Stored {
   key?: { ending: string };
 }
 
-const ANYWAY = "Store It All the Same";
-
 export async function storeKey(session: Session): Promise<void> {
   const { keys, providers } = await session.ask<Known>("_north/keys/list", {});
   const items = providers.map(({ id, name }) => {
     const stored = keys.filter((key) => key.provider === id).map((key) => key.ending);
-    return { label: name, description: id, detail: stored.length > 0 ? `stored: ${stored.join(", ")}` : "", id };
+    return { label: name, description: id, detail: stored.length > 0 ? vscode.l10n.t("stored: {0}", stored.join(", ")) : "", id };
   });
-  const title = "North: Store an API Key";
-  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: "The provider", matchOnDescription: true });
+  const title = vscode.l10n.t("North: Store an API Key");
+  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The provider"), matchOnDescription: true });
   if (chosen === undefined) return;
-  const prompt = `The API key of ${chosen.label}`;
+  const prompt = vscode.l10n.t("The API key of {0}", chosen.label);
   const key = await vscode.window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true });
   if (key === undefined || key.trim() === "") return;
   const given = { provider: chosen.id, key: key.trim() };
-  const told = (stored: Stored): void => void tell(session, chosen.label, stored);
   try {
-    told(await session.ask<Stored>("_north/keys/set", given));
+    tell(chosen.label, await session.ask<Stored>("_north/keys/set", given));
   } catch (error) {
     if (!mayForce(error)) throw error;
-    const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, ANYWAY);
-    if (answer === ANYWAY) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
+    const anyway = vscode.l10n.t("Store It All the Same");
+    const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, anyway);
+    if (answer !== anyway) return;
+    tell(chosen.label, await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
   }
+  await leaveOfflineModel(session, chosen.id);
 }
 
 function mayForce(error: unknown): boolean {
@@ -46,12 +45,6 @@ function mayForce(error: unknown): boolean {
   return (data as { mayForce?: unknown } | undefined)?.mayForce === true;
 }
 
-/** A conversation keeps its model, so one that has none yet has to be told of it. */
-async function tell(session: Session, provider: string, { key }: Stored): Promise<void> {
-  const { t } = vscode.l10n;
-  const text = t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
-  if (!isOffline(session.options)) return void vscode.window.showInformationMessage(text);
-  const choose = t("Choose a Model");
-  const chosen = await vscode.window.showInformationMessage(`${text} ${t("This conversation still uses the offline model.")}`, choose);
-  if (chosen === choose) await pick(session, "model");
+function tell(provider: string, { key }: Stored): void {
+  void vscode.window.showInformationMessage(vscode.l10n.t("North has stored the key {0} of {1}.", key?.ending ?? "", provider));
 }

@@ -1,50 +1,15 @@
-/** Finding `north-lsp`, starting it, and noticing when it ends by itself. */
+/** Starting `north-lsp`, and noticing when it ends by itself. */
 
-import { access, constants, stat } from "node:fs/promises";
-import { homedir } from "node:os";
-import * as path from "node:path";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/node";
 
 import { reason } from "./logger";
-import { chosenServer, mainFolder, SERVER_PATH } from "./settings";
+import { Problem, remedy } from "./problems";
+import { mainFolder } from "./settings";
 
-const PROGRAM = process.platform === "win32" ? "north-lsp.exe" : "north-lsp";
-const SCRIPTS = process.platform === "win32" ? "Scripts" : "bin";
 /** So many ends within so many milliseconds, and the server is left alone. */
 const MANY_CRASHES = 4;
 const SHORT_TIME = 3 * 60_000;
-
-/** Why there is no server, for the user to read. */
-export class NoServer extends Error {}
-
-export async function findServer(): Promise<string> {
-  const folder = mainFolder()?.uri.fsPath;
-  const chosen = chosenServer(homedir(), folder);
-  if (chosen !== "") {
-    if (await isProgram(chosen)) return chosen;
-    throw new NoServer(`The setting ${SERVER_PATH} names no program: ${chosen}`);
-  }
-  for (const place of (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute)) {
-    const program = path.join(place, PROGRAM);
-    if (await isProgram(program)) return program;
-  }
-  if (folder !== undefined && (await isProgram(path.join(folder, ".venv", SCRIPTS, PROGRAM)))) {
-    throw new NoServer(
-      `North's server north-lsp is not on PATH. There is one in the open folder's .venv, which is not started unless you say so, since whoever made the folder made it, too: set ${SERVER_PATH} to \${workspaceFolder}/.venv/${SCRIPTS}/${PROGRAM}.`,
-    );
-  }
-  throw new NoServer(`North's server north-lsp was not found on PATH. Install it, or name it in the setting ${SERVER_PATH}.`);
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
-}
 
 /** The running server. When it ends by itself, whoever uses it connects again. */
 export class Server implements vscode.Disposable {
@@ -61,10 +26,11 @@ export class Server implements vscode.Disposable {
 
   constructor(
     private readonly log: vscode.LogOutputChannel,
+    private readonly find: () => Promise<string>,
     private readonly prepare: (client: LanguageClient) => void,
   ) {}
 
-  /** The client, started at the first call. Throws NoServer. */
+  /** The client, started at the first call. Throws Problem. */
   connect(): Promise<LanguageClient> {
     this.starting ??= this.start().catch((error: unknown) => {
       this.starting = undefined;
@@ -97,7 +63,7 @@ export class Server implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient> {
-    const program = await findServer();
+    const program = await this.find();
     this.log.info(`Starting ${program} lsp`);
     const client = this.createClient(program);
     this.prepare(client);
@@ -107,15 +73,19 @@ export class Server implements vscode.Disposable {
       await this.end(client);
       const text = reason(error);
       // The program was found: what does not exist is what its first line names.
-      const why = text.includes("ENOENT") ? "the Python that it names is gone. Make its environment again." : text;
-      throw new NoServer(`${program} could not be started: ${why}`);
+      const why = text.includes("ENOENT") ? vscode.l10n.t("the Python that it names is gone. Make its environment again.") : text;
+      throw unusable(vscode.l10n.t("{0} could not be started: {1}", program, why));
     }
     const about = client.initializeResult?.serverInfo;
     const name = `${about?.name ?? "unknown"} ${about?.version ?? ""}`.trim();
     if (!speaksChat(client)) {
       await this.end(client);
-      throw new NoServer(
-        `${program} (${name}) cannot chat with this extension: it is too old, or not North's server. Install a newer north-lsp.`,
+      throw unusable(
+        vscode.l10n.t(
+          "{0} ({1}) cannot chat with this extension: it is too old, or not North's server. Install a newer north-lsp, or let North start the one that it brings along: leave north.server.path empty.",
+          program,
+          name,
+        ),
       );
     }
     this.log.info(`Connected to ${name}`);
@@ -163,6 +133,10 @@ export class Server implements vscode.Disposable {
       this.log.debug(`Stopping: ${reason(error)}`);
     }
   }
+}
+
+function unusable(message: string): Problem {
+  return new Problem(message, [remedy("north.openSetting"), remedy("north.showLog"), remedy("north.restartServer")]);
 }
 
 function speaksChat(client: LanguageClient): boolean {

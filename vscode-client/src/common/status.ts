@@ -4,7 +4,6 @@ import type { Conversations } from "../chat/conversations";
 
 /** The status bar item: the mode, and whether North is idle, works or waits for the user, in whatever conversation. */
 export function createStatus(conversations: Conversations): vscode.Disposable {
-  const { t } = vscode.l10n;
   const item = vscode.window.createStatusBarItem("north.status", vscode.StatusBarAlignment.Right, 90);
   item.name = "North";
   const show = () => {
@@ -12,14 +11,14 @@ export function createStatus(conversations: Conversations): vscode.Disposable {
     const [question] = conversations.waiting;
     const waits = question !== undefined;
     const [icon, doing] = waits
-      ? ["bell-dot", t("waits for you: {0}", question.title)]
+      ? ["bell-dot", vscode.l10n.t("waits for you: {0}", question.title)]
       : conversations.busy
-        ? ["sync~spin", t("working")]
+        ? ["sync~spin", vscode.l10n.t("working")]
         : problem !== ""
           ? ["warning", problem]
-          : ["circle-outline", t("idle")];
+          : ["circle-outline", vscode.l10n.t("idle")];
     const name = modeName === "" ? "North" : `North: ${modeName}`;
-    item.text = waits ? `$(${icon}) ${t("{0} waits for you", name)}` : `$(${icon}) ${name}`;
+    item.text = waits ? `$(${icon}) ${vscode.l10n.t("{0} waits for you", name)}` : `$(${icon}) ${name}`;
     item.command = waits ? "north.showWaiting" : "north.showChat";
     item.backgroundColor = waits ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     item.tooltip = `North: ${doing}`;

@@ -1,18 +1,50 @@
-/** What the user writes: the input, its draft, and what goes with it. */
+/** What the user writes: the input, its draft, what goes with it, and what is offered while it is written. */
 
-import type { State } from "../messages";
+import type { ComposerState, FoundPath, State } from "../messages";
+import { keepThumbnail, showChips } from "./chips";
+import { type Accepted, Completion } from "./completion";
+import { SOURCES, TEXTS } from "./composerTexts";
+import { History } from "./history";
 import { find, post, remember, remembered } from "./host";
 import { scrollToEnd } from "./list";
+import { hideOffers, showOffers } from "./offers";
+import { acceptPictures, fromBase64 } from "./pasting";
+import { prepare } from "./pictures";
 
 const input = find("#input", HTMLTextAreaElement);
-const attachment = find("#attachment", HTMLElement);
-const attachmentName = find("#attachment span", HTMLElement);
+const note = find("#composer-note", HTMLElement);
 const steer = find("#steer", HTMLButtonElement);
 
+const completion = new Completion();
+const history = new History(remembered().history);
+const REPEAT_MS = 700;
+let composed: ComposerState = { chips: [], suggested: undefined, commands: [] };
+let busy = false;
+let pictures = 0;
+
 export function showState(state: State): void {
-  attachment.hidden = state.attachment === "";
-  attachmentName.textContent = state.attachment;
+  busy = state.busy;
   steer.hidden = !state.busy;
+}
+
+export function showComposer(state: ComposerState): void {
+  composed = state;
+  showChips(state, () => input.focus());
+}
+
+export function showPaths(request: number, paths: FoundPath[], isIncomplete: boolean): void {
+  if (!completion.arrived(request, paths)) return;
+  drawOffers();
+  if (!isIncomplete || paths.length > 0) return;
+  // The folders are being read for the first time.
+  setTimeout(() => {
+    const { token } = completion;
+    if (completion.request === request && token !== undefined) post({ type: "complete", request, query: token.query });
+  }, REPEAT_MS);
+}
+
+export function loadPicture(mimeType: string, data: string): void {
+  void addPicture(fromBase64(mimeType, data));
 }
 
 /** A draft from the extension never takes the place of what is being written. */
@@ -25,39 +57,173 @@ export function giveBack(text: string): void {
   setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
 }
 
+let example = "";
+
+/** An example takes the place of another one; what the user wrote stays. It is sent by the user. */
+export function offerExample(text: string): void {
+  const own = input.value === example ? "" : input.value.trim();
+  example = text;
+  setDraft(own === "" ? text : `${own}\n${text}`);
+  input.focus();
+}
+
 export function focus(): void {
   input.focus();
 }
 
-function fit(): void {
-  input.rows = Math.min(Math.max(input.value.split("\n").length, 2), 12);
-}
-
-function setDraft(text: string): void {
+function setDraft(text: string, caret = text.length): void {
   input.value = text;
+  input.setSelectionRange(caret, caret);
   remember({ draft: text });
-  fit();
+  complete();
 }
 
 function send(type: "send" | "steer"): void {
   const text = input.value.trim();
-  if (text === "") return;
+  if (text === "" && composed.chips.length === 0) return;
   post({ type, text });
+  history.add(text);
+  remember({ history: history.all() });
   setDraft("");
   scrollToEnd();
 }
 
+// -- completion ---------------------------------------------------------------------------------------------------------
+
+function complete(): void {
+  const isWriting = document.activeElement === input && input.selectionStart === input.selectionEnd;
+  const caret = isWriting ? input.selectionStart : -1;
+  const query = caret < 0 ? completion.update("", 0, [], []) : completion.update(input.value, caret, composed.commands, SOURCES);
+  if (query !== undefined) post({ type: "complete", request: completion.request, query });
+  drawOffers();
+}
+
+function drawOffers(): void {
+  if (completion.isOpen) showOffers(input, completion.offers, completion.active, (index) => take(completion.accept(input.value, index)));
+  else hideOffers(input);
+}
+
+function take(accepted: Accepted | undefined): void {
+  if (accepted === undefined) return;
+  const { text, caret, offer } = accepted;
+  const goesOn = offer.kind === "folder" && !/\s$/.test(text.slice(0, caret));
+  setDraft(text, caret);
+  input.focus();
+  if (offer.kind === "source") post({ type: "attachSource", source: offer.name });
+  else if (offer.kind !== "command" && !goesOn) post({ type: "attachPath", path: offer.name.replace(/\/$/, "") });
+}
+
+/** Returns whether the key was for what is offered. */
+function completes(event: KeyboardEvent): boolean {
+  if (!completion.isOpen) return false;
+  switch (event.key) {
+    case "ArrowDown":
+    case "ArrowUp":
+      if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return false;
+      completion.move(event.key === "ArrowDown" ? 1 : -1);
+      drawOffers();
+      return true;
+    case "Enter":
+      if (event.shiftKey || event.altKey || completion.isComplete) return false;
+      take(completion.accept(input.value));
+      return true;
+    case "Tab":
+      if (event.shiftKey) return false;
+      take(completion.accept(input.value, completion.active, true));
+      return true;
+    case "Escape":
+      completion.dismiss();
+      drawOffers();
+      return true;
+    default:
+      return false;
+  }
+}
+
+// -- keys ---------------------------------------------------------------------------------------------------------------
+
+/** Shows an earlier or a later message where the cursor cannot go further that way. */
+function lookBack(event: KeyboardEvent): boolean {
+  if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey || input.selectionStart !== input.selectionEnd) return false;
+  const isUp = event.key === "ArrowUp";
+  const { selectionStart: caret, value } = input;
+  if (caret === (isUp ? 0 : value.length)) return showOther(isUp);
+  // In the first or the last line, wrapped ones too, the key does not move it.
+  setTimeout(() => {
+    if (input.selectionStart === caret && input.selectionEnd === caret && input.value === value) showOther(isUp);
+  }, 0);
+  return false;
+}
+
+function showOther(isOlder: boolean): boolean {
+  const found = isOlder ? history.older(input.value) : history.newer(input.value);
+  if (found === undefined) return false;
+  setDraft(found, isOlder ? 0 : found.length);
+  completion.dismiss(); // a command of before is not to be completed
+  drawOffers();
+  return true;
+}
+
+/** Returns whether the key has done something of the composer's own. */
+function handles(event: KeyboardEvent): boolean {
+  if (completes(event)) return true;
+  switch (event.key) {
+    case "Enter":
+      if (event.shiftKey) return false;
+      send(event.altKey ? "steer" : "send");
+      return true;
+    case "Escape":
+      if (!busy) return false;
+      post({ type: "stop" });
+      return true;
+    case "ArrowUp":
+    case "ArrowDown":
+      return lookBack(event);
+    case "Backspace": {
+      const last = composed.chips.at(-1);
+      if (input.value !== "" || last === undefined || event.repeat) return false;
+      post({ type: "detach", id: last.id });
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+// -- pictures and files -------------------------------------------------------------------------------------------------
+
+async function addPicture(file: Blob): Promise<void> {
+  note.hidden = true;
+  try {
+    const { mimeType, data, width, height, thumbnail } = await prepare(file);
+    pictures += 1;
+    const id = `picture-${Date.now()}-${pictures}`;
+    keepThumbnail(id, thumbnail);
+    post({ type: "picture", id, mimeType, data, width, height });
+  } catch {
+    note.textContent = TEXTS.badPicture;
+    note.hidden = false;
+  }
+}
+
 input.addEventListener("input", () => {
+  note.hidden = true;
   remember({ draft: input.value });
-  fit();
+  complete();
 });
 input.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  send(event.altKey ? "steer" : "send");
+  // While an input method composes, its keys are its own; 229 is what it sends at the end in some browsers.
+  if (event.isComposing || event.keyCode === 229) return;
+  if (handles(event)) event.preventDefault();
 });
+document.addEventListener("selectionchange", () => {
+  if (document.activeElement === input) complete();
+});
+input.addEventListener("blur", () => hideOffers(input));
+input.addEventListener("focus", complete);
 find("#send", HTMLButtonElement).addEventListener("click", () => send("send"));
 steer.addEventListener("click", () => send("steer"));
-find("#attachment button", HTMLButtonElement).addEventListener("click", () => post({ type: "detach" }));
+find("#attach", HTMLButtonElement).addEventListener("click", () => post({ type: "attach" }));
+acceptPictures(input, find("#entry", HTMLElement), (file) => void addPicture(file));
 
 setDraft(remembered().draft ?? "");

@@ -1,6 +1,6 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
-import type { PickerButton, State } from "../messages";
+import type { PickerButton, Remedy, State } from "../messages";
 import { element } from "./elements";
 import { find, post } from "./host";
 
@@ -16,7 +16,8 @@ let busy = false;
 
 export function showState(state: State): void {
   problem.hidden = state.problem === "";
-  problem.replaceChildren(element("span", "", state.problem), ...problemButtons());
+  problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state.remedies));
+  problem.classList.toggle("calm", state.calm);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", `Waiting: ${text}`)));
   unasked.hidden = state.unasked === "";
@@ -52,14 +53,9 @@ function unfold(open: boolean): void {
   usage.setAttribute("aria-expanded", String(open));
 }
 
-function problemButtons(): HTMLElement[] {
-  const commands = [
-    ["Open setting", "north.openSetting"],
-    ["Show log", "north.showLog"],
-    ["Try again", "north.restartServer"],
-  ] as const;
-  return commands.map(([text, command]) => {
-    const made = element("button", "secondary", text);
+function problemButtons(remedies: Remedy[]): HTMLElement[] {
+  return remedies.map(({ command, label }) => {
+    const made = element("button", "secondary", label);
     made.addEventListener("click", () => post({ type: "run", command }));
     return made;
   });

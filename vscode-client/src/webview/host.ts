@@ -7,6 +7,8 @@ export interface Remembered {
   draft?: string;
   /** Which one the page shows: a tab is found again by it. */
   conversation?: string;
+  /** What was sent before. */
+  history?: string[];
   /** The conversation's first row in view, if it is not the end that is looked at. */
   place?: { id: string; offset: number } | undefined;
 }

@@ -5,6 +5,7 @@ import { find, post, remember, remembered } from "./host";
 import { Groups } from "./groups";
 import { forgetQuestions, noteQuestion, showQuestion } from "./pinned";
 import type { Actions } from "./rows";
+import { showStart } from "./start";
 import { fill, type Show } from "./views";
 
 const rows = find("#rows", HTMLElement);
@@ -41,6 +42,7 @@ const NEAR = "1200px";
 const SLICE_MS = 8;
 
 export function put(item: Item): void {
+  showStart(false);
   const row = all.get(item.id);
   if (row === undefined) {
     drawLater(add(item));
@@ -68,6 +70,7 @@ export function replaceAll(items: Item[]): void {
   groups.clear();
   forgetQuestions();
   rows.replaceChildren();
+  showStart(items.length === 0);
   const made = items.map(add);
   const early = made.slice(0, -FIRST);
   for (const row of early) {

@@ -7,7 +7,7 @@ import * as footer from "./footer";
 import { post, remember } from "./host";
 import "./links";
 import * as list from "./list";
-import * as welcome from "./welcome";
+import * as start from "./start";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
@@ -20,9 +20,9 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "append":
       return list.append(message.id, message.markdown);
     case "state":
+      start.showWelcome(message.state.welcome);
       announce.showState(message.state);
       composer.showState(message.state);
-      welcome.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
@@ -30,6 +30,12 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return composer.giveBack(message.text);
     case "conversation":
       return remember({ conversation: message.id });
+    case "composer":
+      return composer.showComposer(message.state);
+    case "paths":
+      return composer.showPaths(message.request, message.paths, message.isIncomplete);
+    case "loadPicture":
+      return composer.loadPicture(message.mimeType, message.data);
     case "focus":
       return composer.focus();
   }

@@ -15,8 +15,7 @@ type Of<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
 export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
   switch (item.kind) {
     case "user":
-      fillPrompt(row, item);
-      return () => {};
+      return fillPrompt(row, item);
     case "answer":
       return showAnswer(row);
     case "thought":
@@ -61,13 +60,20 @@ function foldLong(box: HTMLElement, text: string): void {
   box.after(more);
 }
 
-function fillPrompt(row: HTMLElement, item: Of<"user">): void {
+function fillPrompt(row: HTMLElement, item: Of<"user">): Show {
   row.setAttribute("role", "article");
   row.setAttribute("aria-label", WORDS.you);
   const words = element("p", "words", item.text);
+  words.hidden = item.text === "";
   row.append(words);
   foldLong(words, item.text);
-  if (item.attachment !== undefined) row.append(element("p", "attached", item.attachment));
+  const attached = element("p", "attached");
+  row.append(attached);
+  return (now) => {
+    if (now.kind !== "user") return;
+    attached.hidden = now.attachment === undefined;
+    setText(attached, now.attachment ?? "");
+  };
 }
 
 function showAnswer(row: HTMLElement): Show {

@@ -29,7 +29,13 @@ export const Disposable = {
   },
 };
 
-export const workspace: { workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[] } = {};
+interface Workspace {
+  workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[];
+  getConfiguration(): { get(name: string): unknown };
+}
+
+/** Nothing is set; VS Code's trust is switched off. */
+export const workspace: Workspace = { getConfiguration: () => ({ get: (name) => (name === "enabled" ? false : undefined) }) };
 
 export function openFolder(path: string): void {
   workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];

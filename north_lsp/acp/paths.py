@@ -1,0 +1,34 @@
+"""`_north/paths/complete`: what a user may mean by the letters behind an `@`."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from north_lsp.acp import params as read
+from north_lsp.agent.session.session import Session
+from north_lsp.display import visible
+from north_lsp.rpc.messages import Params, invalid_params
+from north_lsp.rpc.peer import Call
+from north_lsp.workspace.files.completion import FoundPath
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+
+_LIMIT = 10
+_LONGEST_QUERY = 500
+
+
+def path_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
+    """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError."""
+
+    async def complete(params: Params, call: Call) -> object:
+        session, query, limit = session_of(params), read.text(params, "query"), params.get("limit", _LIMIT)
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise invalid_params("limit", "must be a whole number, 1 or more")
+        found = await session.complete_path(query[:_LONGEST_QUERY], limit)
+        return {"paths": [_row(one) for one in found.found], "isIncomplete": found.is_incomplete}
+
+    return {"_north/paths/complete": complete}
+
+
+def _row(found: FoundPath) -> dict[str, Any]:
+    kind = "folder" if found.is_folder else "file"
+    return {"path": visible(found.shown), "uri": found.path.as_uri(), "kind": kind}

@@ -1,0 +1,54 @@
+/**
+ * Packs north.vsix. The README's pictures are put into it as they are: VS Code's page of an extension shows no files that
+ * lie beside the README, and there is no public address to load them from.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Without the wheel. */
+const LARGEST = 3 * 1024 * 1024;
+
+const client = join(import.meta.dirname, "..");
+const vsix = join(client, "north.vsix");
+const contents = [
+  ".vscodeignore",
+  "package.json",
+  "package.nls.json",
+  "package.nls.de.json",
+  "l10n",
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  "config.schema.json",
+  "media",
+  "out",
+  "server",
+];
+
+function withPictures(text) {
+  return text.replace(/!\[([^\]]*)\]\((images\/[\w.-]+\.png)\)/g, (_, words, file) => {
+    const data = readFileSync(join(client, file)).toString("base64");
+    return `![${words}](data:image/png;base64,${data})`;
+  });
+}
+
+const stage = mkdtempSync(join(tmpdir(), "north-vsix-"));
+try {
+  for (const name of contents) {
+    if (existsSync(join(client, name))) cpSync(join(client, name), join(stage, name), { recursive: true });
+  }
+  writeFileSync(join(stage, "README.md"), withPictures(readFileSync(join(client, "README.md"), "utf8")));
+  const options = ["--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--out", vsix];
+  execFileSync(join(client, "node_modules/.bin/vsce"), ["package", ...options], { cwd: stage, stdio: "inherit" });
+} finally {
+  rmSync(stage, { recursive: true, force: true });
+}
+
+const about = join(client, "server/server.json");
+const wheel = existsSync(about) ? statSync(join(client, "server", JSON.parse(readFileSync(about, "utf8")).wheel)).size : 0;
+const rest = statSync(vsix).size - wheel;
+const mb = (bytes) => (bytes / 1024 / 1024).toFixed(2);
+console.log(`${mb(rest)} MB, and ${mb(wheel)} MB of wheel`);
+if (rest > LARGEST) throw new Error(`north.vsix has ${mb(rest)} MB without the wheel, more than ${mb(LARGEST)} MB.`);

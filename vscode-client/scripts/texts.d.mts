@@ -1,0 +1,1 @@
+export function texts(source: string): { texts: string[]; others: string[] };

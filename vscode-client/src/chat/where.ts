@@ -1,0 +1,7 @@
+/** The folders that a conversation is about. */
+
+import { furtherFolders, mainFolder } from "../common/settings";
+
+export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
+  return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
+}

@@ -1,0 +1,85 @@
+/** What a first use needs: the commands that set North up, and going on by itself once something is no longer in the way. */
+
+import * as vscode from "vscode";
+
+import type { Session } from "../chat/session";
+import { installForLater } from "../install/finding";
+import type { Installer } from "../install/installer";
+import { isOffline } from "./models";
+import { reason } from "./logger";
+import { openSetting } from "./settings";
+import { openSettingsFile } from "./settingsFile";
+
+const WALKTHROUGH = "north.north#firstSteps";
+
+interface Parts {
+  session: Session;
+  installer: Installer;
+  log: vscode.LogOutputChannel;
+}
+
+export function registerSetup({ session, installer, log }: Parts): vscode.Disposable {
+  const commands: Record<string, () => unknown> = {
+    installServer: async () => {
+      await installForLater(installer);
+      await setInstalled(installer);
+      await goOn(session);
+    },
+    choosePython: () => openSetting("north.server.python"),
+    manageTrust: () => vscode.commands.executeCommand("workbench.trust.manage"),
+    openFolder: () => vscode.commands.executeCommand("vscode.openFolder"),
+    openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
+    openSettingsFile,
+  };
+  const registered = Object.entries(commands).map(([name, run]) =>
+    vscode.commands.registerCommand(`north.${name}`, async () => {
+      try {
+        await run();
+      } catch (error) {
+        log.error(`north.${name}: ${reason(error)}`);
+        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+      }
+    }),
+  );
+  void setInstalled(installer);
+  return vscode.Disposable.from(
+    ...registered,
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void goOn(session)),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void takeFolders(session)),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("north.server")) void goOn(session);
+    }),
+    session.onState(() => {
+      if (session.busy) setContext("hasAsked", true);
+      if (session.options.length === 0) return;
+      setContext("serverInstalled", true);
+      setContext("hasModel", !isOffline(session.options));
+    }),
+  );
+}
+
+/** Tries again what did not work before; a conversation that is open stays as it is. */
+async function goOn(session: Session): Promise<void> {
+  if (session.problem !== "") await session.restart();
+}
+
+/** The server gets to know another folder when the conversation is opened: it is loaded again, unless it is at work. */
+async function takeFolders(session: Session): Promise<void> {
+  if (session.busy) {
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t("The folders have changed. North works on the new ones after North: Restart Server, which loads this conversation again."),
+    );
+  } else if (session.problem !== "" || session.options.length > 0) {
+    await session.restart();
+  }
+}
+
+/** For the walkthrough: a server that the settings name counts as well, once it has answered. */
+async function setInstalled(installer: Installer): Promise<void> {
+  const wheel = await installer.wheel();
+  if (wheel !== undefined && (await installer.isInstalled(wheel))) setContext("serverInstalled", true);
+}
+
+function setContext(key: string, value: boolean): void {
+  void vscode.commands.executeCommand("setContext", `north.${key}`, value);
+}

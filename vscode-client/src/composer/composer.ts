@@ -1,0 +1,163 @@
+/** What goes with the next message, and what the input offers: the extension's side of the page's composer. */
+
+import * as vscode from "vscode";
+
+import { reason } from "../common/logger";
+import type { ComposerState, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
+import { type Attachment, Attachments, pictureType, TooMany } from "./chips";
+import { activeFile, attachmentsOf, fileOrFolder, picture } from "./makers";
+import { chooseSource } from "./picking";
+
+/** What the composer needs of the conversation. */
+export interface Conversation {
+  readonly commands: SlashCommand[];
+  readonly onState: vscode.Event<void>;
+  ask<Result>(method: string, params: object): Promise<Result>;
+}
+
+interface Completed {
+  paths: { path: string; uri: string; kind: "file" | "folder" }[];
+  isIncomplete: boolean;
+}
+
+const LARGEST_PICTURE = 30 * 1024 * 1024;
+const MOST_DROPPED = 20;
+const MOST_REMEMBERED = 500;
+/** The last question stands; older ones are not worth an answer. */
+const QUIET_MS = 60;
+
+export class Composer implements vscode.Disposable {
+  private readonly attachments = new Attachments(() => this.postState());
+  /** Paths that were offered, by what is shown of them: only those can be attached by their names. */
+  private readonly offered = new Map<string, Completed["paths"][number]>();
+  private asked = 0;
+  private posted = "";
+  private readonly listeners: vscode.Disposable[];
+
+  constructor(
+    private readonly conversation: Conversation,
+    private readonly post: (message: ToPage) => void,
+  ) {
+    this.listeners = [vscode.window.onDidChangeActiveTextEditor(() => this.postState()), conversation.onState(() => this.postState())];
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.listeners).dispose();
+  }
+
+  get isEmpty(): boolean {
+    return this.attachments.all.length === 0;
+  }
+
+  /** All that is attached, which belongs to a message from now on. */
+  take(): Attachment[] {
+    return this.attachments.take();
+  }
+
+  add(attachment: Attachment, id?: string): void {
+    try {
+      this.attachments.add(attachment, id);
+    } catch (error) {
+      if (!(error instanceof TooMany)) throw error;
+      const text = error.what === "pictures" ? vscode.l10n.t("At most {0} pictures go with a message.", error.most) : vscode.l10n.t("At most {0} things go with a message.", error.most);
+      this.tell(text);
+      this.postState(true); // the page may show it already
+    }
+  }
+
+  /** Tells the page what it may not know: `all` even if nothing has changed. */
+  postState(all = false): void {
+    const state = this.state();
+    const text = JSON.stringify(state);
+    if (!all && text === this.posted) return;
+    this.posted = text;
+    this.post({ type: "composer", state });
+  }
+
+  /** Returns whether the message was one for the composer. */
+  async receive(message: FromPage): Promise<boolean> {
+    switch (message.type) {
+      case "detach":
+        this.attachments.remove(message.id);
+        return true;
+      case "attach":
+        await this.choose();
+        return true;
+      case "attachSuggested": {
+        const file = activeFile();
+        if (file !== undefined) this.add(file);
+        return true;
+      }
+      case "attachSource":
+        await this.attachSource(message.source);
+        return true;
+      case "attachPath": {
+        const path = this.offered.get(message.path);
+        if (path !== undefined) this.add(fileOrFolder(vscode.Uri.parse(path.uri, true), path.kind === "folder"));
+        return true;
+      }
+      case "attachUris":
+        for (const uri of message.uris.slice(0, MOST_DROPPED)) await this.attachUri(uri);
+        return true;
+      case "picture":
+        this.add(picture(message), message.id);
+        return true;
+      case "complete":
+        await this.complete(message.request, message.query);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  private state(): ComposerState {
+    const file = activeFile();
+    const suggested = file === undefined || this.attachments.has(file) ? undefined : { id: "", kind: "file" as const, label: file.label, title: file.detail ?? file.label };
+    return { chips: this.attachments.chips(), suggested, commands: this.conversation.commands };
+  }
+
+  private async choose(): Promise<void> {
+    const chosen = await chooseSource();
+    if (chosen === undefined) return;
+    if (typeof chosen === "string") return this.attachSource(chosen);
+    for (const uri of chosen) await this.attachUri(uri.toString());
+  }
+
+  private async attachSource(source: SourceName): Promise<void> {
+    const found = await attachmentsOf(source).catch((error: unknown) => reason(error));
+    if (typeof found === "string") this.tell(found);
+    else this.add(found);
+  }
+
+  private async attachUri(address: string): Promise<void> {
+    try {
+      const uri = vscode.Uri.parse(address, true);
+      if (uri.scheme !== "file") throw new Error(vscode.l10n.t("it is not a file on this computer"));
+      const { type, size } = await vscode.workspace.fs.stat(uri);
+      const mimeType = pictureType(uri.path);
+      if (type === vscode.FileType.File && mimeType !== undefined) {
+        if (size > LARGEST_PICTURE) throw new Error(vscode.l10n.t("the picture is too large"));
+        const data = Buffer.from(await vscode.workspace.fs.readFile(uri)).toString("base64");
+        return this.post({ type: "loadPicture", mimeType, data });
+      }
+      this.add(fileOrFolder(uri, (type & vscode.FileType.Directory) !== 0));
+    } catch (error) {
+      this.tell(vscode.l10n.t("This cannot be attached: {0}", reason(error)));
+    }
+  }
+
+  private async complete(request: number, query: string): Promise<void> {
+    this.asked = request;
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    if (request !== this.asked) return;
+    const found = await this.conversation.ask<Completed>("_north/paths/complete", { query, limit: 10 }).catch(() => ({ paths: [], isIncomplete: false }));
+    if (this.offered.size > MOST_REMEMBERED) this.offered.clear();
+    for (const path of found.paths) this.offered.set(path.path, path);
+    const paths = found.paths.map(({ path, kind }) => ({ path, kind }));
+    this.post({ type: "paths", request, paths, isIncomplete: found.isIncomplete });
+  }
+
+  private tell(text: string): void {
+    void vscode.window.showWarningMessage(`North: ${text}`);
+  }
+}

@@ -1,0 +1,45 @@
+/** What the user has written before, to be gone through from the input. */
+
+const MOST = 50;
+const LONGEST = 10_000;
+
+export class History {
+  private entries: string[];
+  /** The one that is shown; behind the last one while the user writes. */
+  private at: number;
+  /** What was being written when the user began to look back. */
+  private draft = "";
+
+  constructor(entries: readonly string[] = []) {
+    this.entries = entries.slice(-MOST);
+    this.at = this.entries.length;
+  }
+
+  all(): string[] {
+    return [...this.entries];
+  }
+
+  add(text: string): void {
+    if (text !== "" && text.length <= LONGEST) this.entries = [...this.entries.filter((entry) => entry !== text), text].slice(-MOST);
+    this.at = this.entries.length;
+    this.draft = "";
+  }
+
+  /** The one before what is shown; undefined if there is none. */
+  older(shown: string): string | undefined {
+    if (shown !== this.entries[this.at]) {
+      this.draft = shown;
+      this.at = this.entries.length;
+    }
+    if (this.at === 0) return undefined;
+    this.at -= 1;
+    return this.entries[this.at];
+  }
+
+  /** The one behind what is shown, at last what was being written; undefined while nothing is looked at. */
+  newer(shown: string): string | undefined {
+    if (this.at >= this.entries.length || shown !== this.entries[this.at]) return undefined;
+    this.at += 1;
+    return this.entries[this.at] ?? this.draft;
+  }
+}
