@@ -118,11 +118,20 @@ test("a conversation that nobody has looked at stays closed when the server rest
 });
 
 test("the server is told of VS Code's trust, unless that is switched off", async () => {
-  const { session, asked } = world({ "_north/trust": (params) => assert.deepEqual(params, { sessionId: "new-1", trusted: true }) });
+  const told: unknown[] = [];
+  let open = 0;
+  const answers: Answers = {
+    "_north/trust": (params) => told.push(params),
+    "_north/permissions/list": () => ((open += 1), { permissions: [] }), // comes after it
+  };
+  const { session: silent } = world(answers);
+  await silent.open();
+  await until(() => open === 1);
+  const { session } = world(answers);
   settings.enabled = true;
   await session.open();
-  await until(() => asked.length === 2);
-  assert.deepEqual(asked, ["session/new", "_north/trust new-1"]);
+  await until(() => open === 2);
+  assert.deepEqual(told, [{ sessionId: "new-1", trusted: true }]);
 });
 
 test("what is chosen holds for the conversation that runs", async () => {

@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 
-const { t } = vscode.l10n;
+const { l10n } = vscode;
 
 import type { PermissionOption } from "../acp";
 import type { OpenQuestion, Questions } from "./questions";
@@ -23,8 +23,8 @@ export function pointToCommands(questions: Questions, showChat: (question: OpenQ
 /** Stays until the question is decided, and cannot decide it. */
 function notify(question: OpenQuestion): Thenable<void> {
   const { command } = question;
-  const what = command === undefined ? t("North asks {0}", plain(question.title)) : t("North asks to run {0}", plain(shortened(command)));
-  const title = `${what} [${t("Show")}](command:north.showWaiting)`;
+  const what = command === undefined ? l10n.t("North asks {0}", plain(question.title)) : l10n.t("North asks to run {0}", plain(shortened(command)));
+  const title = `${what} [${l10n.t("Show")}](command:north.showWaiting)`;
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
 }
 
@@ -35,23 +35,23 @@ export async function runShown(questions: Questions, showChat: () => Promise<voi
   const text = question.command ?? question.title;
   if (text.length > MOST_CHARACTERS || text.split("\n").length > MOST_LINES) {
     await showChat();
-    void vscode.window.showInformationMessage(t("North: this command is too long for a dialog. Read and run it in the chat."));
+    void vscode.window.showInformationMessage(l10n.t("North: this command is too long for a dialog. Read and run it in the chat."));
     return;
   }
   const detail = [text, ...question.details].join("\n\n");
-  if (await agreed(t("Run this command?"), detail, t("Run"), t("Not Now"))) questions.chooseKind(question, "allow_once");
+  if (await agreed(l10n.t("Run this command?"), detail, l10n.t("Run"), l10n.t("Not Now"))) questions.chooseKind(question, "allow_once");
 }
 
 /** For how long the user means it, if at all: what an option allows beyond this once is said in words before it holds. */
 export async function confirmed(question: OpenQuestion, option: PermissionOption): Promise<"project" | "session" | undefined> {
   if (option.kind !== "allow_always") return "project";
   const told = option._meta?.north?.scope;
-  const scope = told === undefined ? scopeOf(question, option) : t("Without asking: {0}.", told);
-  const back = t("It holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.");
-  const here = t("Only in This Conversation");
+  const scope = told === undefined ? scopeOf(question, option) : l10n.t("Without asking: {0}.", told);
+  const back = l10n.t("It holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.");
+  const here = l10n.t("Only in This Conversation");
   const may = mayHoldForConversation(question, option) ? [here] : [];
   const options = { modal: true, detail: `${scope}\n\n${back}` };
-  const chosen = await vscode.window.showWarningMessage(`${option.name}?`, options, t("Keep Asking"), option.name, ...may);
+  const chosen = await vscode.window.showWarningMessage(`${option.name}?`, options, l10n.t("Keep Asking"), option.name, ...may);
   return chosen === option.name ? "project" : chosen === here ? "session" : undefined;
 }
 
@@ -67,17 +67,17 @@ export async function agreed(question: string, detail: string, yes: string, no: 
 
 /** For a server that does not say it. */
 function scopeOf(question: OpenQuestion, option: PermissionOption): string {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.name ?? t("this folder");
-  if (question.kind !== "command") return t("Every edit in {0} is written without asking, except of protected files.", folder);
-  if (option.optionId === "all") return t("Every command in {0} runs without asking, except dangerous ones.", folder);
+  const folder = vscode.workspace.workspaceFolders?.[0]?.name ?? l10n.t("this folder");
+  if (question.kind !== "command") return l10n.t("Every edit in {0} is written without asking, except of protected files.", folder);
+  if (option.optionId === "all") return l10n.t("Every command in {0} runs without asking, except dangerous ones.", folder);
   const command = question.command ?? question.title;
-  if (option.optionId === "always") return t("This command, exactly as it is, runs in {0} without asking:", folder) + `\n\n${command}`;
-  return t("Commands like this one run in {0} without asking:", folder) + `\n\n${command}`;
+  if (option.optionId === "always") return l10n.t("This command, exactly as it is, runs in {0} without asking:", folder) + `\n\n${command}`;
+  return l10n.t("Commands like this one run in {0} without asking:", folder) + `\n\n${command}`;
 }
 
 function shortened(command: string): string {
   const line = command.replace(/\s*\n\s*/g, " ⏎ ");
-  return line.length > 60 ? t("{0} … ({1} characters)", line.slice(0, 60), command.length) : line;
+  return line.length > 60 ? l10n.t("{0} … ({1} characters)", line.slice(0, 60), command.length) : line;
 }
 
 /** In a notification, which would read a link in it. */

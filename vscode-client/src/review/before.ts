@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
 import type { Turn } from "./checkpoints";
-import { nameOf } from "./review";
+import { nameOf } from "./names";
+import { closeTabs } from "./tabs";
 import { unapply } from "./unapply";
 
 const SCHEME = "north-before";
@@ -21,6 +22,7 @@ export class Before implements vscode.TextDocumentContentProvider, vscode.Dispos
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.texts.delete(uri.toString())),
     ];
+    void closeTabs(() => false, SCHEME); // of an earlier window: their texts are not known any more
   }
 
   dispose(): void {

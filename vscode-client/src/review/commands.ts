@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
 import type { Decision, Proposals, Target } from "./proposals";
+import type { OpenQuestion } from "./questions";
 import { openAll, shownIn } from "./tabs";
 
 export function registerReviewCommands(proposals: Proposals, log: vscode.LogOutputChannel): vscode.Disposable {
@@ -18,7 +19,13 @@ export function registerReviewCommands(proposals: Proposals, log: vscode.LogOutp
     const file = found(argument);
     if (file !== undefined) await proposals.decideHunk(file, isTarget(argument) ? argument.hunk : undefined, decision);
   };
+  const onEdit = async (act: (question: OpenQuestion) => Promise<void>): Promise<void> => {
+    const question = proposals.current();
+    if (question !== undefined) await act(question);
+  };
   const commands: Record<string, (argument: unknown) => unknown> = {
+    acceptAll: () => onEdit((question) => proposals.accept(question)),
+    rejectAll: () => onEdit((question) => proposals.reject(question)),
     acceptFile: decideFile("accepted"),
     rejectFile: decideFile("rejected"),
     reopenFile: decideFile("open"),

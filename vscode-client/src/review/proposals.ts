@@ -178,8 +178,9 @@ export class Proposals implements vscode.Disposable {
     if (next === undefined) return this.settle(question, "allow_once", proposal.answer(), {});
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     if (shownIn(tab) !== question.id || next.file.diff === undefined) return;
-    const isOne = tab?.input instanceof vscode.TabInputTextDiff;
-    if (next.file === file || !isOne) goTo(review, next.file, next.place);
+    const shown = tab?.input instanceof vscode.TabInputTextDiff ? tab.input.modified : undefined;
+    if (shown !== undefined && review.fileOf(shown) !== file) return; // decided in the list
+    if (next.file === file || shown === undefined) goTo(review, next.file, next.place);
     else await openFile(review, next.file, true, next.place);
   }
 
@@ -215,6 +216,7 @@ export class Proposals implements vscode.Disposable {
       else await this.show(question, false);
     }
     await question.done;
+    await this.writing.finish(question.id);
     await closeTabs((id) => id === question.id);
     this.reviews.get(question.id)?.forget();
     this.reviews.delete(question.id);

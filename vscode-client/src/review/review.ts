@@ -3,7 +3,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
-import { mainFolder } from "../common/settings";
+import { nameOf } from "./names";
 import { type Answer, Proposal, type ProposedFile, proposedFiles, type Texts } from "./proposal";
 import type { OpenQuestion } from "./questions";
 import { type ProposalTexts, proposalUri } from "./texts";
@@ -81,11 +81,4 @@ export function words(answer: Answer): string {
   const { standing, proposed, typed } = answer.summary;
   const how = standing < proposed ? vscode.l10n.t("{0} of {1} changes", standing, proposed) : "";
   return [how, typed > 0 ? vscode.l10n.t("with your own words") : ""].filter((part) => part !== "").join(", ");
-}
-
-/** A file as the user knows it: relative to the folder, if it is inside. */
-export function nameOf(file: string): string {
-  const folder = mainFolder()?.uri.fsPath;
-  const inside = folder === undefined ? file : path.relative(folder, file);
-  return (inside.startsWith("..") ? file : inside).replaceAll("\\", "/");
 }

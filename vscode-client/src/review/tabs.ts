@@ -12,7 +12,9 @@ import { questionOf } from "./texts";
  * in a proposal. */
 export async function openFile(review: Review, file: ProposedFile, focus: boolean, place = file.undecided()[0]): Promise<void> {
   const { before, after } = review.sidesOf(file.path);
-  const title = vscode.l10n.t("{0}: North's proposal", path.basename(file.path));
+  const { oldPath } = file.change;
+  const name = path.basename(file.path);
+  const title = vscode.l10n.t("{0}: North's proposal", oldPath === undefined ? name : `${path.basename(oldPath)} → ${name}`);
   const options = { preview: false, preserveFocus: !focus, selection: rangeOf(place) };
   await vscode.commands.executeCommand("vscode.diff", before, after, title, options);
 }
@@ -53,21 +55,27 @@ export function shownIn(tab: vscode.Tab | undefined): string | undefined {
   return undefined;
 }
 
-export async function closeTabs(which: (questionId: string) => boolean): Promise<void> {
+/** Closes the tabs of questions, or those that compare with documents of a scheme. */
+export async function closeTabs(which: (questionId: string) => boolean, scheme?: string): Promise<void> {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const ours = tabs.filter((tab) => {
     const id = shownIn(tab);
-    return id !== undefined && which(id);
+    return (id !== undefined && which(id)) || leftSides(tab).some((uri) => uri.scheme === scheme);
   });
   await vscode.window.tabGroups.close(ours, true);
 }
 
-/** The right sides of an editor with several diffs, whose type VS Code does not publish yet. */
-function severalIn(tab: vscode.Tab | undefined): vscode.Uri[] {
+function leftSides(tab: vscode.Tab): vscode.Uri[] {
+  return tab.input instanceof vscode.TabInputTextDiff ? [tab.input.original] : severalIn(tab, "original");
+}
+
+/** One side of an editor with several diffs, whose type VS Code does not publish yet. */
+function severalIn(tab: vscode.Tab | undefined, side: "original" | "modified" = "modified"): vscode.Uri[] {
   const input: unknown = tab?.input;
   if (typeof input !== "object" || input === null || !("textDiffs" in input) || !Array.isArray(input.textDiffs)) return [];
   const rows: unknown[] = input.textDiffs;
-  return rows.flatMap((row) =>
-    typeof row === "object" && row !== null && "modified" in row && row.modified instanceof vscode.Uri ? [row.modified] : [],
-  );
+  return rows.flatMap((row) => {
+    const uri: unknown = typeof row === "object" && row !== null ? Object.getOwnPropertyDescriptor(row, side)?.value : undefined;
+    return uri instanceof vscode.Uri ? [uri] : [];
+  });
 }

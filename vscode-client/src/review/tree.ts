@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 
 import type { ProposedFile, Verdict } from "./proposal";
 import type { Proposals, Target } from "./proposals";
-import { nameOf, type Review } from "./review";
+import { nameOf } from "./names";
+import type { Review } from "./review";
 
 export const TREE = "north.changes";
 

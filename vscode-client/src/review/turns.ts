@@ -10,7 +10,7 @@ import type { ChangesItem } from "../messages";
 import type { Before } from "./before";
 import { type Checkpoint, type Standing, type Turn, turnsOf, undoneCalls } from "./checkpoints";
 import type { Questions } from "./questions";
-import { nameOf } from "./review";
+import { nameOf } from "./names";
 import { takeBack, undone } from "./undo";
 
 export class Turns implements vscode.Disposable {

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Session } from "../chat/session";
 import type { Checkpoint } from "./checkpoints";
 
-const { t } = vscode.l10n;
+const { l10n } = vscode;
 
 type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string } | { turnId: string };
 type Conflicts = "skip" | "merge" | "overwrite";
@@ -39,7 +39,7 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
   const { checkpoints } = await session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {});
   const edits = checkpoints.filter((one) => one.kind === "edit" && one.files.some((file) => !file.undone)).reverse();
   if (edits.length === 0) {
-    void vscode.window.showInformationMessage(t("North: this conversation has no edit to take back."));
+    void vscode.window.showInformationMessage(l10n.t("North: this conversation has no edit to take back."));
     return;
   }
   const items = edits.map((one) => ({
@@ -48,11 +48,11 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
     detail: one.files.map((file) => vscode.workspace.asRelativePath(file.newPath ?? file.path)).join(", "),
     id: one.checkpointId,
   }));
-  const chosen = await vscode.window.showQuickPick(items, { title: t("North: Undo an Edit"), placeHolder: t("The edit to take back") });
+  const chosen = await vscode.window.showQuickPick(items, { title: l10n.t("North: Undo an Edit"), placeHolder: l10n.t("The edit to take back") });
   if (chosen === undefined) return;
   const ways = [
-    { label: t("Undo this edit only"), way: { checkpointId: chosen.id } },
-    { label: t("Undo this edit and all later ones"), way: { since: chosen.id } },
+    { label: l10n.t("Undo this edit only"), way: { checkpointId: chosen.id } },
+    { label: l10n.t("Undo this edit and all later ones"), way: { since: chosen.id } },
   ];
   const picked = chosen.id === edits[0]?.checkpointId ? ways[0] : await vscode.window.showQuickPick(ways, { title: chosen.label });
   if (picked !== undefined) await takeBack(session, picked.way);
@@ -60,13 +60,13 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
 
 async function decide(paths: string[]): Promise<Conflicts | undefined> {
   const answers: Record<string, Conflicts> = {
-    [t("Keep Later Changes")]: "skip",
-    [t("Write Both with Conflict Marks")]: "merge",
-    [t("Lose Later Changes")]: "overwrite",
+    [l10n.t("Keep Later Changes")]: "skip",
+    [l10n.t("Write Both with Conflict Marks")]: "merge",
+    [l10n.t("Lose Later Changes")]: "overwrite",
   };
-  const detail = `${paths.join("\n")}\n\n${t("These files were changed later at the same place.")}`;
+  const detail = `${paths.join("\n")}\n\n${l10n.t("These files were changed later at the same place.")}`;
   const options = { modal: true, detail };
-  const chosen = await vscode.window.showWarningMessage(t("North cannot take everything back."), options, ...Object.keys(answers));
+  const chosen = await vscode.window.showWarningMessage(l10n.t("North cannot take everything back."), options, ...Object.keys(answers));
   return chosen === undefined ? undefined : answers[chosen];
 }
 
@@ -76,10 +76,10 @@ function tell({ files }: Outcome): void {
   const names = (some: typeof files) => some.map((file) => file.path).join(", ");
   if (left.length > 0) {
     const reasons = left.map((file) => `${file.path} (${file.detail ?? file.outcome})`).join(", ");
-    const words = t("North left as it is: {0}.", reasons);
-    void vscode.window.showWarningMessage(done.length > 0 ? `${words} ${t("Restored: {0}.", names(done))}` : words);
+    const words = l10n.t("North left as it is: {0}.", reasons);
+    void vscode.window.showWarningMessage(done.length > 0 ? `${words} ${l10n.t("Restored: {0}.", names(done))}` : words);
   } else {
-    const told = done.length > 0 ? t("North restored {0}", names(done)) : t("North restored nothing: the files are so already");
+    const told = done.length > 0 ? l10n.t("North restored {0}", names(done)) : l10n.t("North restored nothing: the files are so already");
     void vscode.window.setStatusBarMessage(told, 6000);
   }
 }

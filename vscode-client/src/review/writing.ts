@@ -52,6 +52,13 @@ export class Writing implements vscode.Disposable {
     return true;
   }
 
+  /** What is left unsaved would ask when its tab is closed. */
+  async finish(questionId: string): Promise<void> {
+    for (const document of vscode.workspace.textDocuments) {
+      if (document.isDirty && questionOf(document.uri) === questionId) await document.save();
+    }
+  }
+
   /** Notes whether a document is a proposed text that has not been written yet. */
   private compare(document: vscode.TextDocument): boolean {
     const { uri } = document;
