@@ -14,6 +14,8 @@ from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image
 from north_lsp.tools.support.texts import attached_folder, attached_text
+from north_lsp.workspace.formats.parsing_child import scale_in_child
+from north_lsp.workspace.formats.pictures import Loaded, TooLarge
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
@@ -46,10 +48,9 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class PicturePart:
-    """A picture that the user sends, checked."""
+    """A picture that the user sends, checked; it is scaled down when its turn begins."""
 
-    mime_type: str
-    data: bytes
+    picture: Loaded | TooLarge
 
 
 Part = TextPart | FileLink | Attached | PicturePart
@@ -79,16 +80,19 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
                 content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
                 content.append(await _read_link(path, lines, workspace))
-            case PicturePart(mime_type, data):
-                content.append(await _kept(mime_type, data, keep))
+            case PicturePart(picture):
+                content.append(await _kept(picture, keep))
     return content
 
 
-async def _kept(mime_type: str, data: bytes, keep: Keep) -> Image:
-    digest = hashlib.sha256(data).hexdigest()
+async def _kept(picture: Loaded | TooLarge, keep: Keep) -> Image | Mention:
+    shown = await scale_in_child(picture) if isinstance(picture, TooLarge) else picture
+    if shown is None:
+        return _mention("picture", "(not attached: it is too large, and could not be scaled down)", None)
+    digest = hashlib.sha256(shown.data).hexdigest()
     with suppress(OSError):  # the model is told that it is not available
-        await keep({digest: data})
-    return Image(mime_type, PREFIX + digest)
+        await keep({digest: shown.data})
+    return Image(shown.mime_type, PREFIX + digest)
 
 
 async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
