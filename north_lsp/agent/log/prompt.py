@@ -14,7 +14,6 @@ from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image
 from north_lsp.tools.support.texts import attached_folder, attached_text
-from north_lsp.workspace.formats.parsing_child import scale_in_child
 from north_lsp.workspace.formats.pictures import Loaded, TooLarge
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
@@ -86,13 +85,19 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
 
 
 async def _kept(picture: Loaded | TooLarge, keep: Keep) -> Image | Mention:
-    shown = await scale_in_child(picture) if isinstance(picture, TooLarge) else picture
+    shown = await _scaled(picture) if isinstance(picture, TooLarge) else picture
     if shown is None:
         return _mention("picture", "(not attached: it is too large, and could not be scaled down)", None)
     digest = hashlib.sha256(shown.data).hexdigest()
     with suppress(OSError):  # the model is told that it is not available
         await keep({digest: shown.data})
     return Image(shown.mime_type, PREFIX + digest)
+
+
+async def _scaled(picture: TooLarge) -> Loaded | None:
+    from north_lsp.workspace.formats.parsing_child import scale_in_child  # rarely needed, and the start shall be quick
+
+    return await scale_in_child(picture)
 
 
 async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
