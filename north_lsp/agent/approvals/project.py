@@ -1,4 +1,4 @@
-"""What the core asks of the project's stored approvals."""
+"""The stored approvals of a project, as the core uses them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -42,5 +42,5 @@ class ProjectApprovals(CommandApprovals, Protocol):
 
     @property
     def write_error(self) -> OSError | None:
-        """Why the last answer could not be stored; it then holds for this session only."""
+        """Why the last answer could not be stored; that answer then holds for this session only."""
         ...
