@@ -1,4 +1,4 @@
-"""What runs or is written without a question: read and changed by a session, with every change reported to its
+"""Reads and changes, for a session, what runs or is written without a question; every change is reported to its
 editor."""
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ class SessionApprovals:
 
     @property
     def trusted(self) -> tuple[bool, By] | None:
-        """Whether the workspace has been declared trusted or untrusted, and by whom; None if neither."""
+        """The trust in the workspace and who decided it; None if it is undecided."""
         return self._approvals.trust.decided()
 
     async def set_trusted(self, value: bool, by: By) -> None:

@@ -1,4 +1,4 @@
-"""What a running tool can ask for, as far as it declares the need: edits reviewed, commands run, jobs managed."""
+"""Gives a running tool what it declares that it needs: edits reviewed, commands run, jobs managed."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial

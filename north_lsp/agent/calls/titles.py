@@ -1,4 +1,4 @@
-"""What people see of a call before it has a result: its title, and the file that it is about to read."""
+"""Makes what people see of a call before it has a result: its title, and the file that it is about to read."""
 
 import os
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What one conversation spends: recorded, shown, and checked against the user's limits."""
+"""The spending of one conversation: recorded, shown, and checked against the user's limits."""
 
 from collections.abc import Callable
 from dataclasses import replace

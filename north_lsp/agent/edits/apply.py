@@ -26,8 +26,9 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was written, and notices about it: a file that changed meanwhile was merged, or needed no change. `accepted`
-    has the accepted text of each file that the editor wrote differently, as editors with a formatter do."""
+    """The files that were written, and notices about them: a file that changed meanwhile was merged, or needed no
+    change. `accepted` has the accepted text of each file that the editor wrote differently, as editors with a formatter
+    do."""
 
     files: tuple[FileChange, ...]
     notices: tuple[str, ...] = ()

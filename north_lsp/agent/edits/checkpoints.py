@@ -28,8 +28,8 @@ _MAX_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What files held before and after an edit. `turn` is the entry of the prompt that it belongs to, `at` the time as
-    written in the log. `folders` are those that were made for the files."""
+    """The contents of files before and after an edit. `turn` is the entry of the prompt that it belongs to, `at` the
+    time as written in the log. `folders` are those that were made for the files."""
 
     id: str
     entry_id: str

@@ -1,4 +1,4 @@
-"""What the model is told of a reviewed edit: which part of it was accepted, and what was written."""
+"""Tells the model about a reviewed edit: which part of it was accepted, and what was written."""
 
 from collections.abc import Mapping
 

@@ -20,7 +20,7 @@ _MOST_LINES = 2000
 
 
 class Session(Protocol):
-    """What these functions use of a session."""
+    """The part of a session that these functions use."""
 
     @property
     def undo_history(self) -> UndoHistory: ...

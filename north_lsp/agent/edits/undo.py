@@ -41,7 +41,7 @@ _GUARDED = ("IGNORED", "DENIED")
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What becomes of one file, and why, unless it is simply restored."""
+    """The outcome for one file, with the reason unless it is simply restored."""
 
     relative: str
     outcome: Outcome
@@ -369,7 +369,7 @@ class UndoHistory:
 
     def _take_back_rename(self, id: str, file: FileRecord, here: _State, there: _State, conflicts: Conflicts) -> None:
         if there.text is None and here.is_at(file.before):
-            here.outcome = FileOutcome(here.relative, "unchanged", "it already is as it was")
+            here.outcome = FileOutcome(here.relative, "unchanged", "no change was needed")
             return
         if here.text is not None and conflicts != "overwrite":
             self._leave(here, "conflict", f"there is another file at {here.relative} now")
@@ -398,7 +398,7 @@ class UndoHistory:
         is_moved = file.new_path is not None
         if here.stands == back and not (is_moved and there.stands):
             here.undoes.append(id)
-            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "it already is as it was")
+            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "no change was needed")
             return
         here.stands = back
         here.mode = (there.first_mode if is_moved and there.stood else None) or file.before_mode
@@ -417,7 +417,7 @@ class UndoHistory:
         elif state.is_at(file.before):
             state.undoes.append(id)
             if state.outcome is None:
-                state.outcome = FileOutcome(state.relative, "unchanged", "it already is as it was")
+                state.outcome = FileOutcome(state.relative, "unchanged", "no change was needed")
         elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
             what = "it was deleted since" if state.text is None else "it was changed since"
             self._resolve(id, state, before, file.before_mode, None, what, conflicts)

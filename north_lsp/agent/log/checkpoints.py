@@ -20,8 +20,8 @@ _FILE_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What a checkpoint records of one file. `before` and `after` are digests, None if there was no file; `undoes` are
-    the checkpoints whose change of this file was taken back. A `folder` (an empty one) has neither digest."""
+    """One file in a checkpoint. `before` and `after` are digests, None if there was no file; `undoes` are the
+    checkpoints whose change of this file was taken back. A `folder` (an empty one) has neither digest."""
 
     path: Path
     relative: str

@@ -37,14 +37,14 @@ _USAGE_KEYS = frozenset({"input", "output", "cacheRead", "cacheWrite", "cost", "
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the user typed."""
+    """Text that the user typed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What the model is told of events since its last answer; it is not shown to people."""
+    """News for the model since its last answer; people are not shown it."""
 
     text: str
 
@@ -113,7 +113,7 @@ class PromptEntry:
 
     @property
     def typed(self) -> str:
-        """What the user typed."""
+        """The text that the user typed."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Words))
 
     @classmethod
@@ -151,7 +151,8 @@ def shown_prompt(prompt: PromptEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredUsage:
-    """What an answer has used. `priced`: its price is known; `estimated`: its tokens were counted by North alone."""
+    """Tokens and cost of an answer. `priced`: its price is known; `estimated`: its tokens were counted by North
+    alone."""
 
     input: int = 0
     output: int = 0
@@ -186,7 +187,7 @@ class StoredUsage:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntry:
-    """What a model answered, as far as it arrived. `error` is why it is not complete."""
+    """A model's answer, as far as it arrived. `error` is why it is not complete."""
 
     content: Content[Block]
     provider: str = ""

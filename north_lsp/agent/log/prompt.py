@@ -1,4 +1,4 @@
-"""What a user sends: text, and attachments."""
+"""The parts of a prompt: text and attachments."""
 
 import re
 from dataclasses import dataclass, replace

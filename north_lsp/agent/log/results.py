@@ -34,8 +34,9 @@ _RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": frozenset({"t
 
 @dataclass(frozen=True, slots=True)
 class ResultDetails:
-    """What people are shown of a result. `refused`: a file in an answer's text that was not written, whose text was
-    shown instead; `changed`: the call's proposal is in a review before it. `of_tool` has the tool's own fields."""
+    """The details of a result that people are shown. `refused`: a file in an answer's text that was not written, whose
+    text was shown instead; `changed`: the call's proposal is in a review before it. `of_tool` has the tool's own
+    fields."""
 
     title: str = ""
     text: str = ""

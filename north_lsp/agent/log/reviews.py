@@ -138,7 +138,7 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written to a file that was merged with a newer text, or that the editor has formatted."""
+    """The texts that were written to a file that was merged with a newer text, or that the editor has formatted."""
 
     old_text: str | None
     new_text: str

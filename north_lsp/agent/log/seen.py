@@ -1,4 +1,4 @@
-"""What the model has been shown of files, as stored in the log."""
+"""Stores in the log which parts of files the model has been shown."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -15,8 +15,8 @@ from north_lsp.providers.pool import ProviderPool
 
 @dataclass(frozen=True)
 class Models:
-    """What all sessions share of models; `catalog_refresh` keeps the catalog up to date. `save` makes a model the
-    default for new conversations: it writes a file, so call it in a thread (raises OSError)."""
+    """The model services that all sessions share; `catalog_refresh` keeps the catalog up to date. `save` makes a model
+    the default for new conversations: it writes a file, so call it in a thread (raises OSError)."""
 
     catalog: Catalog
     providers: ProviderPool

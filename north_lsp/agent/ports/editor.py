@@ -120,7 +120,7 @@ class Terminal(Protocol):
 
 
 class UserInterface(Protocol):
-    """Where the conversation is shown and the user is asked."""
+    """The part of an editor that shows the conversation and asks the user."""
 
     async def show(self, event: Event) -> None: ...
 

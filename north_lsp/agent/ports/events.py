@@ -52,7 +52,7 @@ class CallTitled:
 
 @dataclass(frozen=True, slots=True)
 class CallPreviewed:
-    """What an edit is going to change, as far as it has arrived; nothing is decided, and nothing of it is stored."""
+    """A preview of an edit, as far as it has arrived; nothing is decided, and nothing of it is stored."""
 
     call_id: str
     places: tuple[Preview, ...]
@@ -114,7 +114,7 @@ class ModelChanged:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalsChanged:
-    """What runs or is written without a question in this project has changed."""
+    """The approvals have changed: what runs or is written without a question in this project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ Activity = Literal[
 
 @dataclass(frozen=True, slots=True)
 class StateChanged:
-    """What the conversation is doing now."""
+    """The conversation's state has changed."""
 
     state: Activity
 

@@ -1,4 +1,4 @@
-"""What a session reports to: the editor, its status, and North's own log."""
+"""The ports that a session reports to: the editor, its status, and North's own log."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a conversation is doing, in one word; every change is an event. Also wraps the editor to notice questions."""
+"""A conversation's state, in one word; every change is an event. Also wraps the editor to notice questions."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What is fixed when a turn begins and holds until its end."""
+"""The facts that are fixed when a turn begins and hold until its end."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What all sessions of a process share."""
+"""The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ class OtherProject(ValueError):
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a new session starts with; `client` names the editor, and `choose` returns the model for a folder, with
+    """The defaults of new sessions; `client` names the editor, and `choose` returns the model for a folder, with
     notices on the choice. `allowed` says which models may be used in a folder."""
 
     model: Model

@@ -15,7 +15,7 @@ from north_lsp.vocabulary import Mode
 
 
 class LiveSession(Protocol):
-    """What slash commands use of a `Session`."""
+    """The part of a `Session` that slash commands use."""
 
     mode: Mode
     choice: ModelChoice

@@ -1,4 +1,4 @@
-"""What a session is opened with."""
+"""The data that a session is opened with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Start:
-    """What a session starts with; `notices` are what the user should be told about opening it."""
+    """The model and mode that a session starts with; `notices` are what the user should be told about opening it."""
 
     model: Model
     mode: Mode

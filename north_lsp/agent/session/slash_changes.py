@@ -1,4 +1,4 @@
-"""What the slash commands about changes use of a session, in Markdown."""
+"""The slash commands about changes, as far as they need a session; output in Markdown."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, cast

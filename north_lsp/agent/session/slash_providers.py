@@ -1,4 +1,4 @@
-"""What the slash commands about providers and keys use of a session."""
+"""The slash commands about providers and keys, as far as they need a session."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial

@@ -37,7 +37,7 @@ from north_lsp.storage.artifacts import Artifacts
 
 @dataclass(frozen=True)
 class SessionTools:
-    """What the tools of one session work with. `abandoned` takes over what a cancelled turn cannot wait for."""
+    """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for."""
 
     runner: CommandRunner
     checkpoints: Checkpoints
@@ -57,7 +57,7 @@ class SessionTools:
 
 @dataclass(frozen=True)
 class SessionParts:
-    """What the turns of one session share."""
+    """The parts that the turns of one session share."""
 
     log: Log
     history: History

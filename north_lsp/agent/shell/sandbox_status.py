@@ -42,7 +42,7 @@ class Walls:
         if box is None:
             return "there is no sandbox here"
         problem = await box.problem()
-        return f"the sandbox does not hold: {problem}" if problem else None
+        return f"the sandbox cannot hold: {problem}" if problem else None
 
 
 def has_closed_names(workspace: Workspace) -> bool:

@@ -27,9 +27,9 @@ _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 
 @dataclass(frozen=True)
 class ShellResources:
-    """What the shells of a session are made with, besides the user's settings. `own` are variables that North adds for
-    this session; `kept` is the folder for records of jobs that outlive North, `quarantine` the folder for what must not
-    appear in the workspace."""
+    """The resources that a session's shells are made with, besides the user's settings. `own` are variables that North
+    adds for this session; `kept` is the folder for records of jobs that outlive North, `quarantine` the folder for what
+    must not appear in the workspace."""
 
     environ: Mapping[str, str]
     secret_names: frozenset[str]

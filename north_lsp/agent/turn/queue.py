@@ -274,7 +274,7 @@ class PromptQueue:
 
 
 class Steering:
-    """What the user says to the running turn. `append_user_message` adds it to the conversation."""
+    """Steering for the running turn. `append_user_message` adds it to the conversation."""
 
     def __init__(self, queue: PromptQueue, append_user_message: Callable[[QueuedPrompt], Awaitable[None]]) -> None:
         self._queue = queue

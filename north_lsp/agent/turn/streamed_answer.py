@@ -1,4 +1,4 @@
-"""What has arrived of an answer."""
+"""The part of an answer that has arrived."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from north_lsp.providers.base import AssistantMessage, Block, Usage
 
 @dataclass
 class Streamed:
-    """What has arrived; `began`: the stream has begun; `delivered`: the user has seen some of it."""
+    """An answer as far as it has arrived; `began`: the stream has begun; `delivered`: the user has seen some of it."""
 
     entry_id: str
     started: float = field(default_factory=time.monotonic)
