@@ -83,7 +83,7 @@ class CallHost:
         return await self._abilities.shell.run(self._context, self._call, self._title, command)
 
     async def control_jobs(self, request: JobRequest) -> Result:
-        """List, read or stop background jobs. Raises StopTurn, ToolError."""
+        """List, read, wait for, stop or write to background jobs. Raises StopTurn, ToolError."""
         self._ensure("run")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
 

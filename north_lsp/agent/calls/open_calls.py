@@ -57,14 +57,11 @@ class OpenCalls:
         async with self._finishing:
             while self._open and (result := self._results.get(next(iter(self._open)))) is not None:
                 call = self._open[next(iter(self._open))]
-                with anyio.CancelScope(
-                    shield=True
-                ):  # what is stored is also shown, even if the turn is cancelled right now
+                with anyio.CancelScope(shield=True):  # what is stored is also shown, even if just cancelled
                     await self._show(*self._stored(call, result))
 
     async def finish_standalone(self, call: ToolCall, result: Result, *, refused: bool) -> None:
-        """Store and show the result of something that is not a call of an answer; `refused` says that it is kept from
-        replays."""
+        """Store and show the result of something that is not a call of an answer; a `refused` one is not shown."""
         with anyio.CancelScope(shield=True):
             await self._show(self._store(call, result, refused=refused), result)
 

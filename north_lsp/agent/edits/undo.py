@@ -429,7 +429,7 @@ class UndoHistory:
                 self._done(state, id, "merged", "later changes were kept")
                 return
             first = merged.conflicts[0]
-            what = f"later changes are in the way at line {first.start}"
+            what = f"it was changed since, at line {first.start}"
             self._resolve(id, state, before, file.before_mode, merged.marked, what, conflicts)
 
     def _resolve(
@@ -444,7 +444,7 @@ class UndoHistory:
     ) -> None:
         match conflicts:
             case "skip":
-                self._leave(state, "conflict", f"{what}; restoring would override that")
+                self._leave(state, "conflict", f"{what}; restoring would discard that")
             case "overwrite":
                 state.set(before, mode)
                 self._done(state, id, "overwritten", what)

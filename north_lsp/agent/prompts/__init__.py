@@ -1,4 +1,4 @@
-"""The longer texts that are sent to a model, as Markdown files with `{{name}}` placeholders."""
+"""The texts that are written for models alone, as Markdown files with `{{name}}` placeholders."""
 
 import re
 from functools import cache

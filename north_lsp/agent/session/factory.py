@@ -61,7 +61,7 @@ class Defaults:
 
 
 class SessionFactory:
-    """Makes the sessions of a connection. `editor_for` returns the editor of a session, by the session's id."""
+    """Makes sessions. `editor_for` returns the editor of a session, by the session's id."""
 
     def __init__(
         self, environment: Environment, defaults: Defaults, log: DiagnosticsLog, editor_for: Callable[[str], Editor]

@@ -68,9 +68,8 @@ class ProvidersHost:
         info = next((info for info in offered if info.id == provider), None)
         if info is None:
             ids = ", ".join(info.id for info in offered)
-            raise CommandError(
-                f"this is not a provider that needs a key; those that do are {ids}"
-            )  # it may have been a key
+            # What was typed is not repeated: it may have been a key.
+            raise CommandError(f"this is not a provider that needs a key; those that do are {ids}")
         variables = " or ".join(info.credentials)
         return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
 

@@ -49,7 +49,7 @@ class Approved:
 class _Around:
     """The sandbox situation of a command: why there is no sandbox that holds (`missing`), what the sandbox of this
     machine can do (`held`, None if the settings ask for none), and whether the command runs `outside` of it. `changes`
-    are those of the shell since it started."""
+    are what earlier commands did that may change what a word means."""
 
     missing: str | None
     held: ActiveRestrictions | str | None

@@ -226,7 +226,7 @@ class PromptQueue:
         queued_prompt.delivered = delivered
         queued_prompt.settled.set()
 
-    # -- the user changes his mind -----------------------------------------------------------------------------------
+    # -- the user changes their mind ---------------------------------------------------------------------------------
 
     def find(self, id: str) -> QueuedPrompt:
         """Find a queued prompt. Raises KeyError if it is not queued (any more)."""

@@ -33,9 +33,8 @@ class RetryWait:
         await ports.status.set("retrying")
         deadline = anyio.current_time() + step.seconds
         try:
-            while (
-                left := max(deadline - anyio.current_time(), 0.0)
-            ) > 0 or first:  # what ends has begun, however short
+            # A wait that ends has begun, however short it is.
+            while (left := max(deadline - anyio.current_time(), 0.0)) > 0 or first:
                 if step.shown:
                     event = RetryWaiting(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
                     await ports.show(event)

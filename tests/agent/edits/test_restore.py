@@ -46,7 +46,7 @@ async def test_what_an_undo_did_is_said_of_every_file(world: World) -> None:
     assert await restoring.redo(talk) == "- `a.txt`: restored"
     world.write("a.txt", TEXT.replace("line 3\n", "third, by me\n"))
     told = await restoring.undo(talk)
-    assert "`a.txt`: **not restored** (later changes are in the way at line 3; restoring would override that)" in told
+    assert "`a.txt`: **not restored** (it was changed since, at line 3; restoring would discard that)" in told
     assert "`overwrite` discards" in told
     assert "conflict markers" in await restoring.undo(talk, conflicts="merge")
     with pytest.raises(ToolError, match="no change"):
