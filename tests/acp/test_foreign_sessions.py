@@ -40,8 +40,8 @@ CASES = [
     ("#L5-L6", "line 5\nline 6\n", '<selection path="json/a file.py" lines="5-6">'),
     ("#L13:13", "same\n", '<selection path="json/a file.py" lines="13-13">'),
     ("?symbol=x#L2:3", "line 2\nline 3\n", '<selection path="json/a file.py" lines="2-3">'),
-    ("", "same\n", '<selection path="json/a file.py" lines="not known, it stands there more than once">'),
-    ("", "not in it\n", '<selection path="json/a file.py" lines="not known">'),
+    ("", "same\n", '<selection path="json/a file.py" lines="unknown, the text occurs more than once">'),
+    ("", "not in it\n", '<selection path="json/a file.py" lines="unknown">'),
 ]
 
 

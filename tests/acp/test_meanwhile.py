@@ -59,7 +59,7 @@ async def test_only_a_change_at_an_accepted_hunk_is_in_the_way(
         return
     assert path.read_text() == OLD.replace(*ONE).replace(*theirs).replace(*LAST)
     assert told["data"]["partial"] is True
-    assert told["data"]["notices"] == ["a.txt changed while the edit waited; both changes were merged"]
+    assert told["data"]["notices"] == ["a.txt changed while the edit was waiting; both changes were merged"]
     assert [hunk["header"] for hunk in told["data"]["rejectedHunks"]] == ["a.txt @@ -17,7 +17,7 @@"]
 
 

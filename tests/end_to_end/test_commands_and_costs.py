@@ -123,9 +123,9 @@ async def test_a_limit_is_told_of_and_asked_about(world: World, server: ModelSer
             await prompt(client, session, str(number))
             assert ("$0.30 of $0.36" in texts(client)) == (number > 0)
         assert len(asked) == 3
-        assert "$0.60 are spent for" in asked[0]["toolCall"]["title"]
+        assert "$0.60 is spent for" in asked[0]["toolCall"]["title"]
         assert "the turn was stopped" in texts(client)
-        assert "$1.80 are spent for" in asked[2]["toolCall"]["title"]  # the raised one
+        assert "$1.80 is spent for" in asked[2]["toolCall"]["title"]  # the raised one
     assert len(server.requests) == 6
 
 

@@ -220,16 +220,16 @@ async def test_a_question_is_asked_as_a_message(world: World, server: ModelServe
             lambda frame: frame.get("method") == "window/showMessageRequest" and frame["id"] not in seen
         )
         seen.add(asked["id"])
-        assert "$0.30 are spent for this conversation" in asked["params"]["message"]
+        assert "$0.30 is spent for this conversation" in asked["params"]["message"]
         titles = [action["title"] for action in asked["params"]["actions"]]
-        assert titles == ["Stop here", "Go on with this turn", "Raise the limit to $0.60 for this conversation"]
+        assert titles == ["Stop here", "Continue this turn", "Raise the limit to $0.60 for this conversation"]
         await client.send(id=asked["id"], result=result)
         return str((await client.answer(id))["result"]["text"])
 
     assert await ask(3, None) == ""  # closed: that is no consent
     told = await client.find(lambda frame: "the turn was stopped" in str(frame))
     assert told["method"] == "window/showMessage"
-    assert "Dear." in await ask(4, {"title": "Go on with this turn"})
+    assert "Dear." in await ask(4, {"title": "Continue this turn"})
     assert len(server.requests) == 2
     await client.send(method="exit")
     assert await finish(process) == 1

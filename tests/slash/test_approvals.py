@@ -39,7 +39,7 @@ async def typed(host: SessionHost, name: str, *words: str) -> str:
 
 async def test_permissions_are_listed_and_taken_back_by_their_number(tmp_path: Path) -> None:
     one, approvals = host(tmp_path)
-    assert await typed(one, "permissions") == "Nothing is allowed without a question in this project."
+    assert await typed(one, "permissions") == "In this project, every edit and every command asks first."
     approvals.allow_command("pnpm test")
     approvals.allow_rule({"words": ["git", "log"], "flags": ["--oneline"], "args": "paths"})
     approvals.enable_shell_auto_approve()
@@ -48,13 +48,13 @@ async def test_permissions_are_listed_and_taken_back_by_their_number(tmp_path: P
     for part in ("all commands", "`pnpm test`, exactly", "`git log`, flags --oneline, paths in the workspace"):
         assert part in text
     approvals.revoke("pnpm test")  # by somebody else: numbers still mean what was shown
-    with pytest.raises(CommandError, match="taken back already"):
+    with pytest.raises(CommandError, match="already revoked"):
         await typed(one, "permissions", "revoke", "2")
     assert await typed(one, "permissions", "revoke", "3") == (
-        "Taken back: `git log`, flags --oneline, paths in the workspace."
+        "Revoked: `git log`, flags --oneline, paths in the workspace."
     )
     assert approvals.command_rules() == []
-    assert await typed(one, "permissions", "revoke", "1") == "Taken back: all commands."
+    assert await typed(one, "permissions", "revoke", "1") == "Revoked: all commands."
     assert not approvals.shell_auto_approved()
 
 
@@ -139,7 +139,7 @@ async def test_trust_is_shown_and_decided(tmp_path: Path) -> None:
     approvals.approve_commands_of_this_session()
     assert approvals.command_allowed("make")
     assert "is not trusted (you said so)" in await typed(one, "trust", "off")
-    assert "Nothing of this holds" in await typed(one, "permissions")
+    assert "None of these apply" in await typed(one, "permissions")
     _, others = host(tmp_path)
     for each in (approvals, others):
         assert not each.command_allowed("make")

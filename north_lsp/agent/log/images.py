@@ -1,4 +1,4 @@
-"""Pictures in results: kept as blobs, and put into a request for a model that takes them."""
+"""Pictures in results: kept as blobs, and put into a request for a model that takes images."""
 
 import base64
 from collections.abc import Callable
@@ -17,8 +17,8 @@ def has_images(request: ModelRequest) -> bool:
 
 
 def with_images(request: ModelRequest, find: Callable[[str], bytes | None], *, takes_images: bool) -> ModelRequest:
-    """The request with the pictures that its results refer to; words in their place where the model takes none, or one
-    is gone. `find` gives a blob by its digest. Reads files: for a thread."""
+    """Fill in the pictures that the results of a request refer to, or a placeholder where the model takes none or a
+    picture is gone. `find` returns a blob by its digest. Reads files, so run it in a thread."""
     filled = [_filled(message, find, takes_images=takes_images) for message in request.messages]
     return replace(request, messages=filled)
 

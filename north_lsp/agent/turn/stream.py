@@ -1,5 +1,5 @@
-"""One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy,
-written before anything of it is shown, that a killed process leaves behind."""
+"""Streams one answer: its events go to the editor, to the files that are written in it, and to a partial answer in the
+log, which is written before anything is shown and survives a killed process."""
 
 from contextlib import aclosing
 from dataclasses import replace
@@ -43,7 +43,7 @@ from north_lsp.tools.base import WriteTool
 
 
 class AnswerStreams:
-    """Opens the streams of one turn's answers. `log` keeps what becomes of them."""
+    """Opens the streams of one turn's answers. `log` stores what becomes of them."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class AnswerStreams:
 
     @property
     def in_file(self) -> bool:
-        """What arrived last belongs to a file."""
+        """Whether the last text that arrived belongs to a file."""
         return self.files.in_block
 
     def nothing(self) -> Streamed:
-        """Of a request that is not sent."""
+        """Return the empty answer of a request that is not sent."""
         return Streamed(self.conversation.reserve_id())
 
     def open(self, model: Model) -> "AnswerStream":
@@ -77,7 +77,7 @@ class AnswerStreams:
 
 
 class AnswerStream:
-    """The stream of one request. `streamed` is what there is of it, also when it is cancelled."""
+    """The stream of one request. `streamed` is what has arrived, also if the stream is cancelled."""
 
     def __init__(self, turn: AnswerStreams, model: Model) -> None:
         self._context = turn.context
@@ -94,7 +94,8 @@ class AnswerStream:
         self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
 
     async def run(self, provider: Provider, request: ModelRequest) -> Done | Failed:
-        """Until it ends. What a provider does wrong is a failure; cancelling leaves everything that arrived shown."""
+        """Stream the answer until it ends. A provider's error becomes a failure; if the stream is cancelled, everything
+        that arrived is shown."""
         conversation, streamed, merger = self._conversation, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
         form = self._turn.log.form(streamed.message(), self._model, "aborted", streamed)
@@ -128,7 +129,7 @@ class AnswerStream:
                 await merger.flush()
                 await self._show_ready()
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a provider, what was shown is kept
             self._ports.on_failure("model stream", error)
             end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
         return end or Failed("network", "the model's stream ended early", streamed.message(), retryable=True)
@@ -171,7 +172,7 @@ class AnswerStream:
                 pass
 
     async def _show_ready(self) -> None:
-        """Calls whose arguments have come; also when it is cancelled just now, since they are stored like that."""
+        """Show the calls whose arguments are complete; also when cancelled, since they are stored that way."""
         for index, block in list(self.streamed.blocks.items()):
             if isinstance(block, ToolCall) and block.problem != NOT_COMPLETE and index not in self._ready:
                 title, places = self._titles.title(block), self._titles.places(block)
@@ -182,7 +183,8 @@ class AnswerStream:
         return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None
 
     async def _look_ahead(self, call: StreamingCall, index: int) -> None:
-        """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
+        """Use the arguments that are complete: the title may become more precise, and an edit that cannot apply is not
+        waited for."""
         context, ports, streamed, merger = self._context, self._ports, self.streamed, self._merger
         block = streamed.blocks[index]
         if not isinstance(block, ToolCall):
@@ -207,7 +209,7 @@ class AnswerStream:
         await self._show_ready()
 
     async def _prose(self, text: str) -> str:
-        """What of the answer's text is shown as such: not the files that are written in it."""
+        """Return the part of the answer's text that is shown as text: not the files that are written in it."""
         if not self._files.in_block and "<" in text:
-            await self._merger.flush()  # a file may begin here, and what was said before it comes before it
+            await self._merger.flush()  # a file may begin here; the text before it must be shown first
         return await self._files.take(text)

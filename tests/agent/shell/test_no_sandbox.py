@@ -90,8 +90,8 @@ def test_without_namespaces_what_does_not_hold_is_said(tmp_path: Path) -> None:
     assert found["text"] == "ran"
     assert "exit code" in found["written"]
     assert "no sockets at all" in found["held"]
-    assert "Not held back here: git's files and other protected names" in found["held"]
+    assert "Not blocked here: git's files and other protected names" in found["held"]
     assert not (tmp_path / "outside").exists()
-    assert any("cannot hold protected and closed names" in reason for reason in found["reasons"])
+    assert any("cannot guard protected and closed names" in reason for reason in found["reasons"])
     assert len(found["told"]) == 1
-    assert "The sandbox of this machine cannot hold protected and closed names" in found["told"][0]
+    assert "The sandbox of this machine cannot guard protected and closed names" in found["told"][0]
