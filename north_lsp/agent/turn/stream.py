@@ -9,14 +9,12 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
-from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
-from north_lsp.agent.calls.previews import CallPreviewSource, Previews
+from north_lsp.agent.calls.previews import Previews
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.projection import call_named
-from north_lsp.agent.ports.events import CallReady, CallTitled
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.answer_log import AnswerLog
+from north_lsp.agent.turn.arriving_calls import ArrivingCalls
 from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
@@ -38,8 +36,6 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.model import Model
-from north_lsp.storage.partial_file import NOT_COMPLETE
-from north_lsp.tools.base import WriteTool
 
 
 class AnswerStreams:
@@ -80,18 +76,18 @@ class AnswerStream:
     """The stream of one request. `streamed` is what has arrived, also if the stream is cancelled."""
 
     def __init__(self, turn: AnswerStreams, model: Model) -> None:
-        self._context = turn.context
         self._conversation = turn.conversation
         self._turn = turn
         self._files = turn.files
-        self._titles = turn.dispatcher.titles
         self._ports = turn.ports
         self._model = model
         self._previews = Previews(turn.ports.show, turn.ports.on_failure)
         self.streamed = turn.nothing()
-        self._ready: set[int] = set()
         seconds = turn.context.settings.turns.flush_ms / 1000
         self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
+        self._calls = ArrivingCalls(
+            turn.context, turn.files, turn.dispatcher, self.streamed, self._previews, self._merger, turn.ports
+        )
 
     async def run(self, provider: Provider, request: ModelRequest) -> Done | Failed:
         """Stream the answer until it ends. A provider's error becomes a failure; if the stream is cancelled, everything
@@ -127,7 +123,7 @@ class AnswerStream:
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await merger.flush()
-                await self._show_ready()
+                await self._calls.show_ready()
             raise
         except Exception as error:  # noqa: BLE001 - whatever goes wrong in a provider, what was shown is kept
             self._ports.on_failure("model stream", error)
@@ -147,66 +143,16 @@ class AnswerStream:
             case ThinkingDelta(_, text):
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
-                await merger.flush()
-                call = ToolCall(id, name, {}, NOT_COMPLETE)
-                tool = self._context.tools.find(name)
-                title = self._titles.title(call)
-                await self._ports.show(call_named(call, self._context.tools, title))
-                blocks[index] = call
-                streamed.calls[index] = StreamingCall(id, tool, title=title)
-                if isinstance(tool, WriteTool) and self._context.may_write:
-                    streamed.growing[index] = CallPreviewSource(streamed.calls[index], tool, self._context.workspace)
+                await self._calls.begin(index, id, name)
             case BlockEnd(_, ToolCall()):
-                await self._previews.stop()
-                await merger.flush()
-                await self._show_ready()
+                await self._calls.finish_arriving()
             case CallDelta(index, json):
-                arriving = streamed.calls.get(index)
-                with self._ports.diagnostics.guarded("looking into a call that arrives"):
-                    if arriving is not None and arriving.take(json):
-                        await self._look_ahead(arriving, index)
-                with self._ports.diagnostics.guarded("previewing an edit"):
-                    if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
-                        self._previews.note(growing)
+                await self._calls.take(index, json)
             case _:
                 pass
 
-    async def _show_ready(self) -> None:
-        """Show the calls whose arguments are complete; also when cancelled, since they are stored that way."""
-        for index, block in list(self.streamed.blocks.items()):
-            if isinstance(block, ToolCall) and block.problem != NOT_COMPLETE and index not in self._ready:
-                title, places = self._titles.title(block), self._titles.places(block)
-                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
-                self._ready.add(index)
-
     def _known(self, event: StreamEvent) -> Block | None:
         return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None
-
-    async def _look_ahead(self, call: StreamingCall, index: int) -> None:
-        """Use the arguments that are complete: the title may become more precise, and an edit that cannot apply is not
-        waited for."""
-        context, ports, streamed, merger = self._context, self._ports, self.streamed, self._merger
-        block = streamed.blocks[index]
-        if not isinstance(block, ToolCall):
-            return
-        known = replace(block, arguments=call.partial.complete_fields)
-        title = self._titles.title(known)
-        if title != call.title:
-            call.title = title
-            await merger.flush()
-            await ports.show(CallTitled(call.id, title))
-        if not context.settings.turns.stream_guard or not context.may_write:
-            return
-        earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
-        if self._files.has_unreviewed or (error := await cannot_apply(call, earlier, context.workspace)) is None:
-            return
-        ports.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
-        self._turn.dispatcher.preset_error(call.id, error)
-        streamed.blocks[index] = replace(known, problem=None)
-        streamed.cut_short = True
-        await self._previews.stop()
-        await merger.flush()
-        await self._show_ready()
 
     async def _prose(self, text: str) -> str:
         """Return the part of the answer's text that is shown as text: not the files that are written in it."""

@@ -20,7 +20,7 @@ class Streamed:
     delivered: bool = False
     broke_in_file: bool = False
     calls: dict[int, StreamingCall] = field(default_factory=dict)
-    growing: dict[int, CallPreviewSource] = field(default_factory=dict)
+    preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict)
     cut_short: bool = False  # by North, since a call that was still arriving cannot succeed
     usage: Usage = field(default_factory=Usage)
 
