@@ -30,7 +30,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """By model, for this conversation and for all of them; `days` are the last ones with what they cost, by date."""
+    """Costs by model, for this conversation and for all; `days` are the last days with what they cost, by date."""
 
     session: Sequence[Spent]
     all_time: Sequence[Spent]
@@ -101,7 +101,7 @@ class Host(Protocol):
     async def costs(self) -> Costs: ...
 
     async def reset_costs(self) -> None:
-        """Forget what all conversations have used and cost."""
+        """Reset what all conversations have used and cost."""
         ...
 
     async def undo(self, steps: int, path: str | None, conflicts: str) -> str:
