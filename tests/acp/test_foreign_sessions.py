@@ -100,7 +100,7 @@ async def test_loading_what_another_process_writes_says_so_at_once(world: World,
             assert f"process {owner.raw.process.pid}" in other.said() or "process" in other.said()
             other.session = owner.session
             refused = await failing(other, "Go on")
-            assert "close it there, and it goes on here with the next prompt; or begin a new one" in refused
+            assert "close it there to continue it here with the next prompt, or start a new one" in refused
             await owner.raw.request("session/close", {"sessionId": owner.session})
             assert (await other.prompt("Go on"))["stopReason"] == "end_turn"
             assert "free again" in other.said()

@@ -90,7 +90,7 @@ async def test_a_conversation_that_is_open_elsewhere_is_read_and_then_taken_over
             assert "One." in texts(second)
             await second.wait_update(lambda update: "is open in another editor or chat (process" in str(update))
             refused = await prompt(second, session, "mine")
-            assert "close it there, and it goes on here" in refused
+            assert "close it there to continue it here" in refused
             await prompt(client, session, "second")
             await client.request("session/set_mode", {"sessionId": session, "modeId": "ask"})
             await client.request("session/close", {"sessionId": session})

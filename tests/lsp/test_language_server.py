@@ -179,7 +179,7 @@ async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
     process = await start(offline)
     client = raw(process)
     await client.call(1, "initialize", capabilities={}, processId=None)
-    for words in ("models.yml, line 2: providers.local.base: this key is unknown", "thinking.level has to be one of"):
+    for words in ("models.yml, line 2: providers.local.base: this key is unknown", "thinking.level must be one of"):
         shown = await client.find(lambda frame, words=words: words in str(frame))  # type: ignore[misc]
         assert shown["method"] == "window/showMessage"
         assert shown["params"]["type"] == 2
