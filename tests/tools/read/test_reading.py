@@ -295,7 +295,7 @@ async def test_anchors_with_several_places_are_asked_about(desk: Desk) -> None:
     assert (await desk.error("read_around", path="a", anchor="  ")).code == "INVALID_INPUT"
     assert (await desk.error("read_around", path="a", anchor="none")).code == "NO_MATCH"
     notices = (await desk.call("read_around", path="a", anchor="one", before=999))["meta"]["notices"]
-    assert notices == ["before is 200, the most there is, instead of 999"]
+    assert notices == ["before is 200, its maximum, instead of 999"]
 
 
 async def test_archives_are_read_inside(desk: Desk) -> None:
