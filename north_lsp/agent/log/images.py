@@ -31,7 +31,7 @@ def with_images(request: ModelRequest, find: Find, *, takes_images: bool) -> Mod
 
 
 def loaded(image: Image, find: Find) -> Image | None:
-    """A picture with its data in base64; None if it is not available. Raises what `find` raises."""
+    """Return a picture with its data in base64, or None if it is not available. Raises what `find` raises."""
     data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None
     return replace(image, data=_base64(data)) if data is not None else None
 

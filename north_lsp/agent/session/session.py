@@ -709,7 +709,7 @@ class Session:
         return done
 
     async def complete_path(self, query: str, limit: int) -> Completion:
-        """What the user may mean by the beginning of a path; incomplete after a while without an answer."""
+        """Return what the user may mean by the beginning of a path; an incomplete answer after a while."""
         with anyio.move_on_after(_LONGEST_COMPLETION):
             unsaved = tuple(await self._workspace.unsaved_texts())
             return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)

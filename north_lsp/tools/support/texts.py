@@ -101,8 +101,8 @@ async def attached_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, 
 
 
 async def attached_folder(raw_path: str, workspace: Workspace) -> tuple[str, str] | None:
-    """The path of a folder that the user has attached and what is in it, as far as tools may see it, one path a line;
-    None for anything else. Raises ToolError."""
+    """Return the path of a folder that the user has attached, and what is in it as far as tools may see it, one path a
+    line; None for anything else. Raises ToolError."""
     return await on_thread(_folder, raw_path, workspace)
 
 
