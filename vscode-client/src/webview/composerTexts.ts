@@ -4,6 +4,7 @@ import type { Source } from "./completion";
 
 export const TEXTS = {
   badPicture: "This picture cannot be read.",
+  notTaken: "From outside VS Code only pictures can be dropped; files come from its Explorer.",
   remove: (label: string): string => `Remove ${label}`,
   attach: (label: string): string => `Attach ${label}`,
   suggested: (title: string): string => `${title} is open in the editor: click to attach it`,
