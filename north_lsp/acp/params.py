@@ -98,4 +98,4 @@ def _picture(block: Params, field: str) -> PicturePart:
     found = check_picture(data)
     if isinstance(found, str):
         raise invalid_params(f"{field}.data", found)
-    return PicturePart(found.mime_type, found.data)
+    return PicturePart(found)

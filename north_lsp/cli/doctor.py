@@ -43,7 +43,7 @@ _KNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`remedy` says what to do; empty where nothing is wrong."""
+    """One finding. `remedy` says what to do; it is empty where nothing is wrong."""
 
     level: Literal["ok", "note", "warning", "error"]
     text: str
@@ -51,7 +51,7 @@ class Finding:
 
 
 def examine(options: Options) -> list[Finding]:
-    """All findings, in a fixed order."""
+    """Return all findings, in a fixed order."""
     return [
         *_program(options),
         *_folders(options),
@@ -77,7 +77,7 @@ def _program(options: Options) -> Iterator[Finding]:
     yield Finding("ok", f"project root: {find_root(options.path or Path.cwd())}")
     unknown = sorted(name for name in options.environ if name.startswith("NORTH_") and name not in _KNOWN)
     if unknown:
-        yield Finding("note", f"variables that North does not know: {', '.join(unknown)}", "check their spelling")
+        yield Finding("note", f"unknown NORTH_ variables: {', '.join(unknown)}", "check their spelling")
 
 
 def _folders(options: Options) -> Iterator[Finding]:
@@ -90,7 +90,9 @@ def _folders(options: Options) -> Iterator[Finding]:
     for name, folder, variable in rows:
         existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-            yield Finding("ok", f"{name} folder: {folder}" + ("" if folder.exists() else " (made when first needed)"))
+            yield Finding(
+                "ok", f"{name} folder: {folder}" + ("" if folder.exists() else " (created when first needed)")
+            )
         else:
             yield Finding(
                 "error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can"
@@ -98,44 +100,50 @@ def _folders(options: Options) -> Iterator[Finding]:
 
 
 def _shell(options: Options) -> Iterator[Finding]:
-    """What a user of another shell than bash has to know."""
+    """Yield what users of a shell other than bash need to know."""
     own = os.path.basename(options.environ.get("SHELL", ""))
     if own and not own.startswith("bash"):
         yield Finding(
             "note",
-            f"your shell is {own}: commands run with bash, and {own}'s functions and aliases are not there",
-            "what commands need of them belongs in ~/.bash_profile, or in the setting shell.env",
+            f"your shell is {own}: commands run with bash, without {own}'s functions and aliases",
+            "put what commands need in ~/.bash_profile, or in the setting shell.env",
         )
 
 
 def _sandbox(options: Options) -> Iterator[Finding]:
-    """Whether commands can be held to the workspace here, tried out; what it costs if not; whether the settings ask for
-    it for all commands."""
+    """Try whether commands can be confined to the workspace here; yield what it means if not, and whether the settings
+    ask for it for all commands."""
     wanted = load_settings(Locations.from_environment(options.environ)).sandbox != "off"
     held = probe()
-    costs = "what you allow once and for all asks all the same, except for plain commands that only read"
+    costs = "commands that you have allowed for good still ask, except plain ones that only read"
     if isinstance(held, str):
         remedy = "; so does every other command: the settings ask for the sandbox" if wanted else ""
         yield Finding("warning", f"sandbox: not available here ({held})", costs + remedy)
         return
     if not held.namespaces:
-        yield Finding("warning", f"sandbox: protected and closed names cannot be held here ({held.why})", costs)
+        yield Finding(
+            "warning", f"sandbox: protected names and closed files cannot be guarded here ({held.why})", costs
+        )
     network = "a network of its own" if held.namespaces else "no sockets"
-    state = "for all commands" if wanted else 'for what runs without a question (`"sandbox": "workspace"`: for all)'
+    state = "for all commands" if wanted else 'for what runs without asking (`"sandbox": "workspace"`: for all)'
     yield Finding("ok", f"sandbox: {state}; Landlock {held.landlock}, {network}")
     for gap in held.gaps():
-        yield Finding("note", f"sandbox: not held back on this machine: {gap}")
+        yield Finding("note", f"sandbox: not prevented on this machine: {gap}")
 
 
 def _settings(options: Options) -> Iterator[Finding]:
     for problem in load_settings(Locations.from_environment(options.environ)).problems:
-        yield Finding("warning" if "has no effect" in problem else "error", problem, "fix the file, it is read again")
+        yield Finding(
+            "warning" if "has no effect" in problem else "error",
+            problem,
+            "fix the file; it is read again when it changes",
+        )
 
 
 def _models(options: Options) -> Iterator[Finding]:
     known = options.load_catalog()
     for problem in known.problems:
-        yield Finding("error", problem, "fix the file; docs/models.md says what may stand in it")
+        yield Finding("error", problem, "fix the file; docs/models.md says what it may contain")
     if known.keys.problem is not None:
         yield Finding(
             "error", known.keys.problem, "docs/models.md says where keys come from; north-lsp login stores one"
@@ -161,8 +169,8 @@ def _models(options: Options) -> Iterator[Finding]:
 def _tools(options: Options) -> Iterator[Finding]:
     path = options.environ.get("PATH")
     for program, level, use in (
-        ("bash", "error", "commands cannot be run without it"),
-        ("git", "warning", "facts about the repository's history are missing without it"),
+        ("bash", "error", "without it, commands cannot be run"),
+        ("git", "warning", "without it, North knows nothing about the repository's history"),
     ):
         found = shutil.which(program, path=path)
         if found:

@@ -1,5 +1,4 @@
-"""`north-lsp login`, `logout` and `setup provider`: what a user types once. Keys are asked for without being shown, and
-nothing prints them."""
+"""`north-lsp login`, `logout` and `setup provider`. Keys are typed without being shown, and nothing prints them."""
 
 import os
 from collections.abc import Callable
@@ -24,24 +23,24 @@ def login(options: Options, provider: str | None, ask: Ask, ask_secret: Ask, say
     info = _provider(options.load_catalog(), provider, ask, say)
     secret = ask_secret(f"{info.title} API key (not shown): ").strip()
     if not secret:
-        say("Nothing was entered, nothing was stored.")
+        say("No key was entered; nothing was stored.")
         return 1
     problem = anyio.run(key_problem, info, secret, options.environ)
     if problem is not None:
         say(f"{problem}.")
-        if not _yes(ask("Store it all the same? [y/N] ")):
+        if not _yes(ask("Store it anyway? [y/N] ")):
             return 1
     store = CredentialStore(Locations.from_environment(options.environ))
     try:
         stored = store.add(info.id, secret, info.title)
     except OSError as error:
         raise UsageError(str(error)) from None
-    say(f"Stored the key {stored.ending} for {info.title} in {store.path}, readable by you alone.")
+    say(f"Stored the key {stored.ending} for {info.title} in {store.path}, readable only by you.")
     return 0
 
 
 def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
-    """Forget a provider's keys, or show all of them and ask which. Returns the exit code. Raises UsageError."""
+    """Remove a provider's keys, or show all of them and ask which. Returns the exit code. Raises UsageError."""
     store = CredentialStore(Locations.from_environment(options.environ))
     try:
         keys = [key for key in store.all_keys() if provider in (None, key.provider)]
@@ -49,19 +48,19 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
             say("No key is stored." if provider is None else f"No key is stored for {provider}.")
             return 0 if provider is None else 1
         if provider is not None:
-            say(f"Forgot {store.remove(provider=provider)} key(s) of {provider}.")
+            say(f"Removed {store.remove(provider=provider)} key(s) of {provider}.")
             return 0
         for number, key in enumerate(keys, 1):
             say(f"{number}  {key.provider}  {key.label}  {key.ending}")
-        choice = ask("Which is to be forgotten? (number, or all) ").strip()
+        choice = ask("Which should be removed? (number, or all) ").strip()
         if choice == "all":
-            say(f"Forgot {store.remove()} key(s).")
+            say(f"Removed {store.remove()} key(s).")
             return 0
         if not choice.isdecimal() or not 1 <= int(choice) <= len(keys):
-            say("Nothing was forgotten.")
+            say("Nothing was removed.")
             return 1
         store.remove(keys[int(choice) - 1].id)
-        say("Forgotten.")
+        say("Removed.")
         return 0
     except OSError as error:
         raise UsageError(str(error)) from None
@@ -70,15 +69,15 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
 def setup_provider(
     options: Options, preset_name: str, id: str | None, address: str | None, unattended: bool, ask: Ask, say: Say
 ) -> int:
-    """Add a ready-made provider to models.yml, after its lines were shown. Returns the exit code. Raises UsageError."""
+    """Show the lines of a ready-made provider and add them to models.yml. Returns the exit code. Raises UsageError."""
     try:
         text = ModelsText(Locations.from_environment(options.environ).config)
         preset = find_preset(preset_name)
         name, replace = id or preset.id, False
         if text.has(name):
             if unattended:
-                raise UsageError(f"{text.path} has a provider {name} already: choose another name with --id")
-            choice = ask(f"{text.path} has a provider {name} already: [k]eep it, [r]eplace it, or a new name? ").strip()
+                raise UsageError(f"{text.path} already has a provider {name}: choose another name with --id")
+            choice = ask(f"{text.path} already has a provider {name}: [k]eep it, [r]eplace it, or a new name? ").strip()
             if choice.lower() in ("", "k", "keep"):
                 return 0
             replace = choice.lower() in ("r", "replace")
@@ -95,7 +94,7 @@ def setup_provider(
         addition.write()
     except OSError as error:
         raise UsageError(f"{addition.path} cannot be written: {error.strerror or error}") from None
-    say(f"Written. `north-lsp models {name}` shows what is there.")
+    say(f"Written. `north-lsp models {name}` shows its models.")
     return 0
 
 
@@ -109,7 +108,7 @@ def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInf
             return offered[int(id) - 1]
     found = next((info for info in offered if info.id == id), None)
     if found is None:
-        raise UsageError(f"there is no provider {id!r}; there are {', '.join(info.id for info in offered)}")
+        raise UsageError(f"there is no provider {id!r}; known: {', '.join(info.id for info in offered)}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The command line. It imports nothing heavy: what a command needs is imported when it runs."""
+"""The command line. It imports nothing heavy: each command imports what it needs when it runs."""
 
 import os
 import sys
@@ -35,30 +35,30 @@ def _parser() -> "argparse.ArgumentParser":
 
     def add(name: str, help: str, *aliases: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=help, description=help, aliases=aliases, allow_abbrev=False)
-        command.add_argument("--path", metavar="DIR", help="the project's folder (default: where you are)")
+        command.add_argument("--path", metavar="DIR", help="the project's folder (default: the current one)")
         command.add_argument(
             "--model", metavar="SELECTOR", help="which model answers, for example sonnet-4-5 or offline"
         )
         command.add_argument("--mode", choices=_MODES, help="ask only reads; agent proposes edits and commands")
-        command.add_argument("--log-level", choices=_LEVELS, help="what goes to North's log file")
+        command.add_argument("--log-level", choices=_LEVELS, help="what North writes to its log file")
         return command
 
     acp = add("acp", "Serve the Agent Client Protocol on standard input and output.")
     acp.add_argument("--login", action="store_true", help="store a provider's key instead, in this terminal")
     lsp = add("lsp", "Serve the Language Server Protocol on standard input and output.")
     lsp.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
-    lsp.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead; a token is demanded")
+    lsp.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead; clients need a token")
     demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
     demo.add_argument("--yes", action="store_true", help="answer every question by itself")
     demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
     add("conversations", "List the stored conversations of this project.", "list")
-    models = add("models", "List the models that North knows, and what stands in the way of using them.")
+    models = add("models", "List the models that North knows, and why some cannot be used.")
     models.add_argument("pattern", nargs="?", default="", help="a part of a model's name")
     models.add_argument("--available", action="store_true", help="only those that can be used")
     models.add_argument("--json", action="store_true", help="as JSON")
-    login = add("login", "Store a provider's API key, readable by you alone.")
+    login = add("login", "Store a provider's API key, readable only by you.")
     login.add_argument("provider", nargs="?", help="for example anthropic (default: asks)")
-    logout = add("logout", "Forget stored API keys.")
+    logout = add("logout", "Remove stored API keys.")
     logout.add_argument("provider", nargs="?", help="whose keys (default: shows them and asks)")
     setup = add("setup", "Add a ready-made provider to models.yml.")
     setup.add_argument("what", choices=("provider",), help="what to set up")
@@ -66,7 +66,7 @@ def _parser() -> "argparse.ArgumentParser":
     setup.add_argument("--id", metavar="ID", help="the provider's name in models.yml")
     setup.add_argument("--address", metavar="URL", help="where a local server is")
     setup.add_argument("--yes", action="store_true", help="write without asking")
-    add("schema", "Print the JSON Schema of config.json, with which editors complete and check it.")
+    add("schema", "Print the JSON Schema of config.json, for editors to complete and check it.")
     add("doctor", "Check this installation and say what to do about what is wrong.")
     return parser
 
@@ -81,7 +81,7 @@ def _options(arguments: "argparse.Namespace") -> Options:
     for name in ("NORTH_CONFIG_DIR", "NORTH_DATA_DIR", "NORTH_STATE_DIR"):
         value = environ.get(name)
         if value and not os.path.isabs(os.path.expanduser(value)):
-            raise UsageError(f"{name} has to be an absolute path, not {value!r}")
+            raise UsageError(f"{name} must be an absolute path, not {value!r}")
     model = arguments.model if arguments.model is not None else environ.get("NORTH_MODEL", "").strip() or None
     options = Options(environ, path, model, arguments.mode, arguments.log_level)
     if arguments.command in _NEED_A_MODEL:
@@ -90,7 +90,7 @@ def _options(arguments: "argparse.Namespace") -> Options:
 
 
 def _environ() -> dict[str, str]:
-    """The environment, with what `~/.env` adds to it."""
+    """Return the environment, with what `~/.env` adds to it."""
     path = Path(os.environ.get("HOME") or "/", ".env")
     if not path.is_file():
         return dict(os.environ)
@@ -114,7 +114,7 @@ def _serve(protocol: "Protocol", options: Options) -> int:
     from north_lsp.server.connection import run_stdio
 
     code = run_stdio(protocol, opening, read_fd, write_fd, options)
-    # Everything is written and closed. A thread may still be importing a vendor's SDK, and the client should not wait.
+    # Everything is written and closed. A thread may still import a vendor's SDK; the client should not wait for it.
     os._exit(code)
 
 
@@ -189,7 +189,7 @@ def _schema(arguments: "argparse.Namespace", options: Options) -> int:
 
 
 def _ask(question: str) -> str:
-    """An answer; nothing at the end of the input."""
+    """Ask for a line of input; empty at the end of the input."""
     try:
         return input(question)
     except EOFError:
@@ -223,6 +223,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # nobody reads any more, `| head` for example
+    except BrokenPipeError:  # the reader has closed the pipe, `| head` for example
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _NOBODY_READS

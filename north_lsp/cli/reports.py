@@ -1,4 +1,4 @@
-"""Texts for the terminal about what is stored, and which models there are."""
+"""Reports for the terminal: the stored conversations, and the models."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from north_lsp.workspace.roots import find_root, project_hash
 
 
 def models(options: Options, pattern: str, *, available: bool, as_json: bool) -> str:
-    """The models, one a line, or as JSON: what they take and cost, and what stands in the way of using them."""
+    """List the models, one per line, or as JSON: what they take and cost, and why some cannot be used."""
     from pathlib import Path
 
     import anyio
@@ -35,13 +35,13 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     if as_json:
         return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False)
     if not found:
-        return f"No model has {pattern!r} in its name." if pattern else "No model can be used."
+        return f"No model name contains {pattern!r}." if pattern else "No model can be used."
     lines = [table(found), *known.problems, *([known.keys.problem] if known.keys.problem else []), *everything.problems]
     return "\n".join(lines)
 
 
 def conversations(options: Options) -> str:
-    """The stored conversations of a project, newest first, one a line: id, time, number of messages, title."""
+    """List the stored conversations of a project, newest first, one per line: id, time, number of messages, title."""
     from pathlib import Path
 
     start = options.path or Path.cwd()

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from north_lsp.storage.command_identity import trimmed
 
@@ -367,6 +367,3 @@ def _check_grammar(command: str) -> None:
 
 def _shown(node: "Node", data: bytes) -> str:
     return data[node.start_byte : node.end_byte].decode("utf-8", "replace")[:80]
-
-
-Shape = Literal["any", "paths", "none"]

@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
+from north_lsp.lsp import code_lenses
 from north_lsp.lsp.initialize import LspClient, path_of_uri
 from north_lsp.lsp.pending_review import Kind, PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, Unit
@@ -153,7 +154,7 @@ class EditReviews:
         if found is None:
             return []
         pending, path, text = found
-        return await anyio.to_thread.run_sync(pending.lenses, path, text)
+        return await anyio.to_thread.run_sync(code_lenses.lenses, pending, path, text)
 
     async def actions(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         """Answer `textDocument/codeAction`."""
@@ -167,7 +168,7 @@ class EditReviews:
         except (KeyError, TypeError, ValueError):
             raise invalid_params("range", "must be a range") from None
         pending, path, text = found
-        return await anyio.to_thread.run_sync(pending.actions, path, text, first, last)
+        return await anyio.to_thread.run_sync(code_lenses.actions, pending, path, text, first, last)
 
     async def _opened(self, params: dict[str, Any]) -> tuple[PendingReview, Path, str] | None:
         pending, document = self._pending, params.get("textDocument")

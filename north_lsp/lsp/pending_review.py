@@ -4,7 +4,7 @@ A hunk is decided by its code lens, a code action or a command; the last one, or
 the edit. Changes of the review document count at that moment.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,12 +14,10 @@ import anyio
 from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.errors import ToolError
 from north_lsp.lsp.review_document import (
-    Marked,
     ReviewProblem,
     Unit,
     Written,
     document,
-    marked,
     read_document,
     text_with,
     units,
@@ -27,7 +25,6 @@ from north_lsp.lsp.review_document import (
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import encode
 
-ACCEPT, REJECT = "north.review.accept", "north.review.reject"
 _MAX_COMMENT = 4000
 
 Kind = Literal["accept", "always", "session", "reject", "stop"]
@@ -139,76 +136,6 @@ class PendingReview:
             files.append({"path": str(change.target), "kind": change.action, "parts": rows})
         return {"reviewId": self.id, "title": self.review.title, "uri": self.path.as_uri(), "files": files}
 
-    def lenses(self, path: Path, text: str) -> list[dict[str, Any]]:
-        """Return the code lenses for an open text: the review document, or a file that the edit changes."""
-        if path == self.path:
-            rows = [_lens(0, title, command, self._all()) for title, command in self._whole()]
-            for place in marked(self.review.proposal, text):
-                rows += self._lenses_of(place)
-            return rows
-        last = text.count("\n")
-        return [lens for place in self._places(path) for lens in self._lenses_of(place, last)]
-
-    def actions(self, path: Path, text: str, first: int, last: int) -> list[dict[str, Any]]:
-        """Return the same choices as code actions, for the lines from `first` to `last`."""
-        found = []
-        spans = marked(self.review.proposal, text) if path == self.path else list(self._places(path))
-        for number, place in enumerate(spans):
-            if path == self.path:  # a hunk extends to the next one
-                end = spans[number + 1].line - 1 if number + 1 < len(spans) else text.count("\n")
-            else:
-                end = place.line + self._length(place.unit)
-            if place.line <= last and first <= end:
-                found += [lens["command"] for lens in self._lenses_of(place)]
-        if found or path == self.path:
-            found += [_command(title, command, self._all()) for title, command in self._whole()]
-        return [{"title": one["title"], "kind": "quickfix", "command": one} for one in found]
-
-    def _places(self, path: Path) -> Sequence[Marked]:
-        """Return where the units are in the text that the proposal was made from."""
-        found: list[Marked] = []
-        for change in self.files:
-            if change.path != path or change.action == "create":
-                continue
-            by_id = {hunk.id: hunk for hunk in change.hunks}
-            for unit in units(change):
-                hunk = by_id.get(unit[1]) if unit[1] is not None else None
-                found.append(Marked(_first_changed(hunk.text, hunk.old_start) if hunk is not None else 0, unit))
-        return found
-
-    def _length(self, unit: Unit) -> int:
-        hunks = (hunk for change in self.files if change.target == unit[0] for hunk in change.hunks)
-        return next((hunk.old_lines for hunk in hunks if hunk.id == unit[1]), 0)
-
-    def _whole(self) -> list[tuple[str, str]]:
-        rest = "the rest" if self.decided else "all"
-        return [(f"North: accept {rest}", ACCEPT), ("North: reject all", REJECT)]
-
-    def _all(self) -> dict[str, Any]:
-        return {"reviewId": self.id}
-
-    def _lenses_of(self, place: Marked, last: int | None = None) -> list[dict[str, Any]]:
-        path, hunk = place.unit
-        line = place.line if last is None else min(place.line, last)
-        given = {"reviewId": self.id, "path": str(path)} | ({"hunk": hunk} if hunk is not None else {})
-        match self.decided.get(place.unit):
-            case None:
-                counts = self._counts(place.unit)
-                rows = [(f"North: accept ({counts})", ACCEPT), ("North: reject", REJECT)]
-            case True:
-                rows = [("North: accepted (reject instead)", REJECT)]
-            case False:
-                rows = [("North: rejected (accept instead)", ACCEPT)]
-        return [_lens(line, title, command, given) for title, command in rows]
-
-    def _counts(self, unit: Unit) -> str:
-        change = next(change for change in self.files if change.target == unit[0])
-        if unit[1] is None:
-            return f"{change.action} +{change.lines_added}/-{change.lines_removed}"
-        body = "\n" + next(hunk.text for hunk in change.hunks if hunk.id == unit[1])
-        added, removed = body.count("\n+"), body.count("\n-")
-        return f"+{added}/-{removed}"
-
 
 def _writable(change: FileChange, text: str) -> str:
     """Return `text` if the file's encoding can represent it. Raises ReviewProblem, so that the user can still fix
@@ -222,22 +149,3 @@ def _writable(change: FileChange, text: str) -> str:
 
 def _header(change: FileChange, hunk: str | None) -> str | None:
     return next((one.header for one in change.hunks if one.id == hunk), None)
-
-
-def _first_changed(body: str, start: int) -> int:
-    """Return the line of the file (from 0) at which a hunk first changes something."""
-    line = max(start - 1, 0)
-    for row in body.split("\n"):
-        if not row.startswith(" "):
-            break
-        line += 1
-    return line
-
-
-def _command(title: str, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"title": title, "command": command, "arguments": [dict(given)]}
-
-
-def _lens(line: int, title: str, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    place = {"line": line, "character": 0}
-    return {"range": {"start": place, "end": place}, "command": _command(title, command, given)}

@@ -79,8 +79,10 @@ class KeySource:
                 capture_output=True,
                 timeout=_COMMAND_SECONDS,
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except subprocess.TimeoutExpired:
             raise MissingCredential(f"the command in {self.where} did not finish within {_COMMAND_SECONDS} s") from None
+        except OSError as error:
+            raise MissingCredential(f"the command in {self.where} could not be started: {error.strerror}") from None
         text = done.stdout.decode("utf-8", "replace").strip()
         if done.returncode != 0 or not text:
             raise MissingCredential(f"the command in {self.where} printed no key (exit code {done.returncode}): fix it")

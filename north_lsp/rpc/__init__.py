@@ -1,1 +1,1 @@
-"""The JSON-RPC peer and its framings. Knows no method and imports none of ours."""
+"""The JSON-RPC peer and its framings. Knows no methods and imports no other package of North's."""

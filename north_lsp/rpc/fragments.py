@@ -1,4 +1,4 @@
-"""What can be told of a JSON-RPC message that could not be read whole: its id, and whether it was an answer."""
+"""Reads what it can of a broken or overlong JSON-RPC message: its id, and whether it was an answer."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _LAST_ID = re.compile(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\\x00-\x1f]|\\.){0,200}"|-?\
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """`id` is None where there was none to be seen; `is_answer` says that it had a result or an error."""
+    """What was read of a message: `id` is None if none was found; `is_answer` says that it had a result or an error."""
 
     id: Id | None = None
     is_answer: bool = False
@@ -22,7 +22,7 @@ NOTHING = Fragment()
 
 
 def read_fragment(head: bytes, tail: bytes) -> Fragment:
-    """Read a message's first and last bytes. Only keys of the message itself count, not those of what is inside."""
+    """Read a message's first and last bytes. Only keys of the message itself count, not those of nested objects."""
     keys: dict[str, Id | None] = {}
     key: str | None = None
     depth, at, expects_key = 0, 0, False

@@ -12,8 +12,8 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 """A longer frame is skipped, and answered with an error under its own id."""
 
 _MAX_HEADER_BYTES = 64 * 1024
-_MOST_SKIPPED = 16 * MAX_FRAME_BYTES  # a header that announces more is wrong: nothing is waited for
-_KEPT = 1024  # of a frame that is too long: its first bytes, and its last
+_MOST_SKIPPED = 16 * MAX_FRAME_BYTES  # a header that announces more is wrong: its body is not waited for
+_KEPT = 1024  # how many of the first and of the last bytes of a frame that is too long
 _HEADER = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,15})[ \t]*\r?\n", re.IGNORECASE)
 _HEADER_BYTES = 64  # no header is longer
 _ANY_HEADER = re.compile(rb"[\w-]+[ \t]*:[^\r\n]*")
@@ -22,8 +22,8 @@ _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A frame that is not a JSON value; the connection lives on. `fragment` is what could be read of it all the same:
-    whoever waits for its answer is told."""
+    """A frame that is not a JSON value; the connection goes on. `fragment` is what could still be read of it, so that
+    the side that waits for an answer gets an error."""
 
     reason: str
     fragment: Fragment = NOTHING
@@ -80,7 +80,7 @@ def _dump(message: object) -> bytes:
 
 
 class _Skipped:
-    """A frame that is too long, of which only both ends are kept."""
+    """A frame that is too long, of which only the beginning and the end are kept."""
 
     def __init__(self) -> None:
         self._head = self._tail = b""
@@ -94,7 +94,7 @@ class _Skipped:
 
 
 class NewlineFraming:
-    """One JSON value a line (ACP on stdio)."""
+    """One JSON value per line (ACP on stdio)."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -137,8 +137,8 @@ class NewlineFraming:
 
 
 class HeaderFraming:
-    """`Content-Length` headers, a blank line, the body (LSP). Behind headers or a body that make no sense, it goes on
-    at the next header: its line end cannot occur inside a JSON value."""
+    """`Content-Length` headers, a blank line, the body (LSP). After invalid headers or an invalid body, it continues at
+    the next header: its line end cannot occur inside a JSON value."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -177,15 +177,15 @@ class HeaderFraming:
         self._body_size = None
         frame = _decode(body)
         if isinstance(frame, Malformed):
-            # The length was wrong: a header that stands inside the body begins the next message, and what is left of
-            # a body stands before the next header.
+            # The length was wrong: a header inside the body begins the next message, and what is left of a body comes
+            # before the next header.
             inside = _HEADER.search(body)
             self._buffer[:0] = body[-_HEADER_BYTES:] if inside is None else body[inside.start() :]
             self._is_lost = True
         return frame
 
     def _skip(self, skipped: _Skipped) -> bool:
-        """Whether the frame that is too long has been passed over."""
+        """Skip what has arrived of a frame that is too long; return whether all of it has been skipped."""
         dropped = min(self._to_skip, len(self._buffer))
         skipped.add(bytes(self._buffer[:dropped]))
         del self._buffer[:dropped]
@@ -193,7 +193,7 @@ class HeaderFraming:
         return not self._to_skip
 
     def _find_back(self) -> bool:
-        """Drop everything before the next header; whether there is one."""
+        """Drop everything before the next header; return whether there is one."""
         found = _HEADER.search(self._buffer)
         if found is None:
             del self._buffer[: max(0, len(self._buffer) - _HEADER_BYTES)]  # it may begin here
@@ -214,7 +214,7 @@ class HeaderFraming:
         lines = bytes(self._buffer[: end.start()]).splitlines()
         sizes = [int(found[1]) for line in lines if (found := _HEADER.fullmatch(line + b"\n"))]
         if not sizes or sizes[0] > _MOST_SKIPPED or not all(map(_ANY_HEADER.fullmatch, lines)):
-            # A header that makes sense may stand among those that make none.
+            # There may be a valid header among the invalid ones.
             del self._buffer[:1]
             self._is_lost = True
             return Malformed("a message without a valid Content-Length header")

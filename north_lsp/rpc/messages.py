@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: telling requests, notifications and responses apart, and the error codes. Knows no method."""
+"""JSON-RPC 2.0: tells requests, notifications and responses apart, and has the error codes. Knows no methods."""
 
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -37,7 +37,7 @@ class RpcError(Exception):
 
 
 def invalid_params(field: str, expected: str) -> RpcError:
-    """The `-32602` that names the field and what it has to be."""
+    """Make the `-32602` error that names the field and what it must be."""
     return RpcError(INVALID_PARAMS, f"invalid params: {field} {expected}", {"field": field})
 
 
@@ -66,7 +66,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """What cannot be handled; `reply` is the error answer that is due, or None where none may be sent."""
+    """A message that cannot be handled; `reply` is the error answer to send, or None if none may be sent."""
 
     reply: dict[str, Any] | None
 
@@ -91,22 +91,22 @@ def _invalid(id: Id | None, reason: str, code: int = INVALID_REQUEST) -> Invalid
 
 
 def classify(frame: Frame) -> Message:
-    """What a decoded frame is. Never raises; batches are refused as a whole."""
+    """Turn a decoded frame into a message. Never raises; batches are refused as a whole."""
     if isinstance(frame, Malformed):
         return _unread(frame)
     if not isinstance(frame, dict):
-        return _invalid(None, "a message has to be one JSON object; batches are not supported")
+        return _invalid(None, "a message must be one JSON object; batches are not supported")
     id = frame.get("id")
     method = frame.get("method")
     if isinstance(method, str):
         has_id = "id" in frame
         if has_id and not is_id(id):
-            return _invalid(None, "a request's id has to be a string or an integer")
+            return _invalid(None, "a request's id must be a string or an integer")
         params = frame.get("params")
         if params is None:
             params = {}
         if not isinstance(params, dict):
-            return Invalid(error_reply(id, invalid_params("params", "have to be an object")) if is_id(id) else None)
+            return Invalid(error_reply(id, invalid_params("params", "must be an object")) if is_id(id) else None)
         return Request(id, method, params, frame) if is_id(id) else Notification(method, params, frame)
     if is_id(id) and ("result" in frame or "error" in frame):
         return Response(id, frame.get("result"), _read_error(frame.get("error")), frame)
@@ -116,7 +116,8 @@ def classify(frame: Frame) -> Message:
 
 
 def _unread(frame: Malformed) -> Message:
-    """Whoever waits hears of it: the client under the id of its request, North's own code for an answer."""
+    """Report a malformed frame to the side that waits: the client, under its request's id, or North's code that waits
+    for this answer."""
     id = frame.fragment.id
     if id is not None and frame.fragment.is_answer:
         error = RpcError(INTERNAL_ERROR, f"the answer cannot be read: {frame.reason}")

@@ -1,7 +1,7 @@
 """The opening of a connection: everything up to the answer to `initialize`.
 
 It is separate from the peer because it needs no event loop: on stdio it runs with plain blocking reads and writes
-before anything heavy is imported, so that an editor has its answer while the rest of the program still loads.
+before anything heavy is imported, so that an editor gets its answer while the rest of the program is still loading.
 """
 
 import os
@@ -27,7 +27,7 @@ _CHUNK = 64 * 1024
 
 
 class ConnectionEnded(Exception):
-    """The client left before it initialised. `exit_code` is the process's."""
+    """The client left before it initialized. `exit_code` is the process's."""
 
     def __init__(self, exit_code: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class ConnectionEnded(Exception):
 
 @dataclass
 class Opening:
-    """Answers messages until `initialize` is answered; what came behind it in the same read is kept in `rest`.
+    """Answers messages until `initialize` is answered; what came after it in the same read is kept in `rest`.
 
     `initialize` turns params into a result and may raise RpcError (the connection then stays unopened).
     """
@@ -53,7 +53,7 @@ class Opening:
         return self.request is not None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Replies to send, already framed, in order."""
+        """Yield the replies to send, already framed, in order."""
         for frame in self.framing.feed(data):
             message = classify(frame)
             if self.done:
@@ -70,7 +70,7 @@ class Opening:
                     result = self.initialize(params)
                 except RpcError as error:
                     return error_reply(id, error)
-                except Exception:  # noqa: BLE001 - params that nobody thought of: the connection stays unopened
+                except Exception:  # noqa: BLE001 - unexpected params: the connection stays unopened
                     return error_reply(id, RpcError(INTERNAL_ERROR, "initialize has params that North cannot read"))
                 self.params = params
                 self.request = message

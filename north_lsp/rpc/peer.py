@@ -1,6 +1,6 @@
 """One JSON-RPC peer: requests both ways over one pipe, with ids, cancel scopes and writes that wait for the reader.
 
-It knows no method but the two that JSON-RPC's users share for cancelling. Services say which methods are theirs.
+It knows no methods but the two that LSP and ACP have for cancelling. Services say which methods are theirs.
 """
 
 import signal
@@ -42,7 +42,7 @@ _MAX_WAITING_REPLIES = 200
 
 @dataclass
 class Call:
-    """What a service may know and say about the request that it answers.
+    """The request that a service is answering, with hooks for the service to set.
 
     `after` is awaited once the answer is on its way: for what must not come before it.
     `on_cancel` replaces the default reaction to the client's cancel (ending the handler with `-32800`): a service that
@@ -69,7 +69,7 @@ class Service(Protocol):
     def owns(self, method: str) -> bool: ...
 
     async def request(self, method: str, params: Params, call: Call) -> object:
-        """The result, as JSON data. Raises RpcError."""
+        """Answer a request: return the result, as JSON data. Raises RpcError."""
         ...
 
     async def notification(self, method: str, params: Params) -> None: ...
@@ -82,11 +82,11 @@ class ForeignProtocol(Protocol):
 
 
 class Peer:
-    """Serve a connection until the client leaves, a signal arrives or `stop` is called.
+    """Serves a connection until the client leaves, a signal arrives or `stop` is called.
 
-    `cancel_method` is how this carrier's other side is told that a request of ours is withdrawn: if `tells_cancel`, or
-    once it has used that method itself.
-    `on_failure(where, error)` is told of every exception that no service caught; the client gets an internal error
+    `cancel_method` tells the other side that a request of ours is withdrawn: if `tells_cancel`, or once it has used
+    that method itself.
+    `on_failure(where, error)` is called for every exception that no service caught; the client gets an internal error
     without its text.
     """
 
@@ -131,8 +131,8 @@ class Peer:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def request(self, method: str, params: object, *, cancellable: bool = False) -> Any:
-        """Ask and wait. Raises RpcError with the other side's error. A wait that is cancelled tells the other side,
-        where it is `cancellable`, and drops a late answer."""
+        """Send a request and wait for its answer. Raises RpcError with the other side's error. If the wait is
+        cancelled, the other side is told if it is `cancellable`, and a late answer is dropped."""
         if self._ended:
             raise RpcError(INTERNAL_ERROR, "the connection has ended")
         self._next_id += 1
@@ -157,7 +157,7 @@ class Peer:
 
     @property
     def has_ended(self) -> bool:
-        """Nothing is read any more: no answer will come."""
+        """Whether nothing is read any more, so that no answer will come."""
         return self._ended
 
     def stop(self, exit_code: int = 0) -> None:
@@ -176,7 +176,7 @@ class Peer:
         on_end: Callable[[], Any] | None = None,
     ) -> int:
         """Read until the end and return the exit code. `first` are messages that came in with the opening; `on_end` is
-        awaited once nothing more is read; what it still sends is given up after less than a second."""
+        awaited once nothing more is read; what it sends is given up after less than a second."""
         self._services = services
         self._foreign = foreign
         async with AsyncExitStack() as stack:
@@ -186,7 +186,7 @@ class Peer:
                 for message in first:
                     await self._take(message, tasks)
                 await self._read(tasks)
-            # From here on nobody reads answers: what waits for one has to give up before anything else is wound up.
+            # From here on no answers are read: what waits for one must give up before anything else is shut down.
             self._ended = True
             for answered, _ in self._pending.values():
                 answered.set()
@@ -201,7 +201,7 @@ class Peer:
         return self._exit_code
 
     async def _abort_later(self) -> None:
-        """Free whoever still waits for a client that does not read any more."""
+        """Release writes that still wait for a client that no longer reads."""
         await anyio.sleep(_SHUTDOWN_SECONDS)
         self._pipe.abort()
 
@@ -221,17 +221,17 @@ class Peer:
                     await anyio.lowlevel.checkpoint()
 
     async def _take(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
-        """The frame around each message: whatever it does, the next one is read."""
+        """Handle a message and catch its failures: whatever happens, the next one is read."""
         try:
             await self._dispatch(message, tasks)
-        except Exception as error:  # noqa: BLE001 - the outermost frame of the reading
+        except Exception as error:  # noqa: BLE001 - the reading's outermost frame
             self._on_failure("reading a message", error)
             if isinstance(message, Request):
                 failed = RpcError(INTERNAL_ERROR, f"{message.method} failed inside North; see the log")
                 await self._reply_aside(error_reply(message.id, failed), tasks)
 
     async def _dispatch(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
-        """Handlers start in the order of their messages; each runs in a task of its own."""
+        """Start the handler of a message. Handlers start in the order of their messages; each runs in its own task."""
         match message:
             case Invalid(reply):
                 if reply is not None:
@@ -262,7 +262,7 @@ class Peer:
                     tasks.start_soon(self._run_request, service, message, call)
 
     async def _reply_aside(self, reply: dict[str, Any], tasks: anyio.abc.TaskGroup) -> None:
-        """Answer without making the reading wait for the client, unless it floods us."""
+        """Send a reply without making the reading wait for the client, unless it floods North with requests."""
         if self._waiting_replies >= _MAX_WAITING_REPLIES:
             await self.send(reply)
             return
@@ -304,7 +304,7 @@ class Peer:
                 reply = error_reply(message.id, RpcError(REQUEST_CANCELLED, f"{message.method} was cancelled"))
         except RpcError as error:
             reply = error_reply(message.id, error)
-        except Exception as error:  # noqa: BLE001 - the outermost frame of the task
+        except Exception as error:  # noqa: BLE001 - the task's outermost frame
             self._on_failure(message.method, error)
             reply = error_reply(
                 message.id, RpcError(INTERNAL_ERROR, f"{message.method} failed inside North; see the log")
@@ -316,20 +316,20 @@ class Peer:
         if call.after is not None:
             try:
                 await call.after()
-            except Exception as error:  # noqa: BLE001 - the outermost frame of the task
+            except Exception as error:  # noqa: BLE001 - the task's outermost frame
                 self._on_failure(f"after {message.method}", error)
 
     async def _answer(self, reply: dict[str, Any], method: str) -> None:
         try:
             await self.send(reply)
-        except (TypeError, ValueError) as error:  # a result that is no JSON data
+        except (TypeError, ValueError) as error:  # a result that is not JSON data
             self._on_failure(method, error)
             await self.send(
-                error_reply(reply["id"], RpcError(INTERNAL_ERROR, f"{method} gave an answer that is no JSON"))
+                error_reply(reply["id"], RpcError(INTERNAL_ERROR, f"{method} gave an answer that is not JSON"))
             )
 
     async def _run_notification(self, service: Service, method: str, params: Params) -> None:
         try:
             await service.notification(method, params)
-        except Exception as error:  # noqa: BLE001 - the outermost frame of the task
+        except Exception as error:  # noqa: BLE001 - the task's outermost frame
             self._on_failure(method, error)

@@ -10,12 +10,12 @@ _CHUNK = 64 * 1024
 
 
 class PipeClosed(Exception):
-    """The other side does not read any more."""
+    """The other side no longer reads."""
 
 
 class Pipe(Protocol):
     async def receive(self) -> bytes:
-        """The next bytes; empty at the end of input."""
+        """Return the next bytes; empty at the end of input."""
         ...
 
     async def send(self, data: bytes) -> None:

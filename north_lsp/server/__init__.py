@@ -1,1 +1,1 @@
-"""Serving a connection: its opening, how it is put together, and the carriers standard input/output and TCP."""
+"""Serves a connection: its opening, its assembly, and the carriers (standard input/output and TCP)."""

@@ -1,6 +1,6 @@
-"""One connection, put together: a peer, the core, and the services of the protocol that it speaks.
+"""Assembles a connection: a peer, the core, and the services of its protocol.
 
-The opening (the answer to `initialize`) is already done when this module is imported; it may import what it likes.
+`initialize` is already answered when this module is imported, so it may import heavy modules.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ _SWITCH_SECONDS = 0.0005
 
 @functools.cache
 def load_tools(variant: EditVariant = "anchors") -> "Registry":
-    """The shipped tools. Their argument models take a while to build, so that is not done while somebody waits."""
+    """Load the shipped tools. Their argument models take a while to build, so this is done before they are needed."""
     from north_lsp.tools.builtin import builtin_tools
 
     return builtin_tools(variant)
@@ -163,14 +163,14 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
 
 
 async def _clear_away(locations: Locations, diagnostics: Diagnostics) -> None:
-    """What killed processes left, when nobody waits for the start any more."""
+    """Remove what killed processes left behind, some seconds after the start so as not to slow it down."""
     await anyio.sleep(_CLEAR_AFTER_SECONDS)
     if removed := await anyio.to_thread.run_sync(clear, locations):
         diagnostics.event("cleared_away", names=removed)
 
 
 def _end_anyway() -> None:
-    """A thread that hangs would keep the process forever."""
+    """End the process after a second: a thread that hangs would keep it alive forever."""
     timer = threading.Timer(_LAST_SECONDS, os._exit, (0,))
     timer.daemon = True
     timer.start()
@@ -197,7 +197,7 @@ async def _warm_up(
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
-    with contextlib.suppress(Exception):  # whoever prompts is told what is wrong
+    with contextlib.suppress(Exception):  # the first prompt reports what is wrong
         await providers.get(defaults.model)
     await catalog_refresh.discover()
 
@@ -206,7 +206,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
     async with _core(options, "acp", _label(client)) as core:
-        # ACP has no way to announce that requests can be withdrawn, and some clients complain of it.
+        # ACP has no way to announce that requests can be withdrawn, and some clients complain about it.
         failure, tells = core.diagnostics.failure, client.knows_north
         peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
         agent = AcpAgent(
@@ -221,7 +221,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
 
 
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
-    """Serve LSP, and ACP's methods beside it for a client that opted in; returns the exit code."""
+    """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     client = lsp_initialize.read_client(opening.params)
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     async with _core(options, "lsp", _label(acp_client)) as core:
@@ -256,7 +256,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
 
 
 async def _announce_problems(peer: Peer, catalog_refresh: CatalogRefresh) -> None:
-    """What is wrong with the user's models, for a client without the chat."""
+    """Tell a client without the chat what is wrong with the user's models."""
     for text in catalog_refresh.news():
         await peer.notify("window/showMessage", {"type": 2, "message": visible(text)})
 
@@ -271,7 +271,7 @@ _SERVERS = {"acp": serve_acp, "lsp": serve_lsp}
 def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int, options: Options) -> int:
     """Serve an opened connection on two descriptors; returns the exit code."""
 
-    # While a thread imports, the event loop would otherwise wait 5 ms for the interpreter at every turn of its own.
+    # While a thread imports, the event loop would otherwise wait 5 ms for the interpreter in each of its cycles.
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     async def run() -> int:

@@ -1,4 +1,4 @@
-"""How each protocol's connection opens. Everything here is imported before the first answer, so it is kept light."""
+"""Opens each protocol's connection. Everything here is imported before the first answer, so it is kept light."""
 
 import os
 from typing import Any, Literal
@@ -10,7 +10,7 @@ Protocol = Literal["acp", "lsp"]
 
 
 def open_connection(protocol: Protocol, token: str | None = None) -> Opening:
-    """The opening of a connection; `token` is the secret that a client has to present, if any."""
+    """Make the opening of a connection; `token` is the secret that a client must present, if any."""
     if protocol == "acp":
         from north_lsp.acp.initialize import initialize_result
         from north_lsp.rpc.framing import NewlineFraming
@@ -33,13 +33,15 @@ def _initialize_lsp(params: Params, token: str | None) -> dict[str, Any]:
 
         given = read_token(params) or ""
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode()):
-            raise RpcError(INVALID_REQUEST, "initializationOptions.north.token is not the one that the server printed")
+            raise RpcError(
+                INVALID_REQUEST, "initializationOptions.north.token is not the token that the server printed"
+            )
     client = read_client(params)
     return initialize_result(params, acp_result(client.acp) if client.acp is not None else None)
 
 
 def claim_stdio() -> tuple[int, int]:
-    """Take standard input and output for the protocol; whatever else prints goes to standard error from here on."""
+    """Take standard input and output for the protocol; all other printing goes to standard error from then on."""
     read_fd, write_fd = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)

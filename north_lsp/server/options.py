@@ -1,4 +1,5 @@
-"""What the command line and the environment say, checked. Imports nothing heavy: it stands before the first answer."""
+"""The checked options of the command line and the environment. Imports nothing heavy: it runs before the first
+answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """Something the user has to change before North can start; the text is one line that says what to do."""
+    """The user must change something before North can start; the text is one line that says what to do."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """`model` and `mode` are None where nothing was said; `path` is the folder of `--path`."""
+    """The options. `model` and `mode` are None if not given; `path` is the folder of `--path`."""
 
     environ: Mapping[str, str]
     path: Path | None = None
@@ -27,13 +28,13 @@ class Options:
     log_level: str | None = None
 
     def check_model(self) -> None:
-        """Refuse a model that was asked for by name and cannot be used, in a terminal. Raises UsageError."""
+        """Refuse, for a command in a terminal, a model that was named and cannot be used. Raises UsageError."""
         if self.model is not None:
             self.choose_model(None)
 
     def load_catalog(self, models: "ModelSettings | None" = None) -> "Catalog":
-        """The shipped models, and the user's, with the keys that he has stored. Reads files; also the settings, unless
-        `models` are what they say."""
+        """Load the shipped models and the user's, with the keys that are stored. Reads files; also the settings, unless
+        they are given as `models`."""
         from north_lsp.providers.catalog.loading import load_catalog
         from north_lsp.providers.keys.broker import broker_of
         from north_lsp.providers.keys.sources import Keys
@@ -44,7 +45,7 @@ class Options:
         locations = Locations.from_environment(self.environ)
         known = load_catalog(locations.config, self.environ)
         if models is None:
-            models = load_settings(locations).models  # what is wrong in it is said where it is used
+            models = load_settings(locations).models  # problems in it are reported where it is used
         known.keys = Keys(CredentialStore(locations), broker_of(models, self.environ))
         known.keys.refresh()
         return known
@@ -52,10 +53,10 @@ class Options:
     def choose_model(
         self, saved: str | None, known: "Catalog | None" = None, allowed: "Allowed | None" = None
     ) -> "Choice":
-        """The model to start with: the one asked for, else the first enabled one, else the saved choice, else the
-        default of what has a key.
+        """Choose the model to start with: the one asked for, else the first enabled one, else the saved choice, else
+        the default of what has a key.
 
-        Raises UsageError for an asked-for model that is unknown or lacks its key; such a saved one is passed over.
+        Raises UsageError if the one asked for is unknown or lacks its key; such a saved one is skipped.
         """
         from north_lsp.providers.catalog.model_list import UnknownModel
         from north_lsp.providers.catalog.model_selection import ALL_MODELS, choose
@@ -68,8 +69,8 @@ class Options:
             raise UsageError(str(error)) from None
 
     def model_to_serve(self, saved: str | None, known: "Catalog", allowed: "Allowed") -> "Choice":
-        """The same for an editor, where nobody reads what a process says when it ends: an asked-for model that cannot
-        be used is taken, and says so in the chat."""
+        """Choose as `choose_model` does, but for an editor, where nobody reads what a process prints when it ends: a
+        model that was asked for and cannot be used is chosen, and says so in the chat."""
         from north_lsp.providers.catalog.model_selection import Choice
         from north_lsp.providers.catalog.unknown import asked_for
 

@@ -18,7 +18,7 @@ _OPENING_SECONDS = 30
 
 
 def read_address(text: str) -> tuple[str, int]:
-    """`HOST:PORT` with a loopback host. Raises UsageError."""
+    """Parse `HOST:PORT` with a loopback host. Raises UsageError."""
     host, colon, port = text.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.strip("[]")
     if not colon or not port.isdecimal() or int(port) > 65535:
@@ -66,7 +66,7 @@ async def _listen(address: tuple[str, int], options: Options) -> int:
 async def _serve_client(
     stream: anyio.abc.SocketStream, token: str, options: Options, serving: anyio.Event
 ) -> int | None:
-    """The exit code; None for a client that did not get through the opening, or came second."""
+    """Serve a client; return the exit code, or None if it did not get through the opening or came second."""
     peer = stream.extra(anyio.abc.SocketAttribute.remote_address)
     if not ipaddress.ip_address(str(peer[0]).partition("%")[0]).is_loopback:
         return None

@@ -1,1 +1,1 @@
-"""Slash commands: what a user types to North itself. Knows no session; a `Host` is what they act on."""
+"""Slash commands: what a user types to North itself. They know no session; they act on a `Host`."""

@@ -1,4 +1,4 @@
-"""The commands about what runs without asking, and about what is running."""
+"""The commands for what runs without asking, and for what is running."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ async def _permissions(host: Host, words: Sequence[str]) -> Reply:
         case ["revoke", number] if number.isdecimal() and len(number) < 6:
             return Reply(await host.revoke(int(number)))
         case _:
-            raise CommandError("/permissions takes nothing, or `revoke` and a number of its list")
+            raise CommandError("/permissions takes no arguments, or `revoke` and a number from its list")
 
 
 async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
@@ -41,9 +41,9 @@ async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
 
 def _state(host: Host, kind: str) -> str:
     if not host.auto[kind]:
-        return "asked about"
+        return "ask first"
     until = ", in this conversation" if host.only_for_conversation(kind) else ""
-    return f"accepted without a question{until}"
+    return f"accepted without asking{until}"
 
 
 async def _trust(host: Host, words: Sequence[str]) -> Reply:
@@ -53,7 +53,7 @@ async def _trust(host: Host, words: Sequence[str]) -> Reply:
         case [state] if state in _SWITCH:
             await host.set_trust(on=_SWITCH[state])
         case _:
-            raise CommandError("/trust takes nothing, `on` or `off`")
+            raise CommandError("/trust takes no arguments, or `on` or `off`")
     return Reply(host.trust())
 
 
@@ -64,22 +64,22 @@ async def _jobs(host: Host, words: Sequence[str]) -> Reply:
         case ["kill", id]:
             return Reply(await host.end_job(id))
         case _:
-            raise CommandError("/jobs takes nothing, or `kill` and the id of a job")
+            raise CommandError("/jobs takes no arguments, or `kill` and the id of a job")
 
 
 async def _terminal(host: Host, words: Sequence[str]) -> Reply:
-    raise CommandError("/terminal takes a command, and nothing else may stand in the prompt")
+    raise CommandError("/terminal takes a command, and the prompt must contain nothing else")
 
 
 APPROVALS = (
     Command(
         "autoaccept",
-        "Show or switch what is done without a question",
+        "Show or change what is done without asking",
         _autoaccept,
         "[edits|shell] [on|off|conversation]",
     ),
-    Command("jobs", "What runs in the background", _jobs, "[kill <id>]"),
-    Command("permissions", "What is allowed in this project, and taking it back", _permissions, "[revoke <n>]"),
-    Command("trust", "Show or say whether this workspace is trusted", _trust, "[on|off]"),
+    Command("jobs", "Show or end background jobs", _jobs, "[kill <id>]"),
+    Command("permissions", "Show or revoke what is allowed in this project", _permissions, "[revoke <n>]"),
+    Command("trust", "Show or change whether this workspace is trusted", _trust, "[on|off]"),
     Command("terminal", "Run a command in the editor's terminal, where you can type", _terminal, "<command>"),
 )

@@ -1,4 +1,4 @@
-"""What a slash command is, and what it may do."""
+"""The types of slash commands: a command, its reply, and the host that it acts on."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class CommandError(Exception):
-    """The command could not be done; the text says why, and what to do instead."""
+    """The command could not be carried out; the text says why, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """By model, for this conversation and for all of them; `days` are the last ones with what they cost, by date."""
+    """Costs by model, for this conversation and for all; `days` are the last days with what they cost, by date."""
 
     session: Sequence[Spent]
     all_time: Sequence[Spent]
@@ -72,7 +72,7 @@ class Host(Protocol):
 
     @property
     def modes(self) -> Sequence[tuple[str, str]]:
-        """Ids, and what each means."""
+        """The ids of the modes, and what each means."""
         ...
 
     async def set_mode(self, id: str) -> None: ...
@@ -82,11 +82,11 @@ class Host(Protocol):
 
     @property
     def models(self) -> Sequence[tuple[str, str]]:
-        """Selectors and names of those that can be used now."""
+        """The selectors and names of the models that can be used now."""
         ...
 
     async def set_model(self, selector: str) -> str:
-        """The name of the model that it is now."""
+        """Choose a model; return the name of the one chosen."""
         ...
 
     @property
@@ -95,18 +95,18 @@ class Host(Protocol):
         ...
 
     async def set_thinking(self, level: str) -> None:
-        """One of the levels, or `on`."""
+        """Set one of the levels, or `on`."""
         ...
 
     async def costs(self) -> Costs: ...
 
     async def reset_costs(self) -> None:
-        """Forget what all conversations have used and cost."""
+        """Reset what all conversations have used and cost."""
         ...
 
     async def undo(self, steps: int, path: str | None, conflicts: str) -> str:
-        """The last changes, all or of one file; `conflicts` (skip, overwrite, merge) is what happens to places that
-        were changed later. What became of it, in words."""
+        """Undo the last changes, all or of one file; `conflicts` (skip, overwrite, merge) is what happens to places
+        that were changed later. Returns the outcome in words."""
         ...
 
     async def redo(self, steps: int, path: str | None, conflicts: str) -> str: ...
@@ -116,11 +116,11 @@ class Host(Protocol):
     def checkpoints(self) -> str: ...
 
     async def restore(self, name: str, conflicts: str) -> str:
-        """The files as they were at a checkpoint, by its id or name."""
+        """Restore the files as they were at a checkpoint, by its id or name."""
         ...
 
     async def differences(self, since: str | None) -> str:
-        """What the conversation has changed, since its beginning or a checkpoint."""
+        """Show what the conversation has changed, since its beginning or a checkpoint."""
         ...
 
     async def differences_from_git(self) -> str: ...
@@ -128,7 +128,7 @@ class Host(Protocol):
     def statistics(self) -> str: ...
 
     def queued(self) -> Sequence[tuple[str, str]]:
-        """Kind and text of all that waits."""
+        """Return the kind and text of all queued prompts."""
         ...
 
     @property
@@ -137,40 +137,40 @@ class Host(Protocol):
         ...
 
     def cancel(self) -> bool:
-        """Whether anything ran."""
+        """Cancel what is running; return whether anything was."""
         ...
 
     async def permissions(self) -> str:
-        """All that is allowed in this project without a question, numbered, in Markdown."""
+        """List all that is allowed in this project without asking, numbered, in Markdown."""
         ...
 
     async def revoke(self, number: int) -> str:
-        """Take back one by its number in the list that was shown last."""
+        """Revoke a permission by its number in the list that was shown last."""
         ...
 
     @property
     def auto(self) -> Mapping[str, bool]:
-        """Whether `edits` and `shell` (commands) are accepted without a question."""
+        """Whether `edits` and `shell` (commands) are accepted without asking."""
         ...
 
     async def set_auto(self, kind: str, *, on: bool) -> None: ...
 
     async def accept_for_conversation(self, kind: str) -> None:
-        """Accept `edits` or `shell` without a question until this conversation is closed."""
+        """Accept `edits` or `shell` without asking until this conversation is closed."""
         ...
 
     def only_for_conversation(self, kind: str) -> bool:
-        """Whether what is accepted is so until this conversation is closed."""
+        """Tell whether something is accepted only until this conversation is closed."""
         ...
 
     def trust(self) -> str:
-        """Whether the workspace is trusted, in words."""
+        """Say in words whether the workspace is trusted."""
         ...
 
     async def set_trust(self, *, on: bool) -> None: ...
 
     def jobs(self) -> str:
-        """What was started in the background, in Markdown."""
+        """List what was started in the background, in Markdown."""
         ...
 
     async def end_job(self, id: str) -> str: ...
@@ -181,7 +181,7 @@ class Host(Protocol):
         ...
 
     async def provider_names(self, preset: str) -> tuple[str, str]:
-        """The name that a preset's provider gets, and the one that is free: another one, if that is taken."""
+        """Return the name that a preset's provider gets, and one that is free: the same one unless it is taken."""
         ...
 
     async def plan_provider(self, preset: str, name: str, address: str | None, *, replace: bool) -> PlannedProvider: ...
@@ -193,14 +193,15 @@ class Host(Protocol):
     async def forget_key(self, id: int) -> None: ...
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        """The id of the user's choice; None if nobody chose. `detail` is Markdown below the question."""
+        """Ask the user to choose; return the option's id, None if nobody chose. `detail` is Markdown below the
+        question."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`run` gets the host and the words behind the name. `hint` says which there can be; with `is_private`
-    they may be a key, and neither they nor the text around them go into the conversation."""
+    """A slash command. `run` gets the host and the words after the name. `hint` says which words there can be; with
+    `is_private` they may be a key, and neither they nor the text around them go into the conversation."""
 
     name: str
     description: str

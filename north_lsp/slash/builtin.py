@@ -9,13 +9,13 @@ from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
-_ALONE = "A prompt is one command, or text for the model: send the rest as a prompt of its own."
+_ALONE = "A prompt is one command, or text for the model: send the rest as a separate prompt."
 _CONTINUE = "Continue exactly where you stopped."
 
 
-def _nothing_behind(name: str, words: Sequence[str]) -> None:
+def _take_no_words(name: str, words: Sequence[str]) -> None:
     if words:
-        raise CommandError(f"/{name} takes nothing. {_ALONE}")
+        raise CommandError(f"/{name} takes no arguments. {_ALONE}")
 
 
 async def _mode(host: Host, words: Sequence[str]) -> Reply:
@@ -23,7 +23,7 @@ async def _mode(host: Host, words: Sequence[str]) -> Reply:
         rows = [f"- `{id}`{' (now)' if id == host.mode else ''}: {meaning}" for id, meaning in host.modes]
         return Reply("\n".join(rows))
     if len(words) > 1:
-        raise CommandError(f"/mode takes one mode and nothing else. {_ALONE}")
+        raise CommandError(f"/mode takes only a mode. {_ALONE}")
     await host.set_mode(words[0])
     return Reply(f"The mode is `{host.mode}`, from the next prompt on.")
 
@@ -31,7 +31,7 @@ async def _mode(host: Host, words: Sequence[str]) -> Reply:
 async def _model(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         rows = [f"- `{selector}`: {name}" for selector, name in host.models]
-        return Reply("\n".join([f"The model is `{host.model}`. Others can be chosen with `/model <name>`:", "", *rows]))
+        return Reply("\n".join([f"The model is `{host.model}`. Choose another with `/model <name>`:", "", *rows]))
     return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next request on.")
 
 
@@ -50,21 +50,21 @@ async def _thinking(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _cancel(host: Host, words: Sequence[str]) -> Reply:
-    _nothing_behind("cancel", words)
+    _take_no_words("cancel", words)
     return Reply("Cancelled." if host.cancel() else "Nothing is running.")
 
 
 async def _queue(host: Host, words: Sequence[str]) -> Reply:
-    _nothing_behind("queue", words)
+    _take_no_words("queue", words)
     names = {"steer": "for this turn", "followUp": "for its end"}
     rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
     return Reply("\n".join(rows) or "The queue is empty.")
 
 
 async def _continue(host: Host, words: Sequence[str]) -> Reply:
-    _nothing_behind("continue", words)
+    _take_no_words("continue", words)
     if not host.is_unfinished:
-        raise CommandError("there is nothing to continue: no answer was broken off. Say what should come next instead.")
+        raise CommandError("there is nothing to continue: no answer broke off. Say what to do next instead.")
     return Reply("", _CONTINUE)
 
 
@@ -80,16 +80,16 @@ async def _costs(host: Host, words: Sequence[str]) -> Reply:
 
 async def _reset_costs(host: Host, words: Sequence[str]) -> Reply:
     if list(words) != ["reset"]:
-        raise CommandError("/costs takes nothing, or `reset`")
-    question = "Forget what the models have used and cost in all conversations?"
-    if await host.choose(question, (("reset", "Forget it"), ("keep", "Keep it"))) != "reset":
+        raise CommandError("/costs takes no arguments, or `reset`")
+    question = "Reset what the models have used and cost in all conversations?"
+    if await host.choose(question, (("reset", "Reset it"), ("keep", "Keep it"))) != "reset":
         return Reply("The costs are kept.")
     await host.reset_costs()
-    return Reply("The costs of all conversations are counted from now on.")
+    return Reply("The costs of all conversations are counted from zero now.")
 
 
 def _table(rows: Sequence[Spent]) -> list[str]:
-    """By provider, then model; what a provider has cost together, and all."""
+    """Make rows by provider, then model, with the sum of a provider and the total."""
     if not rows:
         return ["- nothing yet"]
     groups: dict[str, list[Spent]] = {}
@@ -115,11 +115,11 @@ def _amount(rows: Sequence[Spent]) -> str:
 
 COMMANDS = (
     Command("cancel", "Stop what is running", _cancel),
-    Command("continue", "Go on with an answer that broke off", _continue),
-    Command("costs", "What the models have used and cost", _costs, "[reset]"),
+    Command("continue", "Continue an answer that broke off", _continue),
+    Command("costs", "Show or reset what the models have used and cost", _costs, "[reset]"),
     Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),
-    Command("queue", "What waits to be sent", _queue),
+    Command("queue", "Show the queued prompts", _queue),
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,

@@ -1,4 +1,4 @@
-"""The commands about what was changed: taken back, made again, marked, compared, counted."""
+"""The commands for changes: undo, redo, mark, compare, count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 _MOST_STEPS = 1000
 _WAYS = ("overwrite", "merge")
-_POINTS = "/checkpoints takes nothing, or `restore <id or name>`, or `diff <id or name>`"
+_POINTS = "/checkpoints takes no arguments, or `restore <id or name>`, or `diff <id or name>`"
 
 
 @dataclass(frozen=True, slots=True)
 class _What:
-    """Which changes, the words behind /undo and /redo: how many, of which file, and what of later changes."""
+    """The words after /undo and /redo: how many changes, of which file, and what to do about later changes."""
 
     steps: int = 1
     path: str | None = None
@@ -73,20 +73,25 @@ async def _diff(host: Host, words: Sequence[str]) -> Reply:
         case ["git"]:
             return Reply(await host.differences_from_git())
         case _:
-            raise CommandError("/diff takes nothing, or `git`")
+            raise CommandError("/diff takes no arguments, or `git`")
 
 
 async def _stats(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/stats takes nothing")
+        raise CommandError("/stats takes no arguments")
     return Reply(host.statistics())
 
 
 CHANGES = (
-    Command("checkpoint", "Mark this place, to come back to it", _checkpoint, "[name]"),
-    Command("checkpoints", "The changes and marks so far", _checkpoints, "[restore|diff <id or name>]"),
-    Command("diff", "What this conversation has changed, or all since the last commit", _diff, "[git]"),
-    Command("redo", "Make the last undone changes again", _redo, "[n] [file] [overwrite|merge]"),
-    Command("stats", "How much this conversation has changed", _stats),
-    Command("undo", "Take the last changes back", _undo, "[n] [file] [overwrite|merge]"),
+    Command("checkpoint", "Mark this point, to return to it later", _checkpoint, "[name]"),
+    Command(
+        "checkpoints",
+        "Show the changes and marks so far, and return to one",
+        _checkpoints,
+        "[restore|diff <id or name>]",
+    ),
+    Command("diff", "Show what this conversation has changed, or all since the last commit", _diff, "[git]"),
+    Command("redo", "Redo the last undone changes", _redo, "[n] [file] [overwrite|merge]"),
+    Command("stats", "Show how much this conversation has changed", _stats),
+    Command("undo", "Undo the last changes", _undo, "[n] [file] [overwrite|merge]"),
 )

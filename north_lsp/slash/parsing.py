@@ -10,7 +10,7 @@ _NAME = re.compile(r"/([a-z][a-z0-9:_-]*)(?![a-zA-Z/.])")
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One command as it was typed; `problem` says why its words cannot be read."""
+    """A command as it was typed; `problem` says why its words cannot be read."""
 
     name: str
     args: tuple[str, ...]
@@ -28,8 +28,8 @@ class Found:
 
 
 def find_command(text: str, names: Container[str]) -> Found:
-    """Find the command at the beginning of a prompt; everything behind it are its words. `\\/name` is text, and loses
-    its backslash."""
+    """Find the command at the beginning of a prompt; everything after it is its words. `\\/name` is text, and loses its
+    backslash."""
     typed = text.strip()
     begin = _NAME.match(typed)
     if begin is not None and begin[1] in names:
@@ -43,4 +43,4 @@ def _invocation(name: str, typed: str, words: str) -> Invocation:
     try:
         return Invocation(name, tuple(shlex.split(words)), typed)
     except ValueError:
-        return Invocation(name, (), typed, "a quotation mark has no partner")
+        return Invocation(name, (), typed, "a quotation mark is not closed")

@@ -1,10 +1,10 @@
-"""The commands about whom North can ask: ready-made providers, and keys."""
+"""The commands for providers: ready-made ones, and keys."""
 
 from collections.abc import Sequence
 
 from north_lsp.slash.base import Command, CommandError, Host, Reply
 
-_ADD = "/provider takes `add`, a preset, and for a local server its address"
+_ADD = "/provider takes `add`, a preset and, for a local server, its address"
 
 
 async def _provider(host: Host, words: Sequence[str]) -> Reply:
@@ -13,7 +13,9 @@ async def _provider(host: Host, words: Sequence[str]) -> Reply:
             rows = [(name, name) for name in host.presets]
             preset = await host.choose("Which provider?", (*rows, ("none", "None of them")))
             if preset in (None, "none"):
-                return Reply(f"There are {', '.join(f'`{name}`' for name in host.presets)}: `/provider add <preset>`.")
+                return Reply(
+                    f"The presets are {', '.join(f'`{name}`' for name in host.presets)}: `/provider add <preset>`."
+                )
             return await _add(host, str(preset), None)
         case ["add", preset] | ["add", preset, ""]:
             return await _add(host, preset, None)
@@ -27,7 +29,7 @@ async def _add(host: Host, preset: str, address: str | None) -> Reply:
     name, free = await host.provider_names(preset)
     replace = False
     if free != name:
-        question = f"There is a provider {name} in models.yml already."
+        question = f"models.yml already has a provider {name}."
         options = (("replace", "Replace it"), ("rename", f"Add it as {free}"), ("keep", "Keep it as it is"))
         choice = await host.choose(question, options)
         if choice not in ("replace", "rename"):
@@ -39,21 +41,21 @@ async def _add(host: Host, preset: str, address: str | None) -> Reply:
     if await host.choose(f"Add the provider {name} to {planned.path}?", answers, planned.shown) != "write":
         return Reply("Nothing was written.")
     await planned.write()
-    return Reply(f"The provider `{name}` stands in models.yml. {planned.next_step}")
+    return Reply(f"The provider `{name}` is in models.yml now. {planned.next_step}")
 
 
 async def _login(host: Host, words: Sequence[str]) -> Reply:
     if len(words) > 1:
         raise CommandError(
-            "a key does not belong into a conversation. If this was one, take it back at the provider; "
-            "`/login` says how a key is stored"
+            "a key does not belong in a conversation. If this was one, revoke it at the provider; `/login` says how to "
+            "store a key"
         )
     return Reply(await host.how_to_log_in(words[0] if words else None))
 
 
 async def _logout(host: Host, words: Sequence[str]) -> Reply:
     if len(words) > 1:
-        raise CommandError("/logout takes nothing, or a provider")
+        raise CommandError("/logout takes no arguments, or a provider")
     keys = await host.stored_keys()
     if words:
         keys = [key for key in keys if key.provider == words[0]]
@@ -61,17 +63,17 @@ async def _logout(host: Host, words: Sequence[str]) -> Reply:
         return Reply(f"No key is stored{' for that provider' if words else ''}.")
     rows = [(str(key.id), f"{key.provider}: {key.label} {key.ending}") for key in keys]
     options = (*rows, *([("all", "All of these")] if len(rows) > 1 else []), ("none", "None"))
-    choice = await host.choose("Which key is to be forgotten?", options)
+    choice = await host.choose("Which key should be removed?", options)
     chosen = [key.id for key in keys if choice in (str(key.id), "all")]
     if not chosen:
-        return Reply("Nothing was forgotten. Stored are:\n\n" + "\n".join(f"- {name}" for _, name in rows))
+        return Reply("Nothing was removed. Stored keys:\n\n" + "\n".join(f"- {name}" for _, name in rows))
     for id in chosen:
         await host.forget_key(id)
-    return Reply("Forgotten." if len(chosen) == 1 else f"{len(chosen)} keys were forgotten.")
+    return Reply("The key was removed." if len(chosen) == 1 else f"{len(chosen)} keys were removed.")
 
 
 PROVIDERS = (
-    Command("login", "How the key of a provider is stored", _login, "[provider]", is_private=True),
-    Command("logout", "Forget stored keys", _logout, "[provider]", is_private=True),
+    Command("login", "Show how to store a provider's key", _login, "[provider]", is_private=True),
+    Command("logout", "Remove stored keys", _logout, "[provider]", is_private=True),
     Command("provider", "Add a ready-made provider to models.yml", _provider, "add [preset] [address]"),
 )

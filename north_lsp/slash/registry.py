@@ -9,14 +9,14 @@ from north_lsp.slash.parsing import Invocation
 
 
 class Commands:
-    """A second command of one name is left out; `problems` names it."""
+    """The commands by name. A second command of the same name is left out; `problems` names it."""
 
     def __init__(self, commands: Iterable[Command] = ()) -> None:
         self.problems: list[str] = []
         self._commands: dict[str, Command] = {}
-        for command in (*COMMANDS, *commands, Command("help", "What can be typed here", self._help, "[command]")):
+        for command in (*COMMANDS, *commands, Command("help", "Show the slash commands", self._help, "[command]")):
             if command.name in self._commands:
-                self.problems.append(f"there is a command /{command.name} already")
+                self.problems.append(f"there is already a command /{command.name}")
             else:
                 self._commands[command.name] = command
 
@@ -27,25 +27,25 @@ class Commands:
         return sorted(self._commands.values(), key=lambda command: command.name)
 
     def hides(self, invocation: Invocation) -> bool:
-        """Whether what was typed with it may not stand in the conversation."""
+        """Tell whether what was typed with a command must be kept out of the conversation."""
         command = self._commands.get(invocation.name)
         return command is not None and command.is_private
 
     async def run(self, invocation: Invocation, host: Host) -> Reply:
-        """Raises CommandError."""
+        """Run a command. Raises CommandError."""
         if invocation.problem:
             raise CommandError(f"/{invocation.name}: {invocation.problem}")
         return await self._commands[invocation.name].run(host, invocation.args)
 
     def unknown(self, name: str) -> str:
-        """What the user is told of a word that is no command."""
+        """Return what to tell the user about a word that is not a command."""
         near = get_close_matches(name, list(self._commands), 1)
         meant = f" Did you mean /{near[0]}?" if near else ""
-        return f"There is no command /{name}.{meant} To send it as text, begin with `\\/`."
+        return f"There is no command /{name}.{meant} To send it as text, begin it with `\\/`."
 
     async def _help(self, host: Host, words: Sequence[str]) -> Reply:
         if len(words) > 1:
-            raise CommandError("/help takes one command, or nothing")
+            raise CommandError("/help takes no arguments, or one command")
         if words and words[0].lstrip("/") not in self._commands:
             raise CommandError(self.unknown(words[0].lstrip("/")))
         chosen = [self._commands[words[0].lstrip("/")]] if words else self.all()

@@ -1,7 +1,7 @@
-"""What the user has allowed once and for all in a project.
+"""The permissions that the user has given for good in a project.
 
-Each permission stands in two files and holds only while both say so: one in the project, which people share and read,
-and one of the user's own. A cloned repository can so neither allow anything nor keep alive what the user took back.
+Each permission is in two files and holds only while it is in both: one in the project, which people share and read, and
+one of the user's own. So a cloned repository can neither allow anything nor keep what the user has revoked.
 """
 
 import errno
@@ -37,8 +37,8 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A switch, an exact command or a rule. `origin` "project" means that only the project's file has it, so that it
-    allows nothing; "session" that it holds for this conversation only. Times are as in the file."""
+    """A switch, an exact command or a rule. `origin` "project" means that only the project's file has it, so it allows
+    nothing; "session" that it holds for this conversation only. Times are as in the file."""
 
     id: str
     permission: str | Content
@@ -51,7 +51,7 @@ class Approvals:
     """The permissions of one project, read again for each question, so that other processes' changes count at once.
 
     A change that cannot be saved holds for this object's life only, and `write_error` says why. In a workspace that
-    is not trusted nothing is allowed, whatever was said before; it is there again once it is trusted.
+    is not trusted nothing is allowed, whatever was said before; that applies again once it is trusted.
     """
 
     def __init__(self, locations: Locations, project_hash: str, root: Path) -> None:
@@ -77,7 +77,7 @@ class Approvals:
         self._switch("editsAutoAccept", on=True)
 
     def accept_edits_of_this_session(self) -> None:
-        """Until this conversation is closed; stored nowhere."""
+        """Allow it until this conversation is closed; it is stored nowhere."""
         self._of_session.add("editsAutoAccept")
 
     def disable_edits_auto_accept(self) -> None:
@@ -90,18 +90,18 @@ class Approvals:
         self._switch("shellAutoApprove", on=True)
 
     def approve_commands_of_this_session(self) -> None:
-        """Until this conversation is closed; stored nowhere."""
+        """Allow it until this conversation is closed; it is stored nowhere."""
         self._of_session.add("shellAutoApprove")
 
     def disable_shell_auto_approve(self) -> None:
         self._switch("shellAutoApprove", on=False)
 
     def holds_for_session_only(self, switch: Switch) -> bool:
-        """Whether a switch that is on goes off with this conversation."""
+        """Tell whether a switch is on only until this conversation is closed."""
         return self._is_in_force(switch) and not self._is_on(switch)
 
     def command_allowed(self, command: str) -> bool:
-        """Whether exactly this text, but for white space around it, was allowed."""
+        """Tell whether exactly this text, except for whitespace around it, was allowed."""
         command = trimmed(command)
         if self.distrusted():
             return False
@@ -111,7 +111,7 @@ class Approvals:
         return bool(command) and command in shared and command in _allowed(_read(self._own, _is_approvals))
 
     def allow_command(self, command: str) -> None:
-        """Raises ValueError for an empty command."""
+        """Allow exactly this command. Raises ValueError for an empty one."""
         command = trimmed(command)
         if not command:
             raise ValueError("there is no command to allow")
@@ -127,7 +127,7 @@ class Approvals:
             self._unsaved_commands.add(command)
 
     def command_rules(self) -> list[Content]:
-        """The rules that both files have, as they were written; what they mean is not this room's business."""
+        """Return the rules that both files have, as they were written; what they mean is up to the caller."""
         if self.distrusted():
             return []
         own = _rules_record(_read(self._own, _is_approvals))
@@ -147,7 +147,7 @@ class Approvals:
             self._unsaved_rules.append(rule)
 
     def revoke(self, permission: str | Content) -> None:
-        """Take back an exact command or a rule."""
+        """Revoke an exact command or a rule."""
 
         def share(content: Content) -> None:
             content["allowedCommands"] = [one for one in _commands(content) if one != permission]
@@ -164,7 +164,7 @@ class Approvals:
         self._save([(self._own, _is_approvals, record), (self._allowlist, _is_allowlist, share)])
 
     def note_use(self, used: Sequence[str | Mapping[str, object]]) -> None:
-        """Keep when permissions were last used, to the day."""
+        """Record the day on which permissions were last used."""
         today = timestamp()[:10]
         new = [one for one in used if self._noted.get(_id(one)) != today]
         if not new:
@@ -183,7 +183,7 @@ class Approvals:
         self.write_error = error  # nothing is lost for the user if this cannot be stored
 
     def listed(self) -> list[Permission]:
-        """All that is in force, and what the project's file has that this user has not accepted."""
+        """List all that is in force, and what the project's file has that this user has not accepted."""
         own, shared = _read(self._own, _is_approvals), _read(self._allowlist, _is_allowlist)
         found = [
             Permission(switch, switch, "user", _when(own.get(switch)), None)
@@ -207,7 +207,7 @@ class Approvals:
         return list({one.id: one for one in found}.values())
 
     def revoke_id(self, id: str) -> bool:
-        """Take back one of `listed`; False if there is none of that name."""
+        """Revoke one of `listed` by its id; False if there is none."""
         found = next((one for one in self.listed() if one.id == id), None)
         if found is None:
             return False
@@ -271,7 +271,7 @@ class Approvals:
         return True
 
     def _change(self, path: Path, is_valid: "_Check", change: Callable[[Content], None]) -> None:
-        """Read, change, replace; a file that cannot be read is put aside first. The caller holds the lock."""
+        """Read, change and replace a file; one that cannot be read is set aside first. The caller holds the lock."""
         ours = path == self._own
         if ours:
             private_directory(path.parent)
@@ -279,7 +279,7 @@ class Approvals:
             with suppress(FileExistsError):
                 self._folder.mkdir()
             if self._folder.is_symlink():
-                raise OSError(errno.ELOOP, "a link, which North does not write through", str(self._folder))
+                raise OSError(errno.ELOOP, "a link, and North does not write through links", str(self._folder))
         content: Content = {"version": _VERSION} if ours else {}
         if os.path.lexists(path):
             if (read := _read_valid(path, is_valid)) is not None:
@@ -298,7 +298,7 @@ _Step = tuple[Path, _Check, Callable[[Content], None]]
 
 
 def _read(path: Path, is_valid: _Check) -> Content:
-    """A file's content; empty if it is missing, unreadable or of a newer version."""
+    """Read a file's content; empty if it is missing, unreadable or of a newer version."""
     content = _read_valid(path, is_valid) or {}
     version = content.get("version", _VERSION)
     return content if version == _VERSION else {}
@@ -327,7 +327,7 @@ def _is_approvals(content: object) -> bool:
 
 
 def _key(rule: Content) -> str:
-    """A rule's name in the user's own record: its content, spelled in one way."""
+    """Return a rule's name in the user's own record: its content in a canonical form."""
     return json.dumps(rule, sort_keys=True, separators=(",", ":"))
 
 

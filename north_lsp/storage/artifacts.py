@@ -18,7 +18,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Artifacts:
-    """One conversation's. What cannot be written is held in memory as far as it fits. Threads may share it."""
+    """The artifacts of one conversation. What cannot be written is kept in memory as far as it fits. Threads may share
+    it."""
 
     def __init__(self, folder: Path, total: int = MAX_TOTAL_BYTES) -> None:
         self.folder = folder
@@ -28,7 +29,7 @@ class Artifacts:
         self._highest: int | None = None
 
     def add(self, tool: str, text: str) -> int:
-        """Keep a text and give its number. Numbers go on after the highest there is."""
+        """Keep a text and return its number, one more than the highest so far."""
         with self._lock:
             number = self._next()
             data = text.encode("utf-8", "replace")
@@ -43,36 +44,36 @@ class Artifacts:
             return number
 
     def stream(self, tool: str) -> "ArtifactStream":
-        """A text that comes piece by piece. It gets its number with the first piece."""
+        """Return a stream for a text that comes piece by piece; it gets its number with the first piece."""
         return ArtifactStream(self, tool)
 
     def begin(self, tool: str) -> tuple[int, io.FileIO]:
-        """A new number and its empty file. Raises OSError."""
+        """Create the empty file of a new number. Raises OSError."""
         with self._lock:
             number = self._next()
             private_directory(self.folder)
             path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            return number, io.FileIO(os.open(path, flags, 0o600), "wb")  # without a buffer: it is read while it grows
+            return number, io.FileIO(os.open(path, flags, 0o600), "wb")  # unbuffered: it is read while it grows
 
     def reserve(self, tool: str) -> tuple[int, Path]:
-        """A new number and its empty file, for somebody else to write. Raises OSError."""
+        """Create the empty file of a new number, for other code to write. Raises OSError."""
         number, file = self.begin(tool)
         file.close()
         return number, self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
 
     def make_room(self) -> None:
-        """Remove the oldest beyond the limit, never the newest."""
+        """Remove the oldest until the limit is kept, never the newest."""
         with self._lock:
             self._make_room()
 
     def numbers(self) -> list[int]:
-        """The numbers that can be read."""
+        """Return the numbers that can be read."""
         with self._lock:
             return sorted({*self._stored(), *self._held})
 
     def read(self, number: int) -> str:
-        """The whole text. Raises ToolError: NOT_FOUND naming what there is, IO_ERROR."""
+        """Read the whole text. Raises ToolError: NOT_FOUND naming what there is, IO_ERROR."""
         with self._lock:
             if number in self._held:
                 return self._held[number]
@@ -110,7 +111,7 @@ class Artifacts:
         return found
 
     def _make_room(self) -> None:
-        """Remove the oldest beyond the limit, never the newest."""
+        """Remove the oldest until the limit is kept, never the newest."""
         stored = self._stored()
         sizes: dict[int, int] = {}
         for number, path in stored.items():
@@ -126,8 +127,8 @@ class Artifacts:
 
 
 class ArtifactStream:
-    """One artifact while it is written. `number` is None as long as there is nothing of it, and again when it could not
-    be written; nothing raises."""
+    """An artifact while it is being written. `number` is None while it has no text, and if it could not be written;
+    nothing raises."""
 
     def __init__(self, artifacts: Artifacts, tool: str) -> None:
         self.number: int | None = None

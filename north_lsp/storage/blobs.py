@@ -1,4 +1,4 @@
-"""Contents kept by their digest: what files held before and after they were changed."""
+"""Contents kept under their digests: what files held before and after they were changed."""
 
 import errno
 import hashlib
@@ -15,13 +15,13 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Blobs:
-    """The files of one folder, shared by all conversations; one that is there is never written again."""
+    """The blobs in one folder, shared by all conversations; one that exists is never written again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, contents: Mapping[str, bytes]) -> None:
-        """Store contents, by their SHA-256 digests, durably; those that are too large are left out. Raises OSError."""
+        """Store contents durably under their SHA-256 digests; those that are too large are left out. Raises OSError."""
         private_directory(self._folder)
         wrote = False
         for digest, data in contents.items():
@@ -33,7 +33,7 @@ class Blobs:
             sync_directory(self._folder)
 
     def find(self, digest: str) -> bytes | None:
-        """The content; None if it was not kept or is damaged. Raises OSError if it cannot be read now."""
+        """Return the content; None if it was not kept or is damaged. Raises OSError if it cannot be read now."""
         if _DIGEST.fullmatch(digest) is None:
             return None
         try:
@@ -42,7 +42,7 @@ class Blobs:
             return None
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.EFBIG, errno.ELOOP, errno.EISDIR):
-                return None  # what stands there is no blob
+                return None  # what is there is not a blob
             raise
         return data if hashlib.sha256(data).hexdigest() == digest else None
 

@@ -1,4 +1,4 @@
-"""One conversation: its log on disk and the same in memory. Append-only, and one process at a time writes."""
+"""One conversation: its log on disk and its state in memory. Append-only; one process at a time writes."""
 
 import errno
 import os
@@ -34,10 +34,10 @@ _RESOLVED = {"write": "rejected", "shell": "denied"}
 
 
 class Conversation:
-    """Made by `create` or `open`. Every method may be called from any thread.
+    """A conversation, made by `create` or `open`. Every method may be called from any thread.
 
     Writing never raises an OSError: what cannot be saved stays in memory, is tried again with each later line, and
-    `write_error` says why. A conversation with a `read_only_reason` takes entries in memory only.
+    `write_error` says why. A conversation with a `read_only_reason` keeps new entries in memory only.
     """
 
     def __init__(self, path: Path, state: LogState, log: LogFile) -> None:
@@ -67,7 +67,7 @@ class Conversation:
         north_version: str,
         id: str | None = None,
     ) -> "Conversation":
-        """A new one, in memory only until `keep`, or until the user's first message is appended."""
+        """Create a conversation, in memory only until `keep`, or until the user's first message is appended."""
         folder = store.conversations
         id = id or new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
         header: Record = {
@@ -90,7 +90,7 @@ class Conversation:
 
     @classmethod
     def open(cls, store: Locations, id: str) -> "Conversation":
-        """Read a stored one, with the answer that a crash interrupted. Raises UnknownConversation and OSError."""
+        """Read a stored conversation, with an answer that a crash cut off. Raises UnknownConversation and OSError."""
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
         path = store.conversations / f"{id}.jsonl"
@@ -127,7 +127,7 @@ class Conversation:
 
     @property
     def queue(self) -> list[dict[str, str]]:
-        """What was sent and has not become part of the conversation: `id`, `kind`, `mode`, `text`."""
+        """The queued prompts, not yet part of the conversation: `id`, `kind`, `mode`, `text`."""
         return self._state.queue
 
     @property
@@ -149,16 +149,16 @@ class Conversation:
         return self.path.with_suffix("")
 
     def active_path(self) -> list[Record]:
-        """The entries from the root to the leaf."""
+        """Return the entries from the root to the leaf."""
         with self._mutex:
             return self._state.active_path()
 
     def belongs_to(self, repo_hash: str) -> bool:
-        """Whether it is about that project, or was once; a log that does not tell belongs to any."""
+        """Tell whether it is about that project, or once was; a log that does not tell belongs to any project."""
         return not self._state.repo_hashes or repo_hash in self._state.repo_hashes
 
     def look(self) -> tuple[int, list[Record]]:
-        """The active path, and a number: as long as that is the same, the path has only grown."""
+        """Return a number and the active path: as long as the number is the same, the path has only grown."""
         with self._mutex:
             path = self._state.active_path()
             return self._state.revision, path
@@ -166,7 +166,7 @@ class Conversation:
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def keep(self) -> None:
-        """Write a new one before anything was said in it, so that it can be opened again; without holding the lock."""
+        """Write a new conversation before anything is said in it, so that it can be reopened; the lock is not held."""
         with self._mutex:
             if not self._saved:
                 with suppress(OSError):
@@ -176,7 +176,7 @@ class Conversation:
                 self._log.close()
 
     def append(self, type: str, /, *, entry_id: str | None = None, **payload: Any) -> Record:
-        """Add an entry behind the leaf, which it becomes, and return it as stored. Raises ConversationBusy and
+        """Add an entry after the leaf, as the new leaf, and return it as stored. Raises ConversationBusy and
         ConversationClosed."""
         if type in ANNOTATION_TYPES:
             raise ValueError(f"{type} is an annotation")
@@ -198,7 +198,7 @@ class Conversation:
             fixed = {"type": type, "id": self.reserve_id(), "timestamp": timestamp()}
             record = storable(fixed | payload | fixed)
             if is_tree_entry(record):
-                raise ValueError(f"{type} is no annotation")
+                raise ValueError(f"{type} is not an annotation")
             if type == "entry_updated":
                 problem = self._state.update_problem(record.get("targetId"), record.get("patch"))
                 if problem is not None:
@@ -206,7 +206,7 @@ class Conversation:
             return self._store(record)
 
     def reserve_id(self) -> str:
-        """An id for an entry that will be appended later, with `entry_id`."""
+        """Reserve an id for an entry that will be appended later, with `entry_id`."""
         with self._mutex:
             while (id := new_entry_id(self._reserved)) in self._state.ids:
                 pass
@@ -214,40 +214,39 @@ class Conversation:
             return id
 
     def resolve_pending(self) -> int:
-        """Answer the reviews that nobody will answer any more, with no; returns how many. Raises ConversationBusy."""
+        """Refuse the reviews that nobody will answer any more; return how many. Raises ConversationBusy."""
         with self._mutex:
             if not self._state.pending_reviews():
                 return 0
             self._claim(starts=False)
-            pending = (
-                self._state.pending_reviews()
-            )  # again: taking the lock may have brought what another process decided
+            # Asked again: taking the lock may have read what another process decided.
+            pending = self._state.pending_reviews()
             for entry in pending:
                 status = _RESOLVED.get(str(entry.get("kind")), "cancelled")
                 self.annotate("entry_updated", targetId=entry["id"], patch={"status": status})
             return len(pending)
 
     def begin_partial(self, message: Mapping[str, Any], entry_id: str) -> None:
-        """An answer begins, which will be appended under that id; `message` is what is known of it besides content."""
+        """Begin an answer that will be appended under that id; `message` is what is known of it besides its content."""
         with self._mutex:
             self.clear_partial()
             if self._wrote and entry_id not in self._state.ids:
                 self._growing = PartialFile(self._partial, entry_id, self._state.leaf, message)
 
     def append_partial(self, kind: Piece, index: int, value: object) -> None:
-        """More of the answer: text, thinking, the beginning of a call, its arguments, or a whole block."""
+        """Add to the answer: text, thinking, the beginning of a call, its arguments, or a whole block."""
         if (growing := self._growing) is not None:
             growing.add(kind, index, value)
 
     def flush_partial(self) -> None:
-        """Write what has arrived of the answer; before it is shown. Best effort: an OSError is swallowed."""
+        """Write what has arrived of the answer, before it is shown. Best effort: an OSError is ignored."""
         if self._growing is not None:
             with self._mutex:
                 if (growing := self._growing) is not None:
                     growing.flush()
 
     def clear_partial(self) -> None:
-        """The answer is in the log, or there is none."""
+        """Remove the partial answer: the answer is in the log by now, or there is none."""
         with self._mutex:
             if self._growing is not None:
                 self._growing.close()
@@ -256,7 +255,7 @@ class Conversation:
                     self._partial.unlink(missing_ok=True)
 
     def sync(self) -> None:
-        """Wait until everything written so far is on the disk. For a thread: it can take long."""
+        """Wait until everything written so far is on the disk. Call it on a thread: it can take long."""
         with self._mutex:
             sync = self._log.begin_sync() if self._wrote else None
         if sync is not None:
@@ -271,7 +270,7 @@ class Conversation:
                 self.annotate("conversation_ended", reason=reason)
 
     def close(self) -> None:
-        """Let others write. Appending again takes the lock again."""
+        """Release the lock, so that others can write. Appending again takes it again."""
         with self._mutex:
             if self._wrote:
                 self._log.flush()
@@ -295,14 +294,14 @@ class Conversation:
         return self._lock is not None
 
     def lock(self) -> LockHeld | None:
-        """Become the writer, which appending does by itself. Returns who is, if it is another; None on success."""
+        """Become the writer, which appending does by itself. Returns the other process that is, or None on success."""
         with self._mutex:
             if self._lock is not None:
                 return None
             try:
                 taken = try_lock(private_directory(self.path.parent) / f"{self.id}.lock")
             except OSError:
-                return None  # no locks here, or no directory: the write itself will tell
+                return None  # no locks here, or no directory: the write itself will fail
             if isinstance(taken, LockHeld):
                 return taken
             self._lock = taken
@@ -310,7 +309,7 @@ class Conversation:
             return None
 
     def holder(self) -> LockHeld | None:
-        """Another process that writes it now; nothing is taken."""
+        """Return another process that writes it now, without taking the lock; None if there is none."""
         path = self.path.parent / f"{self.id}.lock"
         with self._mutex:
             if self._lock is not None or not path.exists():
@@ -331,7 +330,7 @@ class Conversation:
         return self.path.with_suffix(".partial.jsonl")
 
     def _claim(self, *, starts: bool) -> None:
-        """Hold the lock if the next line goes to disk; before anything changes in memory."""
+        """Take the lock if the next line goes to disk, before anything changes in memory."""
         if self._retired:
             raise ConversationClosed
         writes = self.read_only_reason is None and (self._saved or starts)
@@ -347,7 +346,7 @@ class Conversation:
         if self.read_only_reason is not None:
             self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
             return record
-        if self._state.former is not None:  # it could not be rewritten, which will be tried again
+        if self._state.former is not None:  # it could not be rewritten; that will be tried again
             return record
         self._log.add(line)
         if self._saved:
@@ -356,7 +355,7 @@ class Conversation:
         return record
 
     def _write_anew(self, records: list[Record]) -> None:
-        """A log of another format in today's; the former file stays beside it."""
+        """Rewrite a log of another format in today's; the former file is kept next to it."""
         data = b"".join(map(encode, records))
         try:
             keep_beside(self.path, f"{self.path.name}.bak-{self.header.get('formerFormat')}")
@@ -369,7 +368,7 @@ class Conversation:
         self._log.reread(data)
 
     def _catch_up(self) -> None:
-        """Read what another process has written between this one's reading and its lock."""
+        """Read what another process wrote after this one read the log and before it took the lock."""
         if self._log.size is None or self._log.has_unsent:
             return
         with suppress(OSError):
@@ -381,12 +380,12 @@ class Conversation:
             self._log.reread(data)
 
     def _recover_partial(self) -> None:
-        """Also one that an older North left, which wrote it whole, under another name."""
+        """Append an interrupted answer, also one that an older North left: it wrote it whole, under another name."""
         found = [path for path in (self._partial, self.path.with_suffix(".partial.json")) if path.exists()]
         if self.read_only_reason is not None or not found:
             return
         if self.lock() is not None:
-            return  # its writer is alive and still at it
+            return  # its writer is alive and still writing
         try:
             for path in found:
                 if (entry := recover(path, self._state)) is not None:

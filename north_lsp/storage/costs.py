@@ -1,4 +1,4 @@
-"""What every model has used and cost: `<data>/costs.json`, shared by all conversations and processes."""
+"""What each model has used and cost: `<data>/costs.json`, shared by all conversations and processes."""
 
 import time
 from collections.abc import Iterable
@@ -27,19 +27,19 @@ class Spent:
 
 
 class Costs:
-    """Methods block and take a lock for a moment: call them on a thread."""
+    """The totals of all conversations. Methods block, and take a lock for a moment: call them on a thread."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations = locations
         self._path = locations.data / "costs.json"
 
     def add(self, spent: Iterable[Spent], now: datetime | None = None) -> Path | None:
-        """Add requests. Returns where a file that could not be read was put aside. Raises OSError, also for a lock that
-        stays taken."""
+        """Add requests. Returns the path to which a file that could not be read was moved. Raises OSError, also for a
+        lock that stays taken."""
         return self.add_and_read(spent, now)[0]
 
     def add_and_read(self, spent: Iterable[Spent], now: datetime | None = None) -> tuple[Path | None, dict[str, Any]]:
-        """As `add`, and the totals that it comes to."""
+        """Add requests as `add` does, and return the new totals, too."""
         day = (now or datetime.now(UTC)).date()
         with short_lock(self._locations, "costs"):
             content, aside = self._read_or_set_aside()
@@ -53,13 +53,13 @@ class Costs:
         return aside, content
 
     def reset(self) -> None:
-        """Start again. Raises OSError."""
+        """Start counting from zero. Raises OSError."""
         with short_lock(self._locations, "costs"):
             private_directory(self._path.parent)
             write_atomic(self._path, json_bytes(_empty() | {"lastUpdated": round(time.time() * 1000)}))
 
     def read(self) -> dict[str, Any]:
-        """The totals in the file's form; empty ones if there is no file, or none that can be read."""
+        """Read the totals, in the file's form; empty ones if there is no file, or it cannot be read."""
         try:
             return _checked(read_json(self._path)) or _empty()
         except (OSError, JsonError):
@@ -96,7 +96,7 @@ def _empty() -> dict[str, Any]:
 
 
 def _checked(value: object) -> dict[str, Any] | None:
-    """The content, if it has the form that North writes; what it does not know stays."""
+    """Return the content if it has the form that North writes; unknown keys stay."""
     if not isinstance(value, dict):
         return None
     content = _empty() | value

@@ -1,6 +1,6 @@
-"""Keys that the user has given to North: `<data>/agent.db`, readable by this user only, or the system's keyring, to
-which the file then only refers. Nothing here logs or prints a key. SQLite is imported when the file is there, or is to
-be made."""
+"""The keys that the user has given to North: in `<data>/agent.db`, readable by this user only, or in the system's
+keyring, to which the file then only refers. Nothing here logs or prints a key. SQLite is imported only when the file
+exists or is created."""
 
 import os
 import time
@@ -39,8 +39,8 @@ CREATE TABLE IF NOT EXISTS credentials (
 
 
 class CredentialsUnreadable(OSError):
-    """The file is there and is no store of keys, or the keyring does not give those that are in it; both are left as
-    they are. The text is one line for the user; `readable` are the keys that can be used all the same."""
+    """The file is not a store of keys, or the keyring does not give those in it; both are left as they are. The text is
+    one line for the user; `readable` are the keys that can still be used."""
 
     readable: "tuple[StoredKey, ...]" = ()
 
@@ -58,7 +58,7 @@ class StoredKey:
 
     @property
     def ending(self) -> str:
-        """Its last characters, for people; nothing of a short one."""
+        """The key's last characters, for people; none of a short key."""
         return f"…{self.secret[-_SHOWN:]}" if len(self.secret) >= 4 * _SHOWN else "…"
 
     def __repr__(self) -> str:
@@ -66,14 +66,15 @@ class StoredKey:
 
 
 class CredentialStore:
-    """Methods block for a moment: call them on a thread. Each raises CredentialsUnreadable, or OSError."""
+    """The stored keys. Methods block for a moment: call them on a thread. Each raises CredentialsUnreadable, or
+    OSError."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations = locations
         self.path = locations.data / "agent.db"
 
     def stamp(self) -> tuple[int, int] | None:
-        """Changes whenever the keys do; None without a file."""
+        """Return a value that changes whenever the keys do; None without a file."""
         try:
             found = self.path.stat()
         except OSError:
@@ -81,7 +82,7 @@ class CredentialStore:
         return found.st_mtime_ns, found.st_size
 
     def all_keys(self) -> list[StoredKey]:
-        """The keys that may be used, the newest first."""
+        """Return the keys that may be used, the newest first."""
         if not self.path.exists():
             return []
         with self._open() as database:
@@ -103,7 +104,7 @@ class CredentialStore:
         return keys
 
     def add(self, provider: str, secret: str, label: str = "") -> StoredKey:
-        """Store a key where the settings say; the same one again only gets the new label."""
+        """Store a key where the settings say; if it is stored already, only its label changes."""
         now = round(time.time() * 1000)
         again = [key.id for key in self.all_keys() if (key.provider, key.secret) == (provider, secret)]
         kept = keyring.put(provider, secret) if self._uses_keyring() else secret
@@ -118,16 +119,19 @@ class CredentialStore:
         return stored
 
     def _uses_keyring(self) -> bool:
-        """Settings that cannot be read are no reason to store a key in another place than the user wanted."""
+        """Tell whether new keys go to the keyring. Raises CredentialsUnreadable if the settings cannot be read: a key
+        must not be stored in another place than the user wanted."""
         from north_lsp.storage.settings import load_settings
 
         settings = load_settings(self._locations)
         if settings.models.key_storage is None:
-            raise CredentialsUnreadable(f"no key was stored, since the settings cannot be read: {settings.problems[0]}")
+            raise CredentialsUnreadable(
+                f"no key was stored, because the settings cannot be read: {settings.problems[0]}"
+            )
         return settings.models.key_storage == "keyring"
 
     def remove(self, id: int | None = None, provider: str | None = None) -> int:
-        """Forget one key, or a provider's, or all of them; says how many."""
+        """Remove one key, or a provider's, or all of them; return how many."""
         if not self.path.exists():
             return 0
         condition, values = "1", list[object]()
@@ -145,7 +149,7 @@ class CredentialStore:
         import sqlite3
 
         private_directory(self.path.parent)
-        # Made before SQLite would make it, so that it is never readable by others.
+        # Created before SQLite creates it, so that it is never readable by others.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         if self.path.stat().st_mode & 0o077:
             self.path.chmod(0o600)
@@ -161,8 +165,8 @@ class CredentialStore:
 def _prepare(database: Any, path: Path) -> None:
     version = database.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION:
-        raise CredentialsUnreadable(f"the stored keys in {path} are of a newer version of North")
-    # What is forgotten is gone from the file, not only from the table.
+        raise CredentialsUnreadable(f"the stored keys in {path} were written by a newer version of North")
+    # A removed key is gone from the file, not only from the table.
     database.execute("PRAGMA secure_delete = ON")
     if version < _VERSION:
         with database:

@@ -1,4 +1,4 @@
-"""North's own log: JSON lines, written by a thread, shared by several processes, and never in anybody's way."""
+"""North's own log: JSON lines, written by a thread, shared by several processes; logging never blocks the caller."""
 
 import fcntl
 import json
@@ -46,7 +46,7 @@ class DiagnosticsLog:
         self._changed = threading.Condition()
 
     def event(self, level: str, name: str, /, **data: object) -> None:
-        """Log an event. `sessionId` and `turn` stand beside the data, as the format has it."""
+        """Log an event. `sessionId` and `turn` are put next to the data, as the format has it."""
         if _LEVELS.get(level, _LEVELS["info"]) < self._threshold:
             return
         line = self._line(level, name, data)
@@ -129,11 +129,11 @@ class DiagnosticsLog:
             case list() | tuple() if depth < 10:
                 return [self._shown(item, limit, depth + 1) for item in value]
             case _:
-                return f"<{type(value).__name__}>"  # its own text may hold what does not belong here, or raise
+                return f"<{type(value).__name__}>"  # its `str` may contain what must not be logged, or raise
 
 
 class _Writer:
-    """The file, used by one thread. Another process may replace it at any time."""
+    """Writes the file, from one thread. Another process may replace the file at any time."""
 
     def __init__(self, locations: Locations, max_bytes: int, files: int) -> None:
         self._locations = locations
@@ -170,7 +170,7 @@ class _Writer:
             return False
 
     def _rotate(self, fd: int, coming: int) -> None:
-        """Shift the files by one, unless another process is at it or has just done so."""
+        """Shift the files by one, unless another process is doing so or has just done so."""
         guard = os.open(
             private_directory(self._locations.locks) / "log.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
@@ -192,7 +192,7 @@ class _Writer:
 
 
 def _home_pattern() -> re.Pattern[str]:
-    """Where the home directory, not a longer or deeper path of the same letters, stands in a text."""
+    """Compile a pattern for the home directory in a text, but not for a longer or deeper path of the same letters."""
     homes = {os.path.expanduser("~"), os.path.realpath(os.path.expanduser("~"))} - {"/", "", "~"}
     if not homes:
         return re.compile(r"(?!)")

@@ -1,4 +1,4 @@
-"""The words of a conversation's log: ids, times, and the types of its lines."""
+"""The vocabulary of a conversation's log: ids, times, and the types of its lines."""
 
 import os
 import re
@@ -11,7 +11,7 @@ VERSION = 4
 HEADER = "conversation_started"
 
 Record = dict[str, Any]
-"""A line of the log. The payloads are foreign data: whoever reads one looks before it leaps."""
+"""A line of the log. The payloads are foreign data: code that reads one must check it first."""
 
 TREE_TYPES = frozenset(
     {
@@ -51,20 +51,20 @@ _CONVERSATION_TRIES = 20
 
 
 def timestamp(now: datetime | None = None) -> str:
-    """A moment (with a time zone; default now) as `2025-12-10T10:20:30.000Z`."""
+    """Format a moment (with a time zone; default now) as `2025-12-10T10:20:30.000Z`."""
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def new_entry_id(taken: Container[str]) -> str:
-    """8 hexadecimal characters that are not taken."""
+    """Make an id of 8 hexadecimal characters that is not taken."""
     while (id := os.urandom(4).hex()) in taken:
         pass
     return id
 
 
 def new_conversation_id(exists: Callable[[str], bool]) -> str:
-    """6 hexadecimal characters, 8 should they be used up."""
+    """Make an id of 6 hexadecimal characters that is free, or of 8 after too many tries."""
     for _ in range(_CONVERSATION_TRIES):
         if not exists(id := os.urandom(3).hex()):
             return id
@@ -74,16 +74,16 @@ def new_conversation_id(exists: Callable[[str], bool]) -> str:
 
 
 def valid_conversation_id(id: str) -> bool:
-    """Whether a text can be a conversation's id, and so a part of file names."""
+    """Tell whether a string can be a conversation's id, and so a part of file names."""
     return _ID.fullmatch(id) is not None and id.casefold() != "trash"  # the folder of deleted conversations
 
 
 def is_from_user(type: str, payload: Mapping[str, Any]) -> bool:
-    """Whether an entry is something that the user said or ran; the first such entry creates the file."""
+    """Tell whether an entry is something that the user said or ran; the first such entry creates the file."""
     message = payload.get("message")
     return type == "message" and isinstance(message, Mapping) and message.get("role") in _USER_ROLES
 
 
 def now_ms() -> int:
-    """The time as entries have it: milliseconds since 1970 (UTC)."""
+    """Return the time as entries have it: milliseconds since 1970 (UTC)."""
     return round(time.time() * 1000)

@@ -1,4 +1,4 @@
-"""How North's own small files are read, replaced, put aside and guarded."""
+"""Reads, replaces, sets aside and locks North's own small files."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ _SHORT_LOCK_SECONDS = 5.0
 
 
 class LockTimeout(TimeoutError):
-    """A short lock that stayed taken; the text is "<name> is locked by process N"."""
+    """A short lock stayed taken; the text is "<name> is locked by process N"."""
 
 
 def private_directory(path: Path) -> Path:
@@ -31,7 +31,7 @@ def private_directory(path: Path) -> Path:
 
 
 def inode_of(folder: Path) -> int | None:
-    """What stays of a folder when it is moved; None for what is no folder."""
+    """Return a folder's inode number, which stays when it is moved; None for what is not a folder."""
     try:
         status = os.stat(folder)
     except OSError:
@@ -40,9 +40,9 @@ def inode_of(folder: Path) -> int | None:
 
 
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Replace a file whole: whoever reads it, even after a crash, sees the old content or the new one.
+    """Replace a file atomically: a reader, even after a crash, sees the old content or the new one.
 
-    A symbolic link is replaced, not followed. `mode` is narrowed by the umask. The directory has to exist. On OSError
+    A symbolic link is replaced, not followed. `mode` is narrowed by the umask. The directory must exist. On OSError
     the old file is as it was.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
@@ -64,7 +64,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
 
 
 def keep_beside(path: Path, name: str) -> None:
-    """Let a file stay under another name, too; one that has that name already stays as it is. Raises OSError."""
+    """Keep a file under another name, too; a file that already has that name stays as it is. Raises OSError."""
     other = path.with_name(name)
     if not os.path.lexists(other):
         try:
@@ -84,14 +84,14 @@ def sync_directory(path: Path) -> None:
 
 
 def read_json(path: Path, limit: int = MAX_DATA_BYTES) -> object:
-    """The value in a JSON file. Raises FileNotFoundError and other OSError, and JsonError for what is no JSON."""
+    """Read the value in a JSON file. Raises FileNotFoundError and other OSError, and JsonError if it is not JSON."""
     from north_lsp.storage.relaxed_json import parse
 
     return parse(read_regular(path, limit))
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """A regular file's content. Raises OSError, also for a pipe or a device and for more than `limit` bytes."""
+    """Read a regular file. Raises OSError, also for a pipe or a device and for more than `limit` bytes."""
     # Without O_NONBLOCK a pipe that came with a repository would hang the reader.
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(fd, "rb") as file:
@@ -104,7 +104,7 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def json_bytes(value: object) -> bytes:
-    """A JSON file's content as North writes it. Lone surrogates become U+FFFD."""
+    """Encode a JSON file's content as North writes it. Lone surrogates become U+FFFD."""
     import json
 
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"

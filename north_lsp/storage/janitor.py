@@ -1,7 +1,7 @@
-"""Clearing away what nobody needs any more: what killed processes left, and what is older than it is worth.
+"""Removes what is no longer needed: what killed processes left behind, and what is too old to keep.
 
-Only what belongs to nobody alive is touched: a lock that can be taken, a temporary file or a shell's folder whose
-process is gone, a conversation in which nothing was ever said, the trash. Best effort, in the time that is given.
+Nothing that belongs to a running process is touched, only: a lock that can be taken, a temporary file or a shell's
+folder whose process is gone, a conversation in which nothing was ever said, the trash. Best effort, in limited time.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ from pathlib import Path
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
-from north_lsp.storage.summaries import summarise
+from north_lsp.storage.summaries import summarize
 
 SHELL_FOLDER = "north-shell-"
 EMPTY_DAYS = 7
@@ -28,7 +28,7 @@ _TEMPORARY = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp")
 
 
 def clear(locations: Locations, seconds: float = 2.0) -> list[str]:
-    """Remove what is left over; gives the names of what was removed. Blocks for at most about so many seconds."""
+    """Remove what is left over; return the names of what was removed. Blocks for at most about that many seconds."""
     deadline = time.monotonic() + seconds
     removed: list[str] = []
     for path in _left_over(locations):
@@ -56,13 +56,13 @@ def _left_over(locations: Locations) -> Iterator[Path]:
         elif path.suffix == ".jsonl" and valid_conversation_id(path.stem) and _age(path) > EMPTY_DAYS * _DAY:
             yield from _empty(path)
     yield from (path for path in _folders(conversations / "trash") if _age(path) > TRASH_DAYS * _DAY)
-    if not any((locations.data / "projects").glob("*/jobs/*")):  # a job that was kept may still use its shell's folder
+    if not any((locations.data / "projects").glob("*/jobs/*")):  # a detached job may still use its shell's folder
         temporary = Path(tempfile.gettempdir())
         yield from (path for path in _folders(temporary) if path.name.startswith(SHELL_FOLDER) and _is_unused(path))
 
 
 def _is_unused(folder: Path) -> bool:
-    """A shell's folder of this user that no process holds."""
+    """Tell whether this is a shell's folder of this user that no process holds."""
     try:
         if folder.lstat().st_uid != os.getuid() or _age(folder) < _HOUR:
             return False
@@ -79,13 +79,14 @@ def _is_unused(folder: Path) -> bool:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """A temporary file whose process is gone; of one with the same number, which began later, if it is an hour old."""
+    """Tell whether this is a temporary file whose process is gone. A later process may have got the same number: then
+    the file counts as abandoned after an hour."""
     named = _TEMPORARY.fullmatch(path.name)
     return named is not None and (not is_alive(int(named[1])) or _age(path) > _HOUR)
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Tell whether there is a process with this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -96,7 +97,7 @@ def is_alive(pid: int) -> bool:
 
 
 def _release(path: Path) -> None:
-    """Remove a lock that nobody holds; whoever takes it at this moment finds that the file is another, and goes on."""
+    """Remove a lock that nobody holds; a process that takes it meanwhile sees that its file is gone, and retries."""
     with suppress(OSError):
         lock = try_lock(path)
         if not isinstance(lock, LockHeld):
@@ -104,14 +105,14 @@ def _release(path: Path) -> None:
 
 
 def _empty(path: Path) -> Iterator[Path]:
-    """A conversation in which nothing was said, while nobody can begin to."""
+    """Yield the log if nothing was said in its conversation; it is locked meanwhile, so that nobody can begin."""
     lock_path = path.with_suffix(".lock")
     with suppress(OSError):
         lock = try_lock(lock_path)
         if isinstance(lock, LockHeld):
             return
         try:
-            if summarise(path).summary.is_empty:
+            if summarize(path).summary.is_empty:
                 yield path
         finally:
             lock.release(remove=True)
@@ -129,7 +130,7 @@ def _remove(path: Path) -> bool:
 
 
 def _age(path: Path) -> float:
-    """In seconds; nothing for what is gone or has a time to come."""
+    """Return the age in seconds; 0 for what is gone or has a time in the future."""
     try:
         return max(0.0, time.time() - path.lstat().st_mtime)
     except OSError:

@@ -1,5 +1,5 @@
-"""Keys in the system's keyring (`auth.storage`): North's own file then only has a reference. The package `keyring` is
-imported when a reference is there, or is to be made."""
+"""Keys in the system's keyring (`auth.storage`): North's own file then has only a reference. The package `keyring` is
+imported only when a reference exists or is created."""
 
 import uuid
 from typing import Any
@@ -13,15 +13,15 @@ class KeyringError(OSError):
 
 
 def put(provider: str, secret: str) -> str:
-    """Store a key; gives the reference to it. Raises KeyringError."""
+    """Store a key; return the reference to it. Raises KeyringError."""
     name = f"{provider}-{uuid.uuid4().hex}"
     _call("set_password", name, secret)
     return _REFERENCE + name
 
 
 def resolved(stored: str) -> str | None:
-    """The key that a stored text stands for, which may be the text itself; None for one that is not in the keyring any
-    more. Raises KeyringError."""
+    """Return the key that a stored text stands for, which may be the text itself; None for one that is no longer in the
+    keyring. Raises KeyringError."""
     if not stored.startswith(_REFERENCE):
         return stored
     found = _call("get_password", stored.removeprefix(_REFERENCE))
@@ -29,7 +29,7 @@ def resolved(stored: str) -> str | None:
 
 
 def forget(stored: str) -> None:
-    """Take out the key that a stored text refers to. Raises KeyringError."""
+    """Remove the key that a stored text refers to. Raises KeyringError."""
     if resolved(stored) is not None and stored.startswith(_REFERENCE):
         _call("delete_password", stored.removeprefix(_REFERENCE))
 
@@ -39,11 +39,11 @@ def _call(method: str, *values: str) -> Any:
         import keyring
     except ImportError:
         raise KeyringError(
-            "keys are to be in the system's keyring (auth.storage), but the package keyring is not installed: "
-            "pip install 'north-lsp[keyring]', or take the setting out"
+            "keys should be in the system's keyring (auth.storage), but the package keyring is not installed: "
+            "pip install 'north-lsp[keyring]', or remove the setting"
         ) from None
     try:
         return getattr(keyring, method)(_SERVICE, *values)
-    except Exception as error:  # noqa: BLE001 - a backend may be anybody's
+    except Exception as error:  # noqa: BLE001 - a backend is foreign code
         text = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise KeyringError(f"the system's keyring cannot be used: {text[0]}") from None

@@ -7,10 +7,10 @@ from north_lsp.storage.setting import setting
 
 @dataclass(frozen=True)
 class Limits:
-    """`kb` and `mb` are 1024 and 1024² bytes; `seconds` end a search with what was found till then."""
+    """The limits. `kb` and `mb` are 1024 and 1024² bytes; after `seconds` a search ends with what it has found."""
 
-    read_lines: int = setting("limits.readLines", 500, "How many lines one page has.", low=20, high=5000)
-    read_kb: int = setting("limits.readKb", 100, "How many KB one page has.", low=4, high=1000)
+    read_lines: int = setting("limits.readLines", 500, "How many lines a page has.", low=20, high=5000)
+    read_kb: int = setting("limits.readKb", 100, "How many KB a page has.", low=4, high=1000)
     around_lines: int = setting(
         "limits.aroundLines", 200, "The most that `before` and `after` of `read_around` can be.", low=5, high=2000
     )

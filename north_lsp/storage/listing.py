@@ -19,7 +19,7 @@ from north_lsp.storage.files import (
 )
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
-from north_lsp.storage.summaries import Row, Summary, summarise
+from north_lsp.storage.summaries import Row, Summary, summarize
 
 __all__ = ["Summary", "delete_conversation", "list_conversations"]
 
@@ -28,8 +28,8 @@ _INDEX_LOCK_SECONDS = 0.2  # the index is not worth a wait
 
 
 def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: Path | None = None) -> list[Summary]:
-    """The stored conversations, newest first, archived ones too; of one project or one directory if given. Those in
-    which nothing was said are left out, and what was about a directory is found again when that was moved.
+    """List the stored conversations, newest first, archived ones too; of one project or one directory if given. Those
+    in which nothing was said are left out; those about a directory are still found after it was moved.
 
     A log that cannot be read appears with what is known. Reads files: for a thread.
     """
@@ -50,14 +50,14 @@ def _is_about(summary: Summary, cwd: Path, real: str, inode: int | None) -> bool
 
 
 def delete_conversation(store: Locations, id: str) -> bool:
-    """Move everything of a conversation to the trash; whether there was anything.
+    """Move everything of a conversation to the trash; return whether there was anything.
 
-    Raises ConversationBusy while a living process writes it, ValueError for what cannot be an id, and OSError.
+    Raises ConversationBusy while a running process writes it, ValueError for what cannot be an id, and OSError.
     """
     if not valid_conversation_id(id):
         raise ValueError(f"not the id of a conversation: {id!r}")
     folder = store.conversations
-    # The log first: whatever happens then, the conversation is either listed and whole or not listed.
+    # The log goes first: whatever happens then, the conversation is either listed and whole, or not listed.
     names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
@@ -97,12 +97,12 @@ def _rows(store: Locations) -> dict[str, Row]:
 
 
 def _row(path: Path, known: Row | None) -> Row | None:
-    """None for a log that is gone or has nothing in it."""
+    """Make the row of a log; None for one that is gone or empty."""
     try:
         status = path.stat()
         if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
             return known
-        return summarise(path) if status.st_size else None
+        return summarize(path) if status.st_size else None
     except FileNotFoundError:
         return None
     except OSError:
@@ -110,7 +110,7 @@ def _row(path: Path, known: Row | None) -> Row | None:
 
 
 def _read_index(store: Locations) -> dict[str, Row] | None:
-    """The rows of the index; None if it is missing, unreadable or of another version."""
+    """Read the rows of the index; None if it is missing, unreadable or of another version."""
     try:
         match read_json(store.conversations / "index.json"):
             case {"version": 1, "conversations": dict(rows)}:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Locations:
-    """The base directories: what the user writes, what North keeps, and what may be thrown away. Nothing is created."""
+    """The base directories: what the user writes, what North keeps, and what may be deleted. Nothing is created."""
 
     config: Path
     data: Path
@@ -16,7 +16,7 @@ class Locations:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "Locations":
-        """Raises ValueError naming the variable whose value is no absolute path."""
+        """Read the environment. Raises ValueError naming a variable whose value is not an absolute path."""
         home = Path(environ.get("HOME") or Path.home())
         config = _xdg(environ, "XDG_CONFIG_HOME", home / ".config")
         state = _xdg(environ, "XDG_STATE_HOME", home / ".local" / "state")
@@ -48,19 +48,19 @@ class Locations:
         return self.state / "locks"
 
     def project(self, hash: str) -> Path:
-        """What North keeps about one project, by the hash of its root."""
+        """Return the folder of what North keeps about one project, by the hash of its root."""
         return self.data / "projects" / hash
 
     def journals(self, hash: str) -> Path:
-        """What is being written to a project, for the case that it is not finished."""
+        """Return the folder of the journals of writes to a project, in case one is interrupted."""
         return self.project(hash) / "journals"
 
     def detached_jobs(self, hash: str) -> Path:
-        """The records of commands that go on after North in a project."""
+        """Return the folder of the records of a project's detached jobs."""
         return self.project(hash) / "jobs"
 
     def quarantine(self, hash: str) -> Path:
-        """What commands in the sandbox made in a project and must not have."""
+        """Return the folder for protected names that commands in the sandbox made in a project."""
         return self.project(hash) / "quarantine"
 
 
@@ -70,7 +70,7 @@ def _override(environ: Mapping[str, str], variable: str, home: Path, default: Pa
         return default
     path = home / value[2:] if value == "~" or value.startswith("~/") else Path(os.path.expanduser(value))
     if not path.is_absolute():
-        raise ValueError(f"{variable} has to be an absolute path, not {value!r}")
+        raise ValueError(f"{variable} must be an absolute path, not {value!r}")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Locks between processes. The kernel frees one when its owner dies; the content of the file only says who that is."""
+"""Locks between processes. The kernel frees a lock when its owner dies; the file only says who the owner is."""
 
 import errno
 import fcntl
@@ -32,7 +32,7 @@ class FileLock:
         self._fd = fd
 
     def release(self, *, remove: bool) -> None:
-        """Let go; with `remove` the file goes as well, if it is still the one that was locked."""
+        """Release the lock; with `remove`, delete its file, if it is still the one that was locked."""
         if remove and _same_file(self._path, self._fd):
             self._path.unlink(missing_ok=True)
         os.close(self._fd)
@@ -44,7 +44,7 @@ def try_lock(path: Path) -> FileLock | LockHeld:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The holder before may have removed the file since it was opened here: then this lock means nothing.
+            # The previous holder may have removed the file since it was opened here: then this lock means nothing.
             if _same_file(path, fd):
                 _sign(fd)
                 return FileLock(path, fd)

@@ -1,4 +1,4 @@
-"""The end of a log where lines are added. What could not be written, or brought to the disk, is tried again."""
+"""Appends lines to a log. What could not be written, or brought to the disk, is tried again."""
 
 import errno
 import os
@@ -13,13 +13,13 @@ _UNSUPPORTED = (errno.EINVAL, errno.EROFS, errno.ENOTSUP)
 
 @dataclass(frozen=True)
 class Sync:
-    """One attempt to bring the first `size` bytes that the disk may lack there. `wait` may run in any thread."""
+    """One attempt to bring to the disk the first `size` bytes that it may lack. `wait` may run in any thread."""
 
     handle: int
     size: int
 
     def wait(self) -> OSError | None:
-        """Why the disk does not have them, None if it does."""
+        """Wait until the disk has them. Returns why it does not, or None."""
         try:
             os.fsync(self.handle)
         except OSError as error:
@@ -40,7 +40,7 @@ class LogFile:
         self._path = path
         self._size: int | None = None
         self._complete = True
-        self._begun = b""  # what the file already has of the line that `_unsent` continues
+        self._begun = b""  # the part of the line that `_unsent` continues, already in the file
         self._unsent = b""
         self._fd: int | None = None
         self._new = content is None
@@ -52,7 +52,7 @@ class LogFile:
 
     @property
     def error(self) -> OSError | None:
-        """Why lines are only in memory, or not on the disk, until they are after all."""
+        """Why lines are only in memory, or not on the disk; None once they are."""
         return self._error or self._sync_error
 
     @property
@@ -64,18 +64,18 @@ class LogFile:
         return bool(self._unsent)
 
     def reread(self, content: bytes) -> None:
-        """The file holds this now."""
+        """Take over what the file holds now."""
         self._size, self._complete = len(content), not content or content.endswith(b"\n")
         self._unsynced = b""
 
     def add(self, line: bytes) -> None:
-        """Take a complete line; `flush` writes it."""
+        """Queue a complete line; `flush` writes it."""
         if not self._complete:
             self._unsent, self._complete = self._unsent + b"\n", True
         self._unsent += line
 
     def flush(self) -> None:
-        """Write what there is, as one write. An OSError is kept in `error`."""
+        """Write what is queued, in one write. An OSError is kept in `error`."""
         if not self._unsent:
             return
         try:
@@ -88,13 +88,13 @@ class LogFile:
             self.close()
 
     def begin_sync(self) -> Sync | None:
-        """What is to be waited for and then told to `end_sync`; None if nothing was written through this object."""
+        """Begin an attempt to `wait` for, then to pass to `end_sync`; None if this object has written nothing."""
         self.flush()
         if self._fd is None:
             return None
         try:
             if self._sync_error is not None:
-                # The system may have dropped what it could not bring to the disk: it is written again, in its place.
+                # The system may have dropped what it could not bring to the disk: it is written again where it was.
                 fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
                 start = (self._size or 0) - len(self._unsynced)
                 os.pwrite(fd, self._unsynced, start)
@@ -125,12 +125,12 @@ class LogFile:
             self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | create, 0o600)
             actual = os.fstat(self._fd).st_size
             if self._size is not None and actual != self._size:
-                # Someone without the lock was here. A line twice is better than a line in pieces.
+                # Someone wrote without the lock. A line twice is better than a line in pieces.
                 self._unsent, self._begun = b"\n" + self._begun + self._unsent, b""
                 self._unsynced = b""
             self._size = actual
         elif not os.path.samestat(os.stat(self._path), os.fstat(self._fd)):
-            raise FileNotFoundError(errno.ENOENT, "the log was exchanged", str(self._path))
+            raise FileNotFoundError(errno.ENOENT, "the log was replaced", str(self._path))
         return self._fd
 
     def _advance(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""What the lines of a log add up to. The same function applies a line that was read and one that was just made."""
+"""The state that the lines of a log add up to. The same function applies lines that were read and new ones."""
 
 import json
 from collections.abc import Mapping
@@ -32,8 +32,8 @@ class LogState:
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
         self.former: list[Record] | None = None
-        """All lines of a log of another format, in today's: it has to be rewritten before it goes on."""
-        self.revision = 0  # counts what else happens to the active path than that it grows
+        """All lines of a log of another format, in today's: it must be rewritten before it is continued."""
+        self.revision = 0  # counts the changes of the active path other than growing
         self._path: list[Record] | None = []
         self._title_rank = 0
 
@@ -41,8 +41,8 @@ class LogState:
         """Apply a tree entry or an annotation; what is wrong with one becomes a warning."""
         id = record["id"]
         if id in self.ids:
-            # A batch that was written twice. The first one counts, whatever the second says.
-            self.warn(f"the id {id} stands twice in the log; the first entry counts")
+            # A batch was written twice. The first one counts, whatever the second says.
+            self.warn(f"the id {id} occurs twice in the log; the first entry counts")
             return
         self.ids.add(id)
         if self.former is not None:
@@ -62,7 +62,8 @@ class LogState:
             self._annotate(record)
 
     def active_path(self) -> list[Record]:
-        """From the root to the leaf. A missing parent counts as the root; a cycle ends the path with a warning."""
+        """Return the entries from the root to the leaf. A missing parent counts as the root; a cycle ends the path.
+        Both give a warning."""
         if self._path is None:
             self._path = self._walk()
         return list(self._path)
@@ -77,7 +78,7 @@ class LogState:
         entry = self.by_id.get(self.leaf or "")
         while entry is not None:
             if entry["id"] in seen:
-                self.warn(f"the entries before {entry['id']} form a circle")
+                self.warn(f"the entries before {entry['id']} form a cycle")
                 break
             seen.add(entry["id"])
             path.append(entry)
@@ -88,17 +89,17 @@ class LogState:
         return path[::-1]
 
     def pending_reviews(self) -> list[Record]:
-        """The reviews whose question cannot be asked again later."""
+        """Return the reviews that are still pending and whose question cannot be asked again later."""
         reviews = [entry for entry in self.entries if entry["type"] == "review"]
         return [entry for entry in reviews if entry.get("status") == "pending" and entry.get("kind") != "learning"]
 
     def update_problem(self, target_id: object, patch: object) -> str | None:
-        """Why an `entry_updated` cannot be applied, or None."""
+        """Return why an `entry_updated` cannot be applied, or None."""
         target = self.by_id.get(target_id) if isinstance(target_id, str) else None
         if target is None:
             return f"there is no entry {target_id!r}"
         if not isinstance(patch, Mapping) or _FIXED & patch.keys():
-            return f"not a change of the entry {target_id}"
+            return f"not a valid change of the entry {target_id}"
         match target["type"]:
             case "review" | "checkpoint":
                 return None
@@ -136,7 +137,7 @@ class LogState:
                 self.header |= {key: record[key] for key in _OF_A_MOVE if key in record}
                 self.repo_hashes.add(str(record.get("repoHash")))
             case "label" if str(record.get("targetId")) not in self.ids:
-                self.warn(f"a label stands at an unknown entry {record.get('targetId')!r}")
+                self.warn(f"a label refers to an unknown entry {record.get('targetId')!r}")
             case _:
                 pass
 
@@ -152,12 +153,12 @@ class LogState:
 
 
 def is_tree_entry(record: Mapping[str, Any]) -> bool:
-    """Whether a line is an entry of the tree (else an annotation); unknown types are told by their `parentId`."""
+    """Tell whether a line is an entry of the tree, else an annotation; unknown types are told apart by `parentId`."""
     return record["type"] not in ANNOTATION_TYPES and ("parentId" in record or record["type"] in TREE_TYPES)
 
 
 def read_state(data: bytes) -> LogState:
-    """Read a log leniently, line by line. What keeps it from being continued stands in `read_only_reason`."""
+    """Read a log leniently, line by line. What keeps it from being continued goes to `read_only_reason`."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     header = parse_line(lines[0])
     last = len(lines) - 1
@@ -195,7 +196,7 @@ def read_state(data: bytes) -> LogState:
 
 
 def parse_line(line: bytes) -> Record | None:
-    """An object with a type, or None. A message has a `message` object."""
+    """Parse a line into an object with a type, or None. A line of type `message` gets a `message` object."""
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError):
@@ -215,13 +216,13 @@ def normal_header(header: Record) -> Record:
 
 
 def header_problem(header: Record | None) -> str | None:
-    """Why a log with this first line cannot be continued, or None."""
+    """Return why a log with this first line cannot be continued, or None."""
     match header:
         case {"type": "conversation_started", "version": int(version)} if version == VERSION:
             return None
         case {"type": "conversation_started", "version": int(version)} if version > VERSION:
-            return f"a newer North wrote it (format {version}, this one knows {VERSION})"
+            return f"a newer North wrote it (format {version}; this one supports {VERSION})"
         case {"type": "conversation_started" | "session"}:
-            return "it has a format that this North does not know"
+            return "its format is unknown to this North"
         case _:
-            return f"line 1 of the log is no {HEADER} line"
+            return f"line 1 of the log is not a {HEADER} line"

@@ -1,4 +1,4 @@
-"""Messages as everybody may rely on them, whoever wrote the log: content is a list of parts with the fields they need.
+"""Repairs messages so that code may rely on them, whoever wrote the log: content is a list of parts with their fields.
 
 The file is left as it is; what is wrong in it is repaired in memory only.
 """
@@ -20,7 +20,7 @@ _FIELDS: dict[str, type] = {"role": str, "details": dict, "usage": dict}
 
 
 def repaired(record: Record) -> Record:
-    """A line of type `message` with a message that can be read."""
+    """Return a line of type `message` with its message repaired, so that it can be read."""
     message = record.get("message")
     if not isinstance(message, dict):
         return record | {"message": {}}  # it keeps its place in the tree
@@ -67,7 +67,7 @@ def _string(value: object) -> str:
 
 
 def _numbers(usage: Record) -> Record:
-    """What is counted and is no number counts as nothing."""
+    """Keep the numbers of a usage; anything else counts as nothing."""
     kept: dict[str, Any] = {}
     for name, value in usage.items():
         if name == "cost":

@@ -1,4 +1,4 @@
-"""The settings about models: which may be used where, how much they think, what they may write."""
+"""The settings of models: which may be used where, how much they think, how much they may write."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LEAST_OUTPUT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Scoped:
-    """Texts that hold in workspaces at or below one of the folders; everywhere, if none is named."""
+    """Strings that apply to workspaces at or below one of the folders; everywhere, if none is named."""
 
     values: tuple[str, ...]
     folders: tuple[Path, ...] = ()
@@ -47,7 +47,7 @@ def _enabled(written: object) -> tuple[Scoped, ...]:
 
 def _disabled(written: object) -> tuple[Scoped, ...]:
     """Read the providers that are not used. An item that names some for folders that make no sense holds everywhere;
-    one that names nobody leaves only the offline model. Raises PartlyWrong."""
+    one that names none leaves only the offline model. Raises PartlyWrong."""
     found, problems = _items(written, "providers")
     scoped: list[Scoped] = []
     for item, one in found:
@@ -60,10 +60,10 @@ def _disabled(written: object) -> tuple[Scoped, ...]:
 
 
 def _items(written: object, name: str) -> tuple[list[tuple[object, Scoped | None]], list[str]]:
-    """Read items: texts, or `{path: …, models: […]}`; None for those of neither form, and what is said of these."""
+    """Read items: strings, or `{path: …, models: […]}`; None for those of neither form, with what is wrong."""
     items = written if isinstance(written, list) else [written]
     found = [(item, _item(item, name)) for item in items]
-    problem = f"is neither a text nor an object of {name} and a path, absolute or with ~"
+    problem = f"is neither a string nor an object with {name} and a path, absolute or with ~"
     wrong = [f"has item {number}, which {problem}" for number, (_, one) in enumerate(found, 1) if one is None]
     return found, wrong
 
@@ -104,14 +104,14 @@ def _schema(name: str) -> Mapping[str, object]:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which models are used for what, and how they are asked."""
+    """Which models are used for what, and how requests to them are made."""
 
     enabled: tuple[Scoped, ...] = setting(
         "enabledModels",
         (),
         "Selectors (`*` is a wildcard) of the only models that can be chosen, the first of them the default; an item "
         '`{"path": "~/work", "models": ["company/*"]}` holds for some folders only.',
-        parse=_enabled,  # tells by itself what takes the place of wrong items
+        parse=_enabled,  # decides by itself what replaces wrong items
         schema=_schema("models"),
     )
     disabled_providers: tuple[Scoped, ...] = setting(
@@ -136,7 +136,7 @@ class ModelSettings:
         restart=True,
     )
     show_thinking: bool = setting(
-        "thinking.show", True, "Show in the editor what was thought; it is stored in any case.", restart=True
+        "thinking.show", True, "Show the model's thinking in the editor; it is stored in any case.", restart=True
     )
     service_tier: ServiceTier | None = setting(
         "serviceTier", None, "The service tier of requests to OpenAI's own API.", restart=True
@@ -147,7 +147,7 @@ class ModelSettings:
     max_output_tokens: int = setting(
         "provider.maxOutputTokens",
         32_000,
-        "The longest answer in tokens, without what is thought.",
+        "The longest answer in tokens, without thinking.",
         strict=_LEAST_OUTPUT,
         low=_LEAST_OUTPUT,
         restart=True,
@@ -155,12 +155,12 @@ class ModelSettings:
     cache_retention: CacheRetention = setting(
         "providers.cacheRetention",
         "short",
-        "How long vendors keep prompts: with `long` Anthropic keeps them for an hour, at twice the input price to "
-        "write.",
+        "How long vendors cache prompts: with `long`, Anthropic keeps them for an hour, and writing them costs twice "
+        "the input price.",
         restart=True,
     )
     kimi_format: KimiFormat = setting(
-        "providers.kimiApiFormat", "openai", "Whose format Moonshot's models are asked in.", restart=True
+        "providers.kimiApiFormat", "openai", "The API format of requests to Moonshot's models.", restart=True
     )
     key_storage: KeyStorage | None = setting(
         "auth.storage",
@@ -177,6 +177,6 @@ class ModelSettings:
     broker_token: str | None = setting(
         "auth.broker.token",
         None,
-        "What opens the key broker: the name of a variable, `!command`, or the token (or `NORTH_AUTH_BROKER_TOKEN`).",
+        "The token of the key broker: a variable's name, `!command`, or the token (or `NORTH_AUTH_BROKER_TOKEN`).",
         restart=True,
     )

@@ -13,7 +13,7 @@ _TEXTS = ("content", "text", "message", "result", "output")
 
 
 def format_of(header: Record | None) -> str | None:
-    """The name of an old format that can be read, None for any other."""
+    """Return the name of an old format that can be read, None for any other."""
     match header:
         case {"type": "conversation_started", "version": _}:
             return None
@@ -28,7 +28,7 @@ def format_of(header: Record | None) -> str | None:
 
 
 def today(format: str, header: Record, records: Iterable[Record]) -> Iterator[Record]:
-    """The header, and then the lines, as they would be written today."""
+    """Yield the header, and then the lines, as they would be written today."""
     cwd = header.get("cwd")
     root = header.get("repoRoot", cwd)
     new = {key: value for key, value in header.items() if key not in ("type", "version")}
@@ -118,7 +118,7 @@ def _old_calls(entry: Record) -> Iterator[Record]:
 
 
 def _first(record: Record, *keys: str) -> Record:
-    """The first of these that is an object."""
+    """Return the first of these values that is an object; an empty one if none is."""
     found: Record = next((record[key] for key in keys if isinstance(record.get(key), dict)), {})
     return found
 
@@ -128,7 +128,7 @@ def _message(message: Record) -> Record:
 
 
 def _linked(records: Iterable[Record]) -> Iterator[Record]:
-    """One behind the other."""
+    """Link each record to the one before it."""
     parent: str | None = None
     for record in records:
         if record["type"] in ANNOTATION_TYPES:

@@ -1,6 +1,6 @@
-"""The answer that is being streamed, written beside the log before it is shown: who is killed loses nothing of it.
+"""The answer that is being streamed, written next to the log before it is shown: a crash loses nothing of it.
 
-A line for where it belongs and what is known of it, then one for each piece: its kind, the number of its block, itself.
+One line says where it belongs and what is known of it; then one per piece: its kind, the number of its block, itself.
 """
 
 import json
@@ -22,7 +22,7 @@ _BESIDE_AN_ANSWER = ("bashExecution", "pythonExecution")
 
 
 class PartialFile:
-    """What has arrived of one answer. `add` is cheap, `flush` is one write; neither raises."""
+    """Writes what has arrived of one answer. `add` is cheap, `flush` is one write; neither raises."""
 
     def __init__(self, path: Path, entry_id: str, parent: str | None, message: Mapping[str, Any]) -> None:
         self.entry_id = entry_id
@@ -37,7 +37,7 @@ class PartialFile:
         self._pieces.append((kind, index, value))
 
     def flush(self) -> None:
-        """What cannot be written is tried again, with all before it, when more is there."""
+        """Write what was added. What cannot be written is tried again, with all before it, when there is more."""
         if not self._pieces:
             return
         self._unsent += b"".join(encode_piece(*piece) for piece in _joined(self._pieces))
@@ -65,7 +65,7 @@ def encode_piece(kind: Piece, index: int, value: object) -> bytes:
 
 
 def _joined(pieces: list[tuple[Piece, int, Any]]) -> list[tuple[Piece, int, Any]]:
-    """Neighbours that continue each other as one."""
+    """Join adjacent pieces that continue each other."""
     joined: list[tuple[Piece, int, list[Any]]] = []
     for kind, index, value in pieces:
         if joined and kind in _JOINED and joined[-1][:2] == (kind, index):
@@ -76,7 +76,7 @@ def _joined(pieces: list[tuple[Piece, int, Any]]) -> list[tuple[Piece, int, Any]
 
 
 def recover(path: Path, state: LogState) -> Record | None:
-    """The partial answer as an entry that ends the conversation, or None if there is none that is still new."""
+    """Return the partial answer as an entry that ends the conversation, or None if there is none that is still new."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError:
@@ -102,7 +102,7 @@ def recover(path: Path, state: LogState) -> Record | None:
 
 
 def _blocks(lines: list[bytes]) -> list[Record]:
-    """The blocks that the pieces come to. A line that was cut off is left out."""
+    """Put the pieces together into blocks. A line that was cut off is left out."""
     blocks: dict[int, Record] = {}
     for line in lines:
         match _object(line).get("piece"):
@@ -132,8 +132,8 @@ def _still_new(partial: Record, state: LogState) -> bool:
     path = state.active_path()
     places = [entry["id"] for entry in path]
     if (parent := partial.get("parentId")) in places:
-        # Clocks go backwards, and a change of mode or a command of the user's own may come in while an answer streams;
-        # another message may not.
+        # Timestamps do not decide here, since clocks can go backwards. A change of mode or an own command may come in
+        # while an answer streams; another message may not.
         return all(
             entry["type"] != "message" or entry["message"].get("role") in _BESIDE_AN_ANSWER
             for entry in path[places.index(parent) + 1 :]

@@ -1,4 +1,4 @@
-"""What may stand in a line of the log: plain JSON data in valid UTF-8, whole: what is stored is what models get."""
+"""The lines of the log: plain JSON data in valid UTF-8, uncut, since what is stored is what models get."""
 
 import json
 import math
@@ -15,15 +15,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def storable(record: Mapping[str, Any]) -> Record:
-    """A copy in the form that the log keeps: what is in memory is what a reader will find.
+    """Copy a record in the form that the log keeps: what is in memory is what a reader will find.
 
-    Transient keys are dropped, lone surrogates replaced by U+FFFD; what JSON has no form for becomes its text.
+    Transient keys are dropped, lone surrogates replaced by U+FFFD; values that JSON cannot represent become strings.
     """
     return _storable_mapping(record, 0)
 
 
 def encode(record: Record) -> bytes:
-    """A storable record as a line."""
+    """Encode a storable record as a line."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 

@@ -1,16 +1,16 @@
-"""JSON as people write it: a byte order mark, comments and trailing commas are read over."""
+"""JSON as people write it: a byte order mark, comments and trailing commas are ignored."""
 
 import json
 import re
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-# A comma behind no value is a mistake, to be reported at its own place.
+# A comma that follows no value is a mistake, and is reported at its own place.
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[:,{\[]\s*,|,(?=\s*[}\]])', re.DOTALL)
 _NOT_A_LINE_FEED = re.compile(r"[^\n]")
 
 
 class JsonError(ValueError):
-    """Text that is no JSON; `line` and `column` count from 1."""
+    """The text is not JSON; `line` and `column` count from 1."""
 
     def __init__(self, problem: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {problem}")
@@ -20,7 +20,7 @@ class JsonError(ValueError):
 
 
 def parse(data: bytes) -> object:
-    """The value of a JSON file. Raises JsonError."""
+    """Parse the content of a JSON file. Raises JsonError."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -30,11 +30,11 @@ def parse(data: bytes) -> object:
     except json.JSONDecodeError as error:
         raise JsonError(error.msg, error.lineno, error.colno) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, brackets of thousands of levels
-        raise JsonError("too large a number or too deeply nested", 1, 1) from None
+        raise JsonError("a number is too large, or the nesting too deep", 1, 1) from None
 
 
 def plain(text: str) -> str:
-    """The text with comments and trailing commas blanked out, so that every place keeps its line and column."""
+    """Blank out comments and trailing commas, so that every place keeps its line and column."""
     without_comments = _COMMENT.sub(_blank, text)
     return _TRAILING_COMMA.sub(lambda match: " " if match[0] == "," else match[0], without_comments)
 

@@ -1,10 +1,10 @@
-"""How a setting of `<config>/config.json` is declared: once, as a field of a frozen dataclass, with all there is to
-know of it. Reading and its problems (`settings_reader.py`), what waits for a restart, the JSON Schema
+"""Declares the settings of `<config>/config.json`: each once, as a field of a frozen dataclass, with all there is to
+know about it. Reading and its problems (`settings_reader.py`), what waits for a restart, the JSON Schema
 (`settings_schema.py`) and the page `docs/settings.md` are generic code over these declarations.
 
-The file is read before the first conversation can open. To load pydantic takes 60 ms of processor time, its core alone
-14 ms and `annotated_types` 7 ms; to read the whole file with the standard library takes 1.4 ms. So nothing here imports
-pydantic: it makes the JSON Schema, and a test holds what the schema accepts against what the reader accepts.
+The file is read before the first conversation can open. Loading pydantic takes 60 ms of processor time, its core alone
+14 ms and `annotated_types` 7 ms; reading the whole file with the standard library takes 1.4 ms. So nothing here imports
+pydantic: it only makes the JSON Schema, and a test compares what the schema accepts with what the reader accepts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +18,8 @@ _SAME: Any = object()
 
 
 class PartlyWrong(ValueError):
-    """A value of which some parts are left out. `problems` continue a sentence that begins with the setting's key, and
-    `rest` is what counts."""
+    """A value is wrong in parts, which are left out. `problems` continue a sentence that begins with the setting's key,
+    and `rest` is the value that applies."""
 
     def __init__(self, problems: list[str], rest: object) -> None:
         super().__init__(*problems)
@@ -29,12 +29,13 @@ class PartlyWrong(ValueError):
 
 @dataclass(frozen=True)
 class Setting:
-    """`strict` takes the place of a wrong value, and counts while nobody can know what the file says. A wrong value of
-    this setting also makes those of the keys `tightens` strict. `restart`: a change counts from the next start on.
+    """A declared setting. `strict` replaces a wrong value, and applies while it is unknown what the file says. A wrong
+    value of this setting also makes those of the keys `tightens` strict. `restart`: a change takes effect at the next
+    start.
 
     `parse` makes the value from what was written; a ValueError says what is wrong and continues a sentence that begins
-    with the key. `schema` is the JSON Schema of what is written, where the field's type does not say it; then `parse`
-    gets it unchecked.
+    with the key. `schema` is the JSON Schema of what is written, if the field's type does not say it; then `parse` gets
+    the value unchecked.
     """
 
     key: str
@@ -65,14 +66,15 @@ def setting(
     schema: Mapping[str, object] | None = None,
 ) -> _T:
     """Declare a field of a dataclass as a setting; the field's type says which values it takes. Without `strict`, the
-    default takes the place of a wrong value. A number is `low` or more, and `high` at most if that is given."""
+    default replaces a wrong value. A number is at least `low`, and at most `high` if that is given."""
     instead = default if strict is _SAME else strict
     row = Setting(key, text, default, instead, aliases, low, high, restart, tightens, parse, schema)
     return field(default_factory=lambda: default, metadata={"setting": row})
 
 
 class Declared(NamedTuple):
-    """`kind` is the type of the field, but for None; `path` leads from the outermost dataclass to the field."""
+    """A setting with its field: `kind` is the field's type without None; `path` leads there from the outermost
+    dataclass."""
 
     setting: Setting
     kind: Any
@@ -108,7 +110,7 @@ def _without_none(kind: Any) -> Any:
 
 
 def filled(kind: type[_T], values: Mapping[str, object]) -> _T:
-    """Make a dataclass of settings from values by key; what has none keeps its default."""
+    """Make a dataclass of settings from values by key; a setting without a value gets its default."""
     arguments: dict[str, object] = {}
     for row in fields(cast(Any, kind)):
         if (found := row.metadata.get("setting")) is not None:

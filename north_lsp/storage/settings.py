@@ -1,4 +1,4 @@
-"""The user's settings file, `<config>/config.json`: what this version reads, and what counts where it is wrong."""
+"""The user's settings file, `<config>/config.json`: what this version reads, and what applies where it is wrong."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,7 +26,7 @@ InterruptMode = Literal["immediate", "wait"]
 RevertPolicy = Literal["cooldown-expiry", "never"]
 
 
-_LEAST_LIMIT_USD = 0.01  # takes the place of a limit that cannot be read: the user is asked at once
+_LEAST_LIMIT_USD = 0.01  # replaces a limit that cannot be read: the user is asked at once
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class EditSettings:
     tolerance: Tolerance = setting(
         "edits.tolerance",
         "none",
-        "With `whitespace`, a text that is not found as it stands may match one place with other blanks at line "
-        "ends or another indentation.",
+        "With `whitespace`, a text that is not found exactly may match one place that differs in indentation or in "
+        "whitespace at line ends.",
         strict="none",
     )
     stale_check: StaleCheck = setting(
         "edits.staleCheck",
         "warn",
-        "What happens when the model edits a file of which it has not seen the present text: nothing (`off`), the "
-        "result says so, and line numbers and whole files are refused (`warn`), or all is refused (`strict`).",
+        "What happens when the model edits a file whose current text it has not seen: nothing (`off`); the result "
+        "says so, and edits by line number or of whole files are refused (`warn`); every edit is refused (`strict`).",
         strict="strict",
     )
     variant: EditVariant = setting(
@@ -60,12 +60,12 @@ class EditSettings:
         "edits.protected", (), "Wildcards of further files that no tool writes.", strict=("**",)
     )
     shell_checkpoints: bool = setting(
-        "checkpoints.shell", False, "Let undoing cover what commands change, too.", strict=True
+        "checkpoints.shell", False, "Let undo also cover what commands change.", strict=True
     )
     save_after_apply: bool = setting(
         "edits.saveAfterApply",
         True,
-        "Have the editor save what was saved before an edit, if it can be asked to.",
+        "Have the editor save files that were saved before an edit, if it supports that.",
         strict=False,
     )
     diagnostics_on_write: bool = setting(
@@ -77,29 +77,29 @@ class EditSettings:
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """How tools look."""
+    """How reading tools behave."""
 
     extra_roots: tuple[str, ...] = setting(
         "files.extraReadRoots",
         (),
-        "Folders outside of the workspace (absolute, or with `~`) that may be read and searched by their absolute "
+        "Folders outside the workspace (absolute, or with `~`) that may be read and searched by their absolute "
         "paths; nothing there can be changed.",
         restart=True,
     )
     digest: bool = setting(
-        "digest.enabled", True, "Shorten long results; with `false` they come in full, up to their limits."
+        "digest.enabled", True, "Shorten long results; with `false` they are sent in full, up to their limits."
     )
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
         40,
-        "With more tools than this, rarely used ones are told by name only and looked up with `search_tools` (0: "
+        "With more tools than this, rarely used ones are listed by name only and looked up with `search_tools` (0: "
         "never).",
     )
     limits: Limits = field(default_factory=Limits)
     index_limit: int = setting(
         "files.indexLimit",
         5000,
-        "How many files of a root are suggested by a few letters; of more, those that are open and those changed last.",
+        "How many files of a root can be suggested as you type; if there are more, the open and most recent ones.",
         low=100,
         high=1_000_000,
     )
@@ -111,10 +111,10 @@ class TurnSettings:
 
     max_requests: int = setting("turn.maxRequests", 200, "How many requests one turn may make.", low=1, high=10_000)
     nudge_unapplied_code: bool = setting(
-        "turn.nudgeUnappliedCode", False, "Remind a model once that code in its answer has changed no file."
+        "turn.nudgeUnappliedCode", False, "Remind a model once that code in its answer did not change any file."
     )
     flush_ms: int = setting(
-        "stream.flushMs", 32, "How many milliseconds text is gathered before it is shown.", low=10, high=250
+        "stream.flushMs", 32, "For how many milliseconds text is collected before it is shown.", low=10, high=250
     )
     stream_guard: bool = setting(
         "edits.streamGuard", True, "Stop an edit that cannot be applied while the model is still writing it."
@@ -122,13 +122,13 @@ class TurnSettings:
     queue_default: QueueKind = setting(
         "queue.defaultBehavior",
         "steer",
-        "What a prompt does during a turn, where the client does not say: become part of the turn (`steer`), or "
-        "wait for its end (`followUp`).",
+        "What happens to a prompt sent during a turn, if the client does not say: it becomes part of the turn "
+        "(`steer`), or waits for its end (`followUp`).",
     )
     steering_mode: DequeueMode = setting(
         "steeringMode",
         "one-at-a-time",
-        "Whether waiting prompts become part of a turn one at a time or all together.",
+        "Whether queued prompts become part of a turn one at a time or all together.",
         aliases=("queue.steeringMode",),
     )
     follow_up_mode: DequeueMode = setting(
@@ -140,46 +140,46 @@ class TurnSettings:
     interrupt_mode: InterruptMode = setting(
         "interruptMode",
         "immediate",
-        "Whether words for the turn skip the calls that have not begun (`immediate`) or come after them (`wait`).",
+        "Whether a steering prompt skips the calls that have not begun (`immediate`) or comes after them (`wait`).",
         aliases=("queue.interruptMode",),
     )
     session_limit_usd: float = setting(
         "cost.sessionLimitUsd",
         0.0,
-        "What one conversation may cost in US dollars (0: no limit); at 80 % you are told, and at the limit asked.",
+        "What one conversation may cost in US dollars (0: no limit); you are told at 80 %, and asked at the limit.",
         strict=_LEAST_LIMIT_USD,
     )
     day_limit_usd: float = setting(
         "cost.dayLimitUsd",
         0.0,
-        "What one day, which begins at midnight UTC, may cost in US dollars (0: no limit); at 80 % you are told, "
-        "and at the limit asked.",
+        "What one day, which begins at midnight UTC, may cost in US dollars (0: no limit); you are told at 80 %, "
+        "and asked at the limit.",
         strict=_LEAST_LIMIT_USD,
     )
     fallback_revert: RevertPolicy = setting(
         "retry.fallbackRevertPolicy",
         "cooldown-expiry",
-        "When the first model is asked again after another one stood in for it: after its pause, or never.",
+        "When the first model is used again after a fallback has replaced it: after its cooldown, or never.",
         restart=True,
     )
     context_promotion: bool = setting(
         "contextPromotion.enabled",
         True,
-        "Let another model with a larger window answer when the conversation is too long for its own: the model's "
-        "`contextPromotionTarget` of `models.yml`, else the smallest of the same provider that can be used.",
+        "Let a model with a larger context window answer when the conversation is too long for the chosen one: its "
+        "`contextPromotionTarget` in `models.yml`, else the smallest suitable one of the same provider.",
         strict=False,
     )
     notifications: OnOff = setting(
         "notifications",
         "on",
-        "Tell clients that a turn ended, failed or asks while their window is not in front.",
+        "Have clients notify you when a turn ends, fails or asks something while their window is not in front.",
         restart=True,
     )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`problems` are what is wrong in the file, a line each, for the user."""
+    """All settings. `problems` are what is wrong in the file, a line each, for the user."""
 
     selected_model: str | None = setting(
         "selectedModel", None, "The model of new conversations; North writes here what you choose in the editor."
@@ -191,35 +191,35 @@ class Settings:
         strict="ask",
         restart=True,
     )
-    log_level: LogLevel = setting("log.level", "info", "What goes to North's log file.", restart=True)
-    retry_enabled: bool = setting("retry.enabled", True, "Try again after a failure that may go away.", restart=True)
+    log_level: LogLevel = setting("log.level", "info", "What North writes to its log file.", restart=True)
+    retry_enabled: bool = setting("retry.enabled", True, "Retry after failures that may be temporary.", restart=True)
     retry_request_max: int = setting(
-        "retry.requestMaxRetries", 5, "How often a request is repeated that got no answer.", restart=True
+        "retry.requestMaxRetries", 5, "How many times a request that got no answer is repeated.", restart=True
     )
     retry_stream_max: int = setting(
         "retry.streamMaxRetries",
         5,
-        "How often a request is repeated whose answer broke off before anything of it was shown.",
+        "How many times a request is repeated whose answer broke off before any of it was shown.",
         restart=True,
     )
-    retry_max: int = setting("retry.maxRetries", 3, "How often a request is repeated as a whole.", restart=True)
+    retry_max: int = setting("retry.maxRetries", 3, "How many times a request is repeated as a whole.", restart=True)
     retry_base_delay_ms: int = setting(
         "retry.baseDelayMs",
         2000,
-        "How many milliseconds the wait before the first repeat takes; each further one takes twice as long.",
+        "How many milliseconds to wait before the first retry; the wait doubles with each further one.",
         restart=True,
     )
     retry_max_delay_ms: int = setting(
-        "retry.maxDelayMs", 300_000, "How many milliseconds the longest wait before a repeat takes.", restart=True
+        "retry.maxDelayMs", 300_000, "The longest wait before a retry, in milliseconds.", restart=True
     )
     retry_max_elapsed_ms: int = setting(
         "retry.maxElapsedMs",
         900_000,
-        "How many milliseconds all waits of a turn take together; a longer hint of the vendor is told as a time.",
+        "The longest wait of a turn in all, in milliseconds; if the vendor asks for more, you are told until when.",
         restart=True,
     )
     provider_idle_timeout_s: int = setting(
-        "provider.idleTimeoutS", 120, "After how many seconds without a byte a request has failed.", restart=True
+        "provider.idleTimeoutS", 120, "After how many seconds without data a request fails.", restart=True
     )
     provider_request_timeout_s: int = setting(
         "provider.requestTimeoutS", 600, "How many seconds a request may take as a whole.", restart=True
@@ -227,41 +227,41 @@ class Settings:
     retry_fallback_chains: Mapping[str, tuple[str, ...]] = setting(
         "retry.fallbackChains",
         {},
-        "The models to ask instead of a model that fails, by its selector; one without a key, or that the settings do "
-        "not allow here, is passed over.",
+        "The models to use instead of a model that fails, by its selector; models without a key, or not allowed here "
+        "by the settings, are skipped.",
         restart=True,
     )
     sandbox: SandboxMode = setting(
         "sandbox",
         "off",
-        "Where commands run that you are asked about: with your rights (`off`), or in the sandbox (`workspace`).",
+        "How commands that you are asked about run: with your rights (`off`), or in the sandbox (`workspace`).",
         strict="workspace",
         restart=True,
     )
     shell_pass_variables: tuple[str, ...] = setting(
         "shell.passVariables",
         (),
-        "Names of variables that commands get although they look like credentials.",
+        "Names of variables that are passed to commands although they look like credentials.",
         restart=True,
     )
     shell_always_ask: tuple[str, ...] = setting(
         "shell.alwaysAsk",
         (),
-        "Regular expressions of commands that ask every time; one that takes longer than two seconds to look for "
-        "counts as found.",
+        "Regular expressions of commands that ask every time; one that takes longer than two seconds to match "
+        "counts as a match.",
         strict=EVERY_COMMAND,
         parse=patterns,
     )
     shell_interceptor: bool = setting(
         "shell.interceptor.enabled",
         True,
-        "Send plain commands back that a tool does better; not those that your prompt spells out.",
+        "Refuse plain commands that a tool does better, except those that your prompt spells out.",
     )
     shell_client_terminal: bool = setting(
         "shell.useClientTerminal",
         False,
-        "Run commands in the editor's own terminals where it has them (ACP `terminal/*`), outside the sandbox only; "
-        "state does not stay then.",
+        "Run commands in the editor's own terminals if it has them (ACP `terminal/*`), outside the sandbox only; "
+        "then shell state is not kept.",
         strict=False,
     )
     edits: EditSettings = field(default_factory=EditSettings)
@@ -272,7 +272,7 @@ class Settings:
     log_max_bytes: int = setting(
         "log.maxBytes",
         10 * 1024 * 1024,
-        "At how many bytes a new log file begins.",
+        "The size in bytes at which a new log file begins.",
         low=64 * 1024,
         high=1024**3,
         restart=True,
@@ -282,11 +282,11 @@ class Settings:
 
 
 STRICT = filled(Settings, {key: row.setting.strict for key, row in declared(Settings).items()})
-"""What holds while nobody can know what the user's file says."""
+"""The settings that apply while it is unknown what the user's file says."""
 
 
 def needs_restart(before: Settings, now: Settings) -> list[str]:
-    """Name the settings that differ and are only read at the start."""
+    """Name the settings that differ and are read only at the start."""
     rows = declared(Settings).items()
     return [key for key, row in rows if row.setting.restart and row.value_in(before) != row.value_in(now)]
 
@@ -294,8 +294,8 @@ def needs_restart(before: Settings, now: Settings) -> list[str]:
 def load_settings(locations: Locations) -> Settings:
     """Read the settings; the defaults if there is no file. Never raises: what is wrong is in `problems`, a line each.
 
-    A wrong value is left out alone, and where it would have held something back, the strictest one takes its place. A
-    file that cannot be read at all gives way to what stood in it when it last could be; without that, to `STRICT`.
+    A wrong value is left out alone; if it would have restricted something, the strictest value replaces it. A file
+    that cannot be read at all is replaced by its last readable content; without that, by `STRICT`.
     """
     path = locations.config / "config.json"
     try:
@@ -312,7 +312,7 @@ def load_settings(locations: Locations) -> Settings:
 
 
 def _opened(path: Path, data: bytes) -> SettingsReader:
-    """Raises SettingsError."""
+    """Parse the file's content. Raises SettingsError."""
     from north_lsp.storage.relaxed_json import JsonError, parse
 
     try:
@@ -320,7 +320,7 @@ def _opened(path: Path, data: bytes) -> SettingsReader:
     except JsonError as error:
         raise SettingsError(path, error.line, error.column, error.problem) from None
     if not isinstance(values, dict):
-        raise SettingsError(path, 1, 1, "has to be an object")
+        raise SettingsError(path, 1, 1, "must be an object")
     return SettingsReader(path, data.decode("utf-8-sig"), values)
 
 
@@ -336,7 +336,7 @@ def _last_good(locations: Locations, problem: str) -> Settings:
 
 
 def _keep_good(locations: Locations, data: bytes) -> None:
-    """Best effort: where it cannot be kept, `STRICT` is what counts when the file breaks."""
+    """Keep a copy of a readable file. Best effort: without it, `STRICT` applies when the file breaks."""
     kept = locations.config_copy
     with suppress(OSError):
         try:
@@ -348,6 +348,6 @@ def _keep_good(locations: Locations, data: bytes) -> None:
 
 
 def read_settings(reader: SettingsReader) -> Settings:
-    """Look up every setting, and note what is wrong."""
+    """Read every setting, and note what is wrong in `problems`."""
     settings = reader.read(Settings)
     return replace(settings, problems=tuple(reader.problems))

@@ -1,4 +1,4 @@
-"""The settings of now: the file is read again when it has changed."""
+"""The current settings: the file is read again when it has changed."""
 
 import os
 
@@ -7,7 +7,7 @@ from north_lsp.storage.settings import Settings, load_settings
 
 
 class SettingsFile:
-    """One for a process. What was asked for by a session stays as it was until the session asks again."""
+    """The settings file, one object per process. Settings that a session has got do not change until it asks again."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations = locations
@@ -16,14 +16,14 @@ class SettingsFile:
         self._told: set[str] = set()
 
     def current(self) -> Settings:
-        """The settings; costs one look at the file's entry while it has not changed."""
+        """Return the settings; as long as the file has not changed, that costs one `stat`."""
         stamp = self._look()
         if stamp != self._stamp:
             self._settings, self._stamp = load_settings(self._locations), stamp
         return self._settings
 
     def take_problems(self) -> list[str]:
-        """What is wrong in the file, each once, for the user."""
+        """Return what is wrong in the file, for the user, each problem once."""
         problems = self.current().problems
         new = [problem for problem in problems if problem not in self._told]
         self._told = set(problems)

@@ -1,4 +1,4 @@
-"""Reads declared settings from the user's file: a wrong value is left out and said, an unknown key is said."""
+"""Reads declared settings from the user's file. A wrong value is left out; it and unknown keys are reported."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class SettingsReader:
-    """Keys may be written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
+    """Reads settings. Keys may be written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
 
     path: Path
     source: str
@@ -35,8 +35,8 @@ class SettingsReader:
     problems: list[str] = field(default_factory=list)
 
     def read(self, kind: type[_T]) -> _T:
-        """Read the settings that a dataclass declares. A wrong value gives way to the setting's strict one; what is
-        wrong, and what no setting is, goes to `problems`."""
+        """Read the settings that a dataclass declares. A wrong value is replaced by the setting's strict one; wrong
+        values and unknown keys are added to `problems`."""
         rows = declared(cast(type, kind))
         found: dict[str, object] = {}
         tightened: set[str] = set()
@@ -58,18 +58,18 @@ class SettingsReader:
         return filled(kind, found | {key: rows[key].setting.strict for key in tightened})
 
     def _written(self, row: Declared) -> tuple[str, object]:
-        """Return what stands at the setting's key, or at another name of it; None if nothing does."""
+        """Return what is written under the setting's key, or an alias of it, with that name; None if nothing is."""
         names = (row.setting.key, *row.setting.aliases)
         there = [(name, value) for name in names if (value := _found(self.values, name)) is not None]
         for name, _ in there[1:]:
-            self._note(name, f"{name} has no effect: it is another name of {there[0][0]}, which is there too")
+            self._note(name, f"{name} has no effect: it is another name of {there[0][0]}, which is set too")
         return there[0] if there else (row.setting.key, None)
 
     def _note_unknown(self, known: set[str]) -> None:
         for key in _leaves(self.values, known):
             if key in _FOR_EDITORS:
                 continue
-            import difflib  # only a mistake needs it
+            import difflib  # needed only for mistakes
 
             near = difflib.get_close_matches(key, sorted(known), 1, 0.7)
             meant = f"; did you mean {near[0]}?" if near else ""
@@ -87,7 +87,7 @@ class SettingsReader:
 
 
 def _until_fixed(setting: Setting) -> str:
-    """Say what counts instead of a wrong value, where it is not the default and the problem does not say it."""
+    """Say what applies instead of a wrong value, unless it is the default or the problem says so itself."""
     if setting.tightens:
         return f"; until it is fixed, {' and '.join(setting.tightens)} has its strictest value"
     if setting.parse is not None or setting.strict is None or setting.strict == setting.default:
@@ -106,13 +106,13 @@ def _checked(row: Declared, written: Any) -> object:
     if get_origin(row.kind) is Literal:
         choices = get_args(row.kind)
         if written not in choices:
-            raise ValueError(f"has to be one of {', '.join(choices)}, not {_shown(written)}")
+            raise ValueError(f"must be one of {', '.join(choices)}, not {_shown(written)}")
         return written
     if row.kind in (int, float):
         return _number(row, written)
     words, accepts, make = _KINDS[row.kind]
     if not accepts(written):
-        raise ValueError(f"has to be {words}")  # it may be a secret, and is not repeated
+        raise ValueError(f"must be {words}")  # it may be a secret, and is not repeated
     return make(written)
 
 
@@ -122,9 +122,9 @@ def _number(row: Declared, written: Any) -> float:
     span = f"{low} or more" if high is None else f"from {low} to {high}"
     is_number = isinstance(written, int if is_whole else int | float) and not isinstance(written, bool)
     if not is_number or not (is_whole or abs(written) <= sys.float_info.max):
-        raise ValueError(f"has to be a {'whole ' if is_whole else ''}number, {span}")
+        raise ValueError(f"must be a {'whole ' if is_whole else ''}number, {span}")
     if written < low or (high is not None and written > high):
-        raise ValueError(f"has to be {span}, not {_shown(written)}")
+        raise ValueError(f"must be {span}, not {_shown(written)}")
     return written if is_whole else float(written)
 
 
@@ -139,20 +139,20 @@ def _are_texts(value: object) -> bool:
 
 _KINDS: dict[Any, tuple[str, Callable[[Any], bool], Callable[[Any], object]]] = {
     bool: ("true or false", lambda value: isinstance(value, bool), bool),
-    str: ("a text", lambda value: isinstance(value, str), str),
-    tuple[str, ...]: ("a list of texts", _are_texts, tuple),
+    str: ("a string", lambda value: isinstance(value, str), str),
+    tuple[str, ...]: ("a list of strings", _are_texts, tuple),
     Mapping[str, str]: (
-        "an object of texts",
+        "an object of strings",
         lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
         dict,
     ),
     Mapping[str, tuple[str, ...]]: (
-        "an object of lists of texts",
+        "an object of lists of strings",
         lambda value: isinstance(value, dict) and all(_are_texts(one) for one in value.values()),
         lambda value: {name: tuple(texts) for name, texts in value.items()},
     ),
 }
-"""By the type of a field: what it takes in words, whether something written is such, and the value made from it."""
+"""For each type of a field: what it takes, in words; a check of what was written; and the conversion to the value."""
 
 
 def _found(values: Mapping[str, object], key: str) -> object:
@@ -168,7 +168,7 @@ def _found(values: Mapping[str, object], key: str) -> object:
 
 
 def _leaves(values: Mapping[str, object], known: set[str], prefix: str = "") -> Iterator[str]:
-    """Yield the keys that are no settings; a group counts as its members."""
+    """Yield the keys that are not settings; a group counts as its members."""
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key in known:

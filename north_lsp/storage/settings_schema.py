@@ -1,5 +1,5 @@
 """The JSON Schema of the settings file, made from the declarations, for editors that complete and check the file. It
-loads pydantic, so nothing imports it that has to be there before a conversation opens."""
+loads pydantic, so nothing that is needed before a conversation opens may import it."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
 
-_DRAFT = "http://json-schema.org/draft-07/schema#"  # VS Code warns of later ones
+_DRAFT = "http://json-schema.org/draft-07/schema#"  # VS Code warns about later ones
 
 
 def json_schema() -> dict[str, object]:
@@ -31,8 +31,8 @@ def json_schema() -> dict[str, object]:
 
 
 def described(row: Declared) -> str:
-    """Say what a setting is, and that it waits for the next start if it does."""
-    return row.setting.text + (" A change counts when North is started again." if row.setting.restart else "")
+    """Describe a setting, and say so if it takes effect only at the next start."""
+    return row.setting.text + (" A change takes effect when North is restarted." if row.setting.restart else "")
 
 
 def value_schema(row: Declared) -> dict[str, object]:

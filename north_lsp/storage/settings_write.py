@@ -11,11 +11,11 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|null|[{}\[\]:]|[^\s,{}\[\]:"]+')
 
 
 class SettingNotWritten(OSError):
-    """The file is as it was; the text is one line for the user."""
+    """The setting was not written, and the file is as it was; the text is one line for the user."""
 
 
 def save_text_setting(locations: Locations, key: str, value: str) -> None:
-    """Set a key of the file's own level. Raises SettingNotWritten, and OSError for a folder that cannot be written."""
+    """Set a key at the file's top level. Raises SettingNotWritten, and OSError for a folder that cannot be written."""
     path = locations.config / "config.json"
     with short_lock(locations, "config"):
         try:
@@ -30,19 +30,20 @@ def save_text_setting(locations: Locations, key: str, value: str) -> None:
         except JsonError as error:
             raise SettingNotWritten(f"{path} cannot be read ({error}): fix it first") from None
         if not isinstance(before, dict):
-            raise SettingNotWritten(f"{path} holds no object: fix it first")
+            raise SettingNotWritten(f"{path} does not contain an object: fix it first")
         if before.get(key) == value:
             return
         changed = _changed(text, key, value, is_empty=not before)
         if parse(changed.encode()) != {**before, key: value}:
             raise SettingNotWritten(f"{path} is written in a way that North cannot change: set {key} to {value} there")
         mode = path.stat().st_mode & 0o777
-        # A file that is a link, in a folder of dotfiles for example, stays one.
+        # If the file is a link, into a folder of dotfiles for example, it stays one.
         write_atomic(path.resolve(), changed.encode(), mode)
 
 
 def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
-    """Searches in the text without comments, which has every character at the same place."""
+    """Return the text with the key set. Searches the text without comments, in which every character has the same
+    place."""
     bare = plain(text)
     place = _place(bare, json.dumps(key))
     if place is not None:
@@ -58,15 +59,15 @@ def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
 
 
 def _place(bare: str, key: str) -> re.Match[str] | None:
-    """The text (or null) that stands behind a key of the outermost object."""
-    depth, is_behind_key = 0, False
+    """Find the string (or null) that follows a key of the outermost object."""
+    depth, follows_key = 0, False
     for token in _TOKEN.finditer(bare):
-        if is_behind_key and token[0] != ":":
+        if follows_key and token[0] != ":":
             return token if token[0][0] in '"n' else None
         if token[0] in "{[":
             depth += 1
         elif token[0] in "}]":
             depth -= 1
         elif depth == 1 and token[0] == key and bare[token.end() :].lstrip().startswith(":"):
-            is_behind_key = True
+            follows_key = True
     return None

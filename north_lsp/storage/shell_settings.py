@@ -1,4 +1,4 @@
-"""The settings of commands, as they stand under `shell.` in the user's settings file."""
+"""The settings of commands, under `shell.` in the user's settings file."""
 
 import re
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from north_lsp.storage.setting import PartlyWrong, setting
 
 OnOff = Literal["on", "off"]
 EVERY_COMMAND = ("",)
-"""Patterns of commands that always ask, where nobody can know which were meant."""
+"""Patterns of commands that always ask, for when it is unknown which were meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class InterceptorRule:
-    """A rule of the user's own, or with `enabled` false the name of one that is switched off."""
+    """A rule of the user's own, or with `enabled` false the name of a rule to switch off."""
 
     name: str
     pattern: str = ""
@@ -38,9 +38,9 @@ _RULES = {
 
 
 def _rules(written: object) -> tuple[InterceptorRule, ...]:
-    """Read rules; one that is none is left out. Raises ValueError."""
+    """Read rules; an invalid one is left out. Raises ValueError."""
     if not isinstance(written, list) or not all(isinstance(row, dict) for row in written):
-        raise ValueError("has to be a list of objects")
+        raise ValueError("must be a list of objects")
     rules: list[InterceptorRule] = []
     problems: list[str] = []
     for number, row in enumerate(written, 1):
@@ -67,7 +67,7 @@ def _rule(row: Mapping[str, object], number: int) -> InterceptorRule:
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a regular expression of the user's. Raises ValueError."""
+    """Compile a regular expression that the user wrote. Raises ValueError."""
     try:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -75,7 +75,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def patterns(written: tuple[str, ...]) -> tuple[str, ...]:
-    """Check regular expressions of commands that always ask. Raises ValueError: with one that is wrong, all ask."""
+    """Check the regular expressions of commands that always ask. Raises ValueError: if one is wrong, all ask."""
     try:
         for pattern in written:
             compiled(pattern)
@@ -86,52 +86,52 @@ def patterns(written: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ShellSettings:
-    """How commands are run, and what they get."""
+    """How commands are run, and what is passed to them."""
 
     path: str | None = setting(
-        "shell.path", None, "The bash that runs commands, instead of the one on `PATH`.", restart=True
+        "shell.path", None, "The path of the bash that runs commands, instead of the one on `PATH`.", restart=True
     )
     persistent: bool = setting(
         "shell.persistent",
         True,
-        "Keep one shell for all commands; with `false` each has a shell of its own, and what it leaves in the "
-        "background ends with the next one.",
+        "Use one shell for all commands; with `false` each command has its own shell, and what it leaves running in "
+        "the background ends with the next command.",
         restart=True,
     )
     virtual_terminal: OnOff = setting(
         "shell.virtualTerminal",
         "on",
-        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`) they print into a pipe.",
+        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`) they print to a pipe.",
         restart=True,
     )
-    env: Mapping[str, str] = setting("shell.env", {}, "Variables that commands get, by name.", restart=True)
+    env: Mapping[str, str] = setting("shell.env", {}, "Environment variables for commands, by name.", restart=True)
     pass_keys: bool = setting(
-        "shell.passKeys", False, "Let commands have the keys of the model providers.", strict=False, restart=True
+        "shell.passKeys", False, "Pass the keys of the model providers to commands.", strict=False, restart=True
     )
     prefix: str = setting(
         "shell.prefix",
         "",
-        "Words that stand before every command (or `NORTH_SHELL_PREFIX`, `CLAUDE_CODE_SHELL_PREFIX`); they are not "
+        "Words to put before every command (or `NORTH_SHELL_PREFIX`, `CLAUDE_CODE_SHELL_PREFIX`); they are not "
         "part of what is approved.",
         restart=True,
-        tightens=("shell.alwaysAsk",),  # it may be what holds commands
+        tightens=("shell.alwaysAsk",),  # it may be what confines commands
         parse=str.strip,
     )
     snapshot: bool = setting(
-        "shell.snapshot", True, "Take your own shell functions and aliases along into commands.", restart=True
+        "shell.snapshot", True, "Make your own shell functions and aliases available to commands.", restart=True
     )
     minimise: bool = setting(
-        "shell.minimize", True, "Shorten known outputs of commands that went well; with `false` they come in full."
+        "shell.minimize", True, "Shorten known outputs of commands that succeeded; with `false` they are kept in full."
     )
     interceptor_rules: tuple[InterceptorRule, ...] = setting(
         "shell.interceptor.rules",
         (),
-        'Rules of your own, looked at before North\'s: `{"name", "pattern", "tool", "reason"}`, the pattern a regular '
-        'expression for the command without its quoted texts; `{"name": "read", "enabled": false}` switches one of '
-        "North's off (`read`, `search`, `find`, `list`, `edit`, `write`).",
+        'Your own rules, tried before North\'s: `{"name", "pattern", "tool", "reason"}`, where the pattern is a '
+        'regular expression for the command without its quoted strings; `{"name": "read", "enabled": false}` switches '
+        "one of North's off (`read`, `search`, `find`, `list`, `edit`, `write`).",
         parse=_rules,
         schema=_RULES,
     )
     timeout_s: int = setting(
-        "shell.timeoutS", 60, "How many seconds a command may take that names no time itself.", low=1, high=3600
+        "shell.timeoutS", 60, "How many seconds a command may take if it sets no timeout itself.", low=1, high=3600
     )

@@ -1,4 +1,4 @@
-"""What a list says about one conversation, read from its log; and the same as a row of the index."""
+"""The summary of a conversation for lists, read from its log, and the same as a row of the index."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,9 +32,9 @@ _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
 
 @dataclass(frozen=True)
 class Summary:
-    """One conversation in a list. `repo_root` and `cwd` are the root of the file system where the log does not tell.
+    """One conversation in a list. `repo_root` and `cwd` are the root of the file system if the log does not tell.
 
-    `message_count` counts what user and model said, and nobody has said or run anything in an empty one; `title` and
+    `message_count` counts the messages of user and model; in an empty one, nothing was said or run; `title` and
     `first_prompt` are free of control characters.
     """
 
@@ -88,7 +88,7 @@ class Row:
 
     @classmethod
     def from_json(cls, id: str, value: object) -> "Row | None":
-        """None for what is no row: then the log is read."""
+        """Read a row of the index; None if it is not valid: then the log is read."""
         match value:
             case {
                 "title": None | str() as title,
@@ -115,7 +115,7 @@ class Row:
                 return None
 
 
-def summarise(path: Path) -> Row:
+def summarize(path: Path) -> Row:
     """Read one log line by line; lines that cannot be read are passed over. Raises OSError."""
     with path.open("rb") as file:
         status = path.stat()
@@ -149,7 +149,7 @@ def summarise(path: Path) -> Row:
 
 
 def _records(file: Iterable[bytes]) -> Iterator[Record | None]:
-    """The lines, None for those that cannot be read; of an old format as if they were of today's."""
+    """Yield the lines, None for those that cannot be read; lines of an old format as if they were of today's."""
     records = (parse_line(line.removeprefix(b"\xef\xbb\xbf")) for line in file)
     header = next(records, None)
     if header is None or (format := format_of(header)) is None:

@@ -1,7 +1,7 @@
 """Whether the user trusts a project: kept with the user's own data, never in the project.
 
-Undecided is not distrust: nothing of a project's own allows anything here, and what the user allowed in it was said by
-the user. Distrust makes that inert as well, without losing it.
+Undecided is not distrust: nothing in the project itself allows anything here, and what the user allowed in it is the
+user's own word. Distrust suspends that as well, without losing it.
 """
 
 from typing import Literal
@@ -14,7 +14,7 @@ By = Literal["user", "editor"]
 
 
 class Trust:
-    """One project's, read again each time, so that other processes' changes count at once."""
+    """The trust in one project, read again each time, so that other processes' changes count at once."""
 
     def __init__(self, locations: Locations, project_hash: str) -> None:
         self._locations = locations
@@ -23,7 +23,7 @@ class Trust:
         self._unsaved: tuple[bool, By] | None = None
 
     def decided(self) -> tuple[bool, By] | None:
-        """The decision and whose it is; None if there is none. A file that cannot be read is distrust."""
+        """Return the decision and whose it is; None if there is none. A file that cannot be read counts as distrust."""
         if self._unsaved is not None:
             return self._unsaved
         try:
@@ -47,8 +47,8 @@ class Trust:
         return decided is not None and not decided[0]
 
     def decide(self, trusted: bool, by: By) -> OSError | None:
-        """An editor's trust does not lift the user's own distrust. What cannot be stored holds for this object's life,
-        and the error is given."""
+        """Store a decision. An editor's trust does not lift the user's own distrust. What cannot be stored holds for
+        this object's life, and the error is returned."""
         if trusted and by == "editor" and self.decided() == (False, "user"):
             return None
         content = {"version": 1, "trusted": trusted, "decidedAt": timestamp(), "by": by}
@@ -64,11 +64,11 @@ class Trust:
 
 
 def described(decided: tuple[bool, By] | None) -> str:
-    """For people."""
+    """Describe a decision for people."""
     if decided is None:
-        return "Nobody has said whether this workspace is trusted: what you allowed in it holds."
+        return "You have not decided whether to trust this workspace: what you allowed in it applies."
     trusted, by = decided
     whose = "you said so" if by == "user" else "the editor says so"
     if trusted:
-        return f"This workspace is trusted ({whose}): what you allowed in it holds."
-    return f"This workspace is not trusted ({whose}): every command and every edit is asked about."
+        return f"This workspace is trusted ({whose}): what you allowed in it applies."
+    return f"This workspace is not trusted ({whose}): every command and every edit asks first."

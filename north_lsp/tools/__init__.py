@@ -1,1 +1,1 @@
-"""What a model can call: a registry and one file per tool."""
+"""The tools that a model can call: a registry, and one file per tool."""

@@ -1,4 +1,4 @@
-"""What a tool is: its arguments, what it needs, and how it has that done."""
+"""The base classes of tools: arguments, declared needs, and the host that carries those needs out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Need = Literal["read", "write", "run", "network", "ask"]
-"""What a tool has done with the user's things: files are read, edits proposed, commands run, servers asked, the user
-asked."""
+"""What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A shortened form of a result: `data` in place of the whole, which is kept as the text `full`. `more` tells what
-    is missing, `shown` which lines of `full` are not."""
+    """A shortened result: `data` replaces the whole, which is kept as the text `full`. `more` says what is missing,
+    `shown` which lines of `full` are still there."""
 
     data: dict[str, object]
     full: str
@@ -33,7 +32,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image as it is in its file."""
+    """An image: its MIME type and its encoded bytes."""
 
     mime_type: str
     data: bytes
@@ -41,8 +40,8 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a finished call gives: `data` for the model (JSON), or `text` for text-first tools; `title` for people. A
-    `digest` is what enters the conversation where outputs are shortened."""
+    """The result of a finished call: `data` (JSON) for the model, or `text` for text-first tools; `title` for people.
+    Where outputs are shortened, the `digest` is what enters the conversation."""
 
     title: str
     data: object = None
@@ -56,10 +55,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command to be approved and run. `cwd` is absolute, None for the directory that the shell is in; `timeout`
-    in seconds; `outside` asks for a run without the sandbox, which the user decides on every time. `head` and `tail`
-    are numbers of lines of the output; a `background` command becomes a job, which goes on after North with `keep`;
-    `notices` are for the model."""
+    """A shell command to approve and run. `cwd` is absolute, or None for the shell's current directory; `timeout` is in
+    seconds; `outside` asks to run it without the sandbox, which the user decides every time. `head` and `tail` limit
+    the output to that many lines; a `background` command becomes a job, which with `keep` outlives North; `notices`
+    are for the model."""
 
     command: str
     cwd: Path | None
@@ -78,7 +77,7 @@ JobAction = Literal["list", "output", "wait", "kill", "input"]
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What is to be done with commands in the background; `seconds` is for waiting."""
+    """An action on background jobs; `seconds` is how long `wait` may take."""
 
     action: JobAction
     id: str = ""
@@ -94,29 +93,29 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Host(Protocol[R_co]):
-    """What a tool that declares the need can have done; whoever does it gives the call's result. The methods raise
+    """Carries out what a tool declares as its needs; what its methods return is the call's result. They raise
     ToolError, and PermissionError for a need that is not declared."""
 
     async def look(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Something that only reads, which a cancelled turn does not wait for."""
+        """Run work that only reads; a cancelled turn does not wait for it."""
         ...
 
     async def propose(self, changes: Sequence[FileChange]) -> R_co:
-        """An edit, reviewed and applied."""
+        """Have an edit reviewed and applied."""
         ...
 
     async def run_command(self, make: Callable[[], Command]) -> R_co:
-        """A command, approved and run; `make` may look at the disk."""
+        """Have a command approved and run; `make` builds it and may read the disk."""
         ...
 
     async def control_jobs(self, request: JobRequest) -> R_co:
-        """Commands in the background, looked after."""
+        """Act on background jobs."""
         ...
 
 
 class Tool(ABC):
-    """What every tool has. `needs` is what it has done; `parallel` tools may run side by side; `modes` are those that
-    offer it to the model; with many tools, `discoverable` ones are told by name only."""
+    """Base of every tool. `needs` is what it asks of its host; `parallel` tools may run side by side; `modes` are those
+    that offer it to the model; when there are many tools, `discoverable` ones are listed by name only."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
@@ -128,7 +127,7 @@ class Tool(ABC):
 
     @abstractmethod
     def title(self, args: dict[str, Any]) -> str:
-        """One line for people; `args` may be incomplete while they stream."""
+        """Return one line for people; `args` may be incomplete while they stream."""
 
     @abstractmethod
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
@@ -140,7 +139,7 @@ class Tool(ABC):
 
 
 class ReadTool(Tool):
-    """Only reads: runs without asking, in every mode, beside others of its kind."""
+    """A tool that only reads: it runs without asking, in every mode, in parallel with others of its kind."""
 
     needs = frozenset({"read"})
     modes = frozenset({"ask", "agent"})
@@ -151,11 +150,11 @@ class ReadTool(Tool):
 
     @abstractmethod
     async def run(self, args: Any, workspace: Workspace) -> Output:
-        """Raises ToolError."""
+        """Read what the checked arguments ask for. Raises ToolError."""
 
 
 class WriteTool(Tool):
-    """Proposes changes; the review decides, and whoever reviewed them applies them."""
+    """A tool that proposes changes; they are applied after their review, never by the tool itself."""
 
     needs = frozenset({"read", "write"})
     kind: ClassVar[Kind] = "edit"
@@ -166,11 +165,11 @@ class WriteTool(Tool):
 
     @abstractmethod
     async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
-        """The changes that the arguments ask for; writes nothing. Raises ToolError."""
+        """Prepare the changes that the arguments ask for, without writing anything. Raises ToolError."""
 
 
 class ShellTool(Tool):
-    """Asks for a command to be run."""
+    """A tool that asks to run a shell command."""
 
     needs = frozenset({"run"})
     kind = "execute"
@@ -181,11 +180,11 @@ class ShellTool(Tool):
 
     @abstractmethod
     def command(self, args: Any, workspace: Workspace) -> Command:
-        """What is to be run. Raises ToolError."""
+        """Return the command to run. Raises ToolError."""
 
 
 class JobTool(Tool):
-    """Looks after commands that were put into the background."""
+    """A tool that controls background jobs."""
 
     needs = frozenset({"run"})
     kind = "execute"
@@ -196,4 +195,4 @@ class JobTool(Tool):
 
     @abstractmethod
     def request(self, args: Any) -> JobRequest:
-        """What is to be done. Raises ToolError."""
+        """Return the action to take on the jobs. Raises ToolError."""

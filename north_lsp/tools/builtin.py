@@ -44,7 +44,7 @@ _HIDDEN: dict[EditVariant, frozenset[str]] = {
 
 
 def builtin_tools(variant: EditVariant = "anchors") -> Registry:
-    """`variant` says which edit tools are offered to models; those that are not can be called all the same."""
+    """Build the registry. `variant` says which edit tools are offered to models; the others can still be called."""
     looking = (ListRoot(), FindFiles(), SearchText(), ReadFile(), ReadAround(), GetLineCount(), ReadReadme())
     structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch(), Lsp())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())

@@ -1,4 +1,4 @@
-"""The tools of a session: what the model is told about them, and arguments checked before anything runs."""
+"""The tools of a session: their descriptions for the model, and the check of arguments before anything runs."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class Arguments(BaseModel):
 
 
 class Registry:
-    """Tools by name. A second tool of one name is a mistake. `hidden` ones are not offered but can be called."""
+    """Tools by name; two tools of one name raise ValueError. `hidden` ones are not offered but can be called."""
 
     def __init__(self, tools: Iterable[Tool], hidden: frozenset[str] = frozenset()) -> None:
         self.hidden = hidden
@@ -35,14 +35,14 @@ class Registry:
             self._tools[tool.name] = tool
 
     def offering(self, *names: str) -> "Registry":
-        """The same tools, of which these are not hidden."""
+        """Return a registry of the same tools in which these are not hidden."""
         return Registry(self._tools.values(), self.hidden - {*names}) if self.hidden & {*names} else self
 
     def find(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
-        """What the model may use in a mode, by name, so that requests of one conversation stay identical."""
+        """Return what the model may use in a mode, by name, so that requests of one conversation stay identical."""
         tools = sorted(self._tools.values(), key=lambda tool: tool.name)
         return tuple(self.spec(tool) for tool in tools if mode in tool.modes and tool.name not in self.hidden)
 
@@ -54,12 +54,12 @@ class Registry:
         return ToolSpec(tool.name, _description(tool), _schema(tool.args))
 
     def schema(self, name: str) -> Mapping[str, object]:
-        """The JSON Schema of a tool's arguments; empty for a tool that does not exist."""
+        """Return the JSON Schema of a tool's arguments; empty for a tool that does not exist."""
         tool = self._tools.get(name)
         return _schema(tool.args) if tool is not None else {}
 
     def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[Tool, Any]:
-        """The tool and its parsed arguments. Raises ToolError before anything has run."""
+        """Look up the tool and parse its arguments. Raises ToolError before anything has run."""
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(
@@ -69,7 +69,7 @@ class Registry:
             raise ToolError(
                 "MODE_FORBIDDEN",
                 f"{name} is not available in {mode} mode",
-                "this mode only reads; tell the user to switch to agent mode if changes are wanted",
+                "this mode is read-only; ask the user to switch to agent mode if changes are wanted",
             )
         size = len(json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace"))
         if size > MAX_ARGUMENT_BYTES:
@@ -88,7 +88,7 @@ class Registry:
 
 @cache
 def _description(tool: Tool) -> str:
-    """What the model is told about a tool: the Markdown file beside the module that names it."""
+    """Read a tool's description for the model: the Markdown file next to the module that names the tool."""
     owner = next(one for one in type(tool).__mro__ if "name" in vars(one))
     package = owner.__module__.rpartition(".")[0]
     return files(package).joinpath(f"{tool.name}.md").read_text("utf-8").strip()
@@ -96,7 +96,7 @@ def _description(tool: Tool) -> str:
 
 @cache
 def _schema(model: type[BaseModel]) -> Mapping[str, object]:
-    """Made once, and the same object for every request: nobody may change it."""
+    """Make the JSON Schema of a tool's arguments. All requests share the cached object: it must not be changed."""
     schema = model.model_json_schema(by_alias=True)
     schema.pop("title", None)
     schema.pop("description", None)
@@ -113,7 +113,7 @@ def _schema(model: type[BaseModel]) -> Mapping[str, object]:
 
 
 def invalid(error: ValidationError, args: type[BaseModel], given: Mapping[str, object]) -> ToolError:
-    """What is wrong with the first argument that does not fit; for one that is missing, what there are."""
+    """Build the error for the first argument that does not fit; unknown names among the given ones go to its hint."""
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "arguments"
     received = "nothing" if first["type"] == "missing" else repr(first.get("input"))[:200]

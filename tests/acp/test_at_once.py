@@ -80,7 +80,7 @@ async def test_while_a_turn_runs_or_is_about_to_nothing_is_taken_back(world: Wor
         server.script(answer(say("Again.")))
         prompt = await start(client, id, "once more")
         undone = await restore(client, id, steps=1)
-        with pytest.raises(RpcFailure, match="wait for its end or cancel it"):
+        with pytest.raises(RpcFailure, match="wait for it to end, or cancel it"):
             await client.answer(undone)
         await client.answer(prompt)
         assert path.read_text() == NEW

@@ -171,7 +171,7 @@ async def test_the_question_about_a_limit_is_no_command(world: World, server: Mo
         assert options(question) == {"allow_once": "continue", "allow_always": "raise", "reject_once": "end"}
         asked = question["_meta"]["north"]["question"]
         assert asked["kind"] == "choice"
-        assert asked["text"].endswith("Go on?")
+        assert asked["text"].endswith("Continue?")
         assert asked["text"] == question["toolCall"]["title"]
 
 

@@ -62,10 +62,10 @@ async def test_what_an_editor_makes_of_an_accepted_text_is_the_result(
         (told,) = done["data"]["changedByEditor"]
         assert told["path"] == "a.py"
         if name == "CRLF":
-            assert told["diff"] == "(only how the lines end)"
+            assert told["diff"] == "(only the line endings differ)"
         else:
             assert any(line.startswith(("+", "-")) for line in told["diff"].splitlines())
-        assert done["data"]["notices"] == ["the editor changed a.py when it wrote it"]
+        assert done["data"]["notices"] == ["the editor changed a.py while writing it"]
         # what stands there is what the model may go on with, and what is taken back
         _, again = await turn(client, server, call("read_file", path="a.py"), replace("sys.argv", "sys.path"))
         assert again["data"]["applied"], again
@@ -284,7 +284,7 @@ async def test_a_client_that_writes_to_its_buffer_alone_is_told_of_before_a_comm
             call("shell_run", command="echo $(grep -c seven a.txt) found"),
         )
         assert edit["data"]["applied"]
-        assert "a.txt is changed in the editor, and not saved yet" in edit["data"]["notices"][0]
+        assert "a.txt was changed in the editor but is not saved yet" in edit["data"]["notices"][0]
         assert "0 found" in ran
         assert "1 open file is not saved in the editor: a.txt" in ran
         question = client.questions[-1]

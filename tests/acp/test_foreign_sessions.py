@@ -40,8 +40,8 @@ CASES = [
     ("#L5-L6", "line 5\nline 6\n", '<selection path="json/a file.py" lines="5-6">'),
     ("#L13:13", "same\n", '<selection path="json/a file.py" lines="13-13">'),
     ("?symbol=x#L2:3", "line 2\nline 3\n", '<selection path="json/a file.py" lines="2-3">'),
-    ("", "same\n", '<selection path="json/a file.py" lines="not known, it stands there more than once">'),
-    ("", "not in it\n", '<selection path="json/a file.py" lines="not known">'),
+    ("", "same\n", '<selection path="json/a file.py" lines="unknown, the text occurs more than once">'),
+    ("", "not in it\n", '<selection path="json/a file.py" lines="unknown">'),
 ]
 
 
@@ -100,7 +100,7 @@ async def test_loading_what_another_process_writes_says_so_at_once(world: World,
             assert f"process {owner.raw.process.pid}" in other.said() or "process" in other.said()
             other.session = owner.session
             refused = await failing(other, "Go on")
-            assert "close it there, and it goes on here with the next prompt; or begin a new one" in refused
+            assert "close it there to continue it here with the next prompt, or start a new one" in refused
             await owner.raw.request("session/close", {"sessionId": owner.session})
             assert (await other.prompt("Go on"))["stopReason"] == "end_turn"
             assert "free again" in other.said()

@@ -59,7 +59,7 @@ async def test_only_a_change_at_an_accepted_hunk_is_in_the_way(
         return
     assert path.read_text() == OLD.replace(*ONE).replace(*theirs).replace(*LAST)
     assert told["data"]["partial"] is True
-    assert told["data"]["notices"] == ["a.txt changed while the edit waited; both changes were merged"]
+    assert told["data"]["notices"] == ["a.txt changed while the edit was waiting; both changes were merged"]
     assert [hunk["header"] for hunk in told["data"]["rejectedHunks"]] == ["a.txt @@ -17,7 +17,7 @@"]
 
 
@@ -78,7 +78,7 @@ async def test_two_conversations_undo_their_own_changes(world: World, server: Mo
             client, first, server, call("edit_replace_exact", path="a.txt", old=MIDDLE[0], new=MIDDLE[1])
         )
         assert told["data"]["notices"] == [
-            "a.txt has changed since it was read; the edit was fitted to its present text"
+            "a.txt has changed since it was read; the edit was applied to its current text"
         ]
         assert path.read_text() == NEW
         done = await client.request("_north/checkpoints/restore", {"sessionId": first, "steps": 2})

@@ -64,7 +64,7 @@ async def test_how_much_a_model_thinks_is_an_option(world: World, server: ModelS
         found = await choose(client, session, "model", "sonnet-4-5:off")
         assert found["thought_level"]["currentValue"] == "off"
         await ask(client, session)
-        with pytest.raises(RpcFailure, match="has to be one of off, minimal"):
+        with pytest.raises(RpcFailure, match="must be one of off, minimal"):
             await choose(client, session, "thought_level", "deep")
     budgets = [(request.body.get("thinking") or {}).get("budget_tokens") for request in server.requests]
     assert budgets == [10_000, 20_000, None]
@@ -275,7 +275,7 @@ async def test_slash_commands_choose_models_and_levels(world: World, server: Mod
         assert "Thinking is `high`, from the next request on." in await say_back("/thinking HIGH")
         assert "Thinking is `off`" in await say_back("/thinking off")
         assert "Thinking is `high`" in await say_back("/thinking on")
-        assert "there is no level 'deep': /thinking takes on, off, minimal" in await say_back("/thinking deep")
+        assert "there is no thinking level 'deep': use on, off, minimal" in await say_back("/thinking deep")
         assert "takes one level" in await say_back("/thinking a b")
         assert "may not be used here: it is not listed in enabledModels" in await say_back("/model opus-4-5")
         assert "opus" not in await say_back("/model")

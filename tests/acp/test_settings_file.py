@@ -21,8 +21,8 @@ async def test_a_change_counts_from_the_next_prompt_and_what_is_wrong_is_said(
         server.script(answer(call("get_line_count", path="json/decoder.py")))
         stopped, told, _ = await ask(client, session, "Count")
         assert stopped == "max_turn_requests"
-        assert any("sandbox" in text and "when North is started again" in text for text in told)
-        assert any("shell.timeoutS has to be from 1 to 3600, not 0" in text for text in told)
+        assert any("sandbox" in text and "when North restarts" in text for text in told)
+        assert any("shell.timeoutS must be from 1 to 3600, not 0" in text for text in told)
         path.write_text('{"turn.maxRequests": 5')
         server.script(answer(call("get_line_count", path="json/decoder.py")))
         stopped, told, _ = await ask(client, session, "Count")

@@ -143,7 +143,7 @@ async def test_the_sandbox_denies_explains_and_the_user_may_let_out(world: World
         assert "In the sandbox" in json.dumps(asked.questions[0]["toolCall"]["content"])
         assert inside == "(no output)"
         assert (world.project / "in.txt").exists()
-        assert "does not run outside it: the user says no" in denied  # "all" is no answer to that question
+        assert "was not run outside the sandbox: the user declined" in denied  # "all" is no answer to that question
         assert not outside.exists()
         assert len(asked.questions) == 2
         asked.choice = "deny"
@@ -283,7 +283,7 @@ async def test_what_the_user_lets_go_on_is_found_by_the_next_north(world: World,
         kept = call("shell_run", command="echo up; exec sleep 600", background=True, keep=True)
         (text,) = await turn(client, id, server, kept)
         assert "goes on after North; its whole output: artifact://" in text
-        assert "goes on after North has ended" in json.dumps(asked.questions[0]["toolCall"]["content"])
+        assert "keeps running after North has ended" in json.dumps(asked.questions[0]["toolCall"]["content"])
         assert {option["optionId"] for option in asked.questions[0]["options"]} == {"run", "deny"}
     async with session(world, "run") as (client, _, id):
         told = await client.wait_update(lambda update: "still runs: job 1" in json.dumps(update))

@@ -72,7 +72,7 @@ def test_what_is_no_key_or_no_provider(options: Options) -> None:
     assert login(options, "openai", terminal.ask, lambda _: "two words", terminal.say) == 1
     assert "this is not a key" in terminal.text
     assert login(options, "openai", terminal.ask, lambda _: "", terminal.say) == 1
-    with pytest.raises(UsageError, match="there is no provider 'opena1'; there are anthropic, openai"):
+    with pytest.raises(UsageError, match="there is no provider 'opena1'; known: anthropic, openai"):
         login(options, "opena1", terminal.ask, lambda _: SECRET, terminal.say)
     assert stored(options) == []
 
@@ -168,4 +168,4 @@ def test_the_list_of_models(options: Options) -> None:
     assert "needs a key (ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY)" in models(
         keyed, "haiku", available=False, as_json=False
     )
-    assert models(keyed, "haiku", available=True, as_json=False) == "No model has 'haiku' in its name."
+    assert models(keyed, "haiku", available=True, as_json=False) == "No model name contains 'haiku'."

@@ -32,7 +32,7 @@ async def test_commands_are_announced_and_run_without_a_model(world: World, serv
         assert await prompt(client, session, "/udno 3") == "end_turn"
         assert "There is no command /udno. Did you mean /undo?" in texts(client)
         assert await prompt(client, session, "/mode agent\nand this") == "end_turn"
-        assert "/mode takes one mode and nothing else" in texts(client)
+        assert "/mode takes only a mode" in texts(client)
         live = texts(client)
         await client.request("session/close", {"sessionId": session})
         client.updates.clear()
@@ -59,7 +59,7 @@ async def test_a_command_in_the_words_of_another_is_not_run(world: World, server
         await prompt(client, session, "Make it")
         for text in ("/help /undo", "/costs\n/undo", "/queue /undo", "/stats /undo"):
             assert await prompt(client, session, text) == "end_turn"
-        assert "Take the last changes back" in texts(client)
+        assert "Undo the last changes" in texts(client)
         assert (world.project / "new.py").exists()
     assert len(server.requests) == 2
 
@@ -123,9 +123,9 @@ async def test_a_limit_is_told_of_and_asked_about(world: World, server: ModelSer
             await prompt(client, session, str(number))
             assert ("$0.30 of $0.36" in texts(client)) == (number > 0)
         assert len(asked) == 3
-        assert "$0.60 are spent for" in asked[0]["toolCall"]["title"]
+        assert "$0.60 is spent for" in asked[0]["toolCall"]["title"]
         assert "the turn was stopped" in texts(client)
-        assert "$1.80 are spent for" in asked[2]["toolCall"]["title"]  # the raised one
+        assert "$1.80 is spent for" in asked[2]["toolCall"]["title"]  # the raised one
     assert len(server.requests) == 6
 
 
@@ -167,10 +167,10 @@ async def test_the_costs_of_all_conversations_are_forgotten_when_the_user_says_s
         session = new["sessionId"]
         await prompt(client, session, "1")
         asked = choosing(client, "keep", "reset")
-        for told, left in (("The costs are kept.", 0.3), ("counted from now on", 0.0)):
+        for told, left in (("The costs are kept.", 0.3), ("counted from zero now", 0.0)):
             await prompt(client, session, "/costs reset")
             assert told in texts(client)
             assert (await client.request("_north/costs/get", {}))["allTimeCostUsd"] == pytest.approx(left)
         assert len(asked) == 2
         await prompt(client, session, "/costs now")
-        assert "/costs takes nothing, or `reset`" in texts(client)
+        assert "/costs takes no arguments, or `reset`" in texts(client)

@@ -24,10 +24,10 @@ from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.shell import run as commands
 from north_lsp.agent.shell.approve import CommandApprover
+from north_lsp.agent.turn.arriving_calls import ArrivingCalls
 from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.queue import PromptQueue
-from north_lsp.agent.turn.stream import AnswerStream
 from north_lsp.agent.turn.turn import Turn
 from north_lsp.storage.partial_file import PartialFile
 from north_lsp.tools.read.read_file import ReadFile
@@ -52,7 +52,7 @@ _GOES_ON: list[tuple[object, str]] = [
     (OpenCalls, "_store"),
     (dispatch.ToolRunner, "_of_output"),
     (Repetition, "note"),
-    (AnswerStream, "_look_ahead"),
+    (ArrivingCalls, "_look_ahead"),
     (PartialFile, "flush"),
     (Previews, "note"),
     (edits, "_protected_reasons"),

@@ -110,7 +110,7 @@ async def test_a_file_that_broke_off_is_continued(world: World, server: ModelSer
         kinds = [params["update"]["sessionUpdate"] for params in client.updates]
         assert kinds.count("user_message_chunk") == 1
         assert await prompt(client, session, "Bye") == "end_turn"
-    assert "broke off inside the file new/big.txt" in sent(server)[1][-1][1]
+    assert "cut off inside the file new/big.txt" in sent(server)[1][-1][1]
     first, second, third = (request.body["messages"] for request in server.requests)
     assert second[: len(first)] == first
     assert third[: len(second)] == second

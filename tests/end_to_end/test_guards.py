@@ -81,7 +81,7 @@ async def test_an_answer_that_is_cut_off_may_be_continued(world: World, server: 
     server.script(answer(Say("Half of"), Stop("max_tokens")), answer(Say(" it all.")))
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "Tell me") == "max_tokens"
-        assert "`/continue` goes on with it" in texts(client)
+        assert "send `/continue` to go on with it" in texts(client)
         assert await prompt(client, session, "/continue") == "end_turn"
     assert sent(server)[-1][-1] == ("user", "Continue exactly where you stopped.")
 
@@ -99,7 +99,7 @@ async def test_a_turn_has_a_limit_of_requests(world: World, server: ModelServer)
     server.script(*[answer(call("read_file", path=f"json/{number}.py")) for number in range(2)])
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "Go") == "max_turn_requests"
-        assert "ended after 2 requests; say `go on` to continue it" in texts(client)
+        assert "ended after 2 requests; send `/continue` to go on" in texts(client)
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -180,7 +180,7 @@ async def test_calls_with_traces_of_inner_channels_are_not_run(world: World, ser
         asked = deciding(client, "accept")
         assert await prompt(client, session, "Make it") == "end_turn"
         assert len(asked) == 1
-        assert texts(client).count("keeps mixing its inner channels") == 1
+        assert texts(client).count("keeps leaking internal text") == 1
     assert (world.project / "new.py").read_text() == "x = 1\n"
     told = json.dumps(server.requests[-1].body)
     assert told.count("send the call again with a clean content") == 2

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from north_lsp.workspace.formats.pictures import recognise
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import SERVER, World, make_world
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
@@ -83,7 +84,7 @@ async def test_a_steered_picture_is_shown_where_it_joined(world: World, server: 
         (PICTURE.replace(b"IDAT", b"IDAX"), "damaged PNG"),
         (b"\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x11\x08\0\x05\0\x06", "damaged JPEG"),
         (b"GIF89a\1\0\1\0", "damaged GIF"),
-        (png(2001, 1), "2001 x 1 pixels"),
+        (png(20_000, 5_000), "20000 x 5000 pixels"),
     ],
 )
 async def test_what_no_vendor_would_take_is_refused_at_once(
@@ -97,6 +98,15 @@ async def test_what_no_vendor_would_take_is_refused_at_once(
         server.script(answer(Say("Good.")))
         await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS]})
     assert len(server.requests) == 1
+
+
+async def test_large_pictures_are_scaled_down(world: World, server: ModelServer) -> None:
+    pytest.importorskip("PIL")
+    server.script(answer(Say("Wide.")))
+    async with conversation(world) as (client, id):
+        await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS, block(png(2500, 50))]})
+    (shown,) = pictures_in(server.requests[0].body["messages"][0])
+    assert recognise(shown) == ("PNG", (2000, 40))
 
 
 async def test_a_model_that_cannot_see_is_told_in_words_and_so_is_the_user(world: World, server: ModelServer) -> None:

@@ -36,7 +36,7 @@ async def test_a_larger_model_goes_on_and_the_choice_stays(world: World, server:
     async with inside(world.environ, "there/small") as client:
         session = await opened(client, world)
         assert await prompt(client, session, LONG) == "end_turn"
-        assert "too long for small: large, with a larger window, answers" in texts(client)
+        assert "too long for small; large answers, with a larger window" in texts(client)
         assert texts(client).endswith("I have read it.")
         assert await prompt(client, session, "And now?") == "end_turn"
         fresh = await opened(client, world)

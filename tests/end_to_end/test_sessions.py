@@ -88,7 +88,7 @@ async def test_a_conversation_moves_with_its_folder(world: World, server: ModelS
             assert [row["sessionId"] for row in listed] == ([session] if folder == moved else [])
             await client.request("session/load", there(session, folder))
             was = world.project if folder == moved else moved
-            text = f"this conversation was about {was}, and goes on in {folder}"
+            text = f"this conversation belonged to {was}; it continues in {folder}"
             await client.wait_update(lambda update, text=text: text in str(update))  # type: ignore[misc]
             listed = (await client.request("session/list", {"cwd": str(folder)}))["sessions"]
             assert [row["sessionId"] for row in listed] == [session]
@@ -109,7 +109,7 @@ async def test_a_conversation_that_is_open_elsewhere_is_read_and_then_taken_over
             assert "One." in texts(second)
             await second.wait_update(lambda update: "is open in another editor or chat (process" in str(update))
             refused = await prompt(second, session, "mine")
-            assert "close it there, and it goes on here" in refused
+            assert "close it there to continue it here" in refused
             await prompt(client, session, "second")
             await client.request("session/set_mode", {"sessionId": session, "modeId": "ask"})
             await client.request("session/close", {"sessionId": session})

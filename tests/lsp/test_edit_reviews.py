@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.ports.editor import EditDecision, EditReview
+from north_lsp.lsp.code_lenses import actions, lenses
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
 from north_lsp.lsp.pending_review import PendingReview
@@ -271,27 +272,27 @@ def titles(found: list[dict[str, Any]]) -> list[tuple[int, str]]:
 
 def test_lenses_stand_at_the_hunks_of_the_file_and_of_the_document() -> None:
     one = pending(change(), change("new.txt", None, "x\n"))
-    assert titles(one.lenses(ROOT / "a.txt", OLD)) == [
+    assert titles(lenses(one, ROOT / "a.txt", OLD)) == [
         (2, "North: accept (+1/-1)"),
         (2, "North: reject"),
         (19, "North: accept (+2/-1)"),
         (19, "North: reject"),
     ]
     one.decide_units(one.find(ROOT / "a.txt", "h1"), True, None)
-    assert titles(one.lenses(ROOT / "a.txt", OLD))[0] == (2, "North: accepted (reject instead)")
+    assert titles(lenses(one, ROOT / "a.txt", OLD))[0] == (2, "North: accepted (reject instead)")
     rows = one.text().split("\n")
-    shown = titles(one.lenses(one.path, one.text()))
+    shown = titles(lenses(one, one.path, one.text()))
     assert shown[:2] == [(0, "North: accept the rest"), (0, "North: reject all")]
     assert [rows[line][:9] for line, _ in shown[2:]] == ["@@ -1,6 +", "@@ -17,7 ", "@@ -17,7 ", *["diff --gi"] * 2]
-    assert one.lenses(ROOT / "new.txt", "") == []
-    assert titles(one.lenses(ROOT / "a.txt", "short\n"))[-1][0] == 1
+    assert lenses(one, ROOT / "new.txt", "") == []
+    assert titles(lenses(one, ROOT / "a.txt", "short\n"))[-1][0] == 1
 
 
 def test_actions_are_those_of_the_lines_in_question() -> None:
     one = pending(change())
 
     def names(path: Path, text: str, line: int) -> list[str]:
-        return [row["title"] for row in one.actions(path, text, line, line)]
+        return [row["title"] for row in actions(one, path, text, line, line)]
 
     whole = ["North: accept all", "North: reject all"]
     assert names(ROOT / "a.txt", OLD, 2) == ["North: accept (+1/-1)", "North: reject", *whole]

@@ -179,7 +179,7 @@ async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
     process = await start(offline)
     client = raw(process)
     await client.call(1, "initialize", capabilities={}, processId=None)
-    for words in ("models.yml, line 2: providers.local.base: this key is unknown", "thinking.level has to be one of"):
+    for words in ("models.yml, line 2: providers.local.base: this key is unknown", "thinking.level must be one of"):
         shown = await client.find(lambda frame, words=words: words in str(frame))  # type: ignore[misc]
         assert shown["method"] == "window/showMessage"
         assert shown["params"]["type"] == 2
@@ -220,16 +220,16 @@ async def test_a_question_is_asked_as_a_message(world: World, server: ModelServe
             lambda frame: frame.get("method") == "window/showMessageRequest" and frame["id"] not in seen
         )
         seen.add(asked["id"])
-        assert "$0.30 are spent for this conversation" in asked["params"]["message"]
+        assert "$0.30 is spent for this conversation" in asked["params"]["message"]
         titles = [action["title"] for action in asked["params"]["actions"]]
-        assert titles == ["Stop here", "Go on with this turn", "Raise the limit to $0.60 for this conversation"]
+        assert titles == ["Stop here", "Continue this turn", "Raise the limit to $0.60 for this conversation"]
         await client.send(id=asked["id"], result=result)
         return str((await client.answer(id))["result"]["text"])
 
     assert await ask(3, None) == ""  # closed: that is no consent
     told = await client.find(lambda frame: "the turn was stopped" in str(frame))
     assert told["method"] == "window/showMessage"
-    assert "Dear." in await ask(4, {"title": "Go on with this turn"})
+    assert "Dear." in await ask(4, {"title": "Continue this turn"})
     assert len(server.requests) == 2
     await client.send(method="exit")
     assert await finish(process) == 1

@@ -72,7 +72,7 @@ async def test_what_has_unsaved_changes_of_the_users_is_not_saved_unasked_but_to
         assert editor.saves == []
         assert path.read_text() == OLD
         *_, edit, ran = told(server)
-        assert "a.txt is changed in the editor, and not saved yet" in edit
+        assert "a.txt was changed in the editor but is not saved yet" in edit
         assert "1 open file is not saved in the editor: a.txt" in ran
         assert "one two three" in ran
         assert "1 open file is not saved in the editor: a.txt" in editor.questions[-1].text
@@ -96,7 +96,7 @@ async def test_where_nothing_is_saved_the_user_and_the_model_are_told(
         assert path.read_text() == OLD
         assert editor.texts[path] == "one\n2\nthree\n"
         *_, edit, ran = told(server)
-        assert "a.txt is changed in the editor, and not saved yet" in edit
+        assert "a.txt was changed in the editor but is not saved yet" in edit
         assert "1 open file is not saved in the editor: a.txt" in ran
         assert "1 open file is not saved in the editor: a.txt" in editor.questions[-1].text
 

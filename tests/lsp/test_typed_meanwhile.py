@@ -77,7 +77,7 @@ async def test_each_text_of_a_batch_is_compared_and_what_was_typed_is_merged(
         await editor.prompt("Go")
         texts = {path.name: text for path, text in editor.texts.items()}
         assert texts == {"a.txt": "one\n2\nthree\n", "b.txt": "one\n2\nthree\n"} | {late: "typed\none\n2\nthree\n"}
-        assert f"{late} changed while the edit waited; both changes were merged" in told(server)[-2]
+        assert f"{late} changed while the edit was waiting; both changes were merged" in told(server)[-2]
 
 
 @pytest.mark.usefixtures("typed")

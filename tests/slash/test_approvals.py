@@ -39,7 +39,7 @@ async def typed(host: SessionHost, name: str, *words: str) -> str:
 
 async def test_permissions_are_listed_and_taken_back_by_their_number(tmp_path: Path) -> None:
     one, approvals = host(tmp_path)
-    assert await typed(one, "permissions") == "Nothing is allowed without a question in this project."
+    assert await typed(one, "permissions") == "In this project, every edit and every command asks first."
     approvals.allow_command("pnpm test")
     approvals.allow_rule({"words": ["git", "log"], "flags": ["--oneline"], "args": "paths"})
     approvals.enable_shell_auto_approve()
@@ -48,13 +48,13 @@ async def test_permissions_are_listed_and_taken_back_by_their_number(tmp_path: P
     for part in ("all commands", "`pnpm test`, exactly", "`git log`, flags --oneline, paths in the workspace"):
         assert part in text
     approvals.revoke("pnpm test")  # by somebody else: numbers still mean what was shown
-    with pytest.raises(CommandError, match="taken back already"):
+    with pytest.raises(CommandError, match="already revoked"):
         await typed(one, "permissions", "revoke", "2")
     assert await typed(one, "permissions", "revoke", "3") == (
-        "Taken back: `git log`, flags --oneline, paths in the workspace."
+        "Revoked: `git log`, flags --oneline, paths in the workspace."
     )
     assert approvals.command_rules() == []
-    assert await typed(one, "permissions", "revoke", "1") == "Taken back: all commands."
+    assert await typed(one, "permissions", "revoke", "1") == "Revoked: all commands."
     assert not approvals.shell_auto_approved()
 
 
@@ -69,14 +69,14 @@ async def test_what_is_no_permission_is_refused(tmp_path: Path, words: Sequence[
 
 async def test_switches(tmp_path: Path) -> None:
     one, approvals = host(tmp_path)
-    assert (await typed(one, "autoaccept")).count("asked about") == 2
-    assert "Commands: accepted without a question" in await typed(one, "autoaccept", "shell")
+    assert (await typed(one, "autoaccept")).count("ask first") == 2
+    assert "Commands: accepted without asking" in await typed(one, "autoaccept", "shell")
     assert (approvals.edits_auto_accepted(), approvals.shell_auto_approved()) == (False, True)
     await typed(one, "autoaccept", "edits", "on")
     await typed(one, "autoaccept", "shell", "off")
     assert (approvals.edits_auto_accepted(), approvals.shell_auto_approved()) == (True, False)
     await typed(one, "autoaccept", "shell", "on")
-    assert (await typed(one, "autoaccept", "off")).count("asked about") == 2
+    assert (await typed(one, "autoaccept", "off")).count("ask first") == 2
     for words in (["on"], ["all"], ["shell", "yes"], ["edits", "on", "now"]):
         with pytest.raises(CommandError):
             await typed(one, "autoaccept", *words)
@@ -117,29 +117,29 @@ def test_a_terminal_s_command_stands_alone(tmp_path: Path) -> None:
 async def test_what_is_accepted_for_a_conversation_is_stored_nowhere(tmp_path: Path) -> None:
     one, approvals = host(tmp_path)
     text = await typed(one, "autoaccept", "shell", "conversation")
-    assert "Commands: accepted without a question, in this conversation" in text
-    assert "Edits: asked about" in text
+    assert "Commands: accepted without asking, in this conversation" in text
+    assert "Edits: ask first" in text
     assert approvals.shell_auto_approved()
     again, others = host(tmp_path)
     assert not others.shell_auto_approved()
     assert "all commands (for this conversation only)" in await typed(one, "permissions")
-    assert "Commands: asked about" in await typed(one, "autoaccept", "shell", "off")
+    assert "Commands: ask first" in await typed(one, "autoaccept", "shell", "off")
     assert await typed(again, "autoaccept", "edits", "conversation")
     assert others.edits_auto_accepted()
     assert not approvals.edits_auto_accepted()
-    assert "Commands: accepted without a question\n" in await typed(again, "autoaccept", "shell", "on") + "\n"
+    assert "Commands: accepted without asking\n" in await typed(again, "autoaccept", "shell", "on") + "\n"
     assert approvals.shell_auto_approved()
 
 
 async def test_trust_is_shown_and_decided(tmp_path: Path) -> None:
     one, approvals = host(tmp_path)
-    assert "Nobody has said" in await typed(one, "trust")
+    assert "You have not decided" in await typed(one, "trust")
     approvals.allow_command("make")
     approvals.enable_edits_auto_accept()
     approvals.approve_commands_of_this_session()
     assert approvals.command_allowed("make")
     assert "is not trusted (you said so)" in await typed(one, "trust", "off")
-    assert "Nothing of this holds" in await typed(one, "permissions")
+    assert "None of these apply" in await typed(one, "permissions")
     _, others = host(tmp_path)
     for each in (approvals, others):
         assert not each.command_allowed("make")

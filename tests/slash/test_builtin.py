@@ -63,5 +63,5 @@ def test_a_second_command_of_one_name_is_left_out() -> None:
         return Reply("mine")
 
     commands = Commands([Command("undo", "another", run)])
-    assert commands.problems == ["there is a command /undo already"]
+    assert commands.problems == ["there is already a command /undo"]
     assert "/undo" in commands.unknown("udno")

@@ -85,10 +85,10 @@ async def test_undo_takes_a_number_a_file_and_a_way(talk: Talk) -> None:
         ("/undo", "no change"),
         ("/redo", "no undone change"),
         ("/undo ../../outside", "outside"),
-        ("/checkpoints restore", "takes nothing, or"),
+        ("/checkpoints restore", "takes no arguments, or"),
         ("/checkpoints restore nowhere", "there is no checkpoint 'nowhere'"),
-        ("/diff head", "takes nothing, or `git`"),
-        ("/diff git", "git says nothing"),
+        ("/diff head", "takes no arguments, or `git`"),
+        ("/diff git", "git has no diff"),
         (f"/checkpoint {'x' * 61}", "1 to 60 characters"),
     ],
 )
@@ -114,10 +114,10 @@ async def test_a_mark_is_made_listed_compared_with_and_restored(talk: Talk) -> N
 
 
 async def test_differences_are_code_that_their_own_text_cannot_end(talk: Talk) -> None:
-    assert await talk.type("/diff") == "Nothing differs."
+    assert await talk.type("/diff") == "No differences."
     assert await talk.type("/stats") == "- this conversation: nothing"
     commit(talk.world.root)
-    assert "Nothing differs from the last commit" in await talk.type("/diff git")
+    assert "No file that git tracks differs from the last commit" in await talk.type("/diff git")
     await talk.world.edit("edit_create_file", path="n.md", content="````\nx\x1b[31m\n````\n")
     told = await talk.type("/diff")
     head, _, block, *_, end = told.split("\n")

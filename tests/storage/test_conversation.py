@@ -195,7 +195,7 @@ def test_entries_and_annotations_are_not_mixed_up(new: New) -> None:
     conversation = new()
     with pytest.raises(ValueError, match="is an annotation"):
         conversation.append("leaf_moved", leafId=None)
-    with pytest.raises(ValueError, match="is no annotation"):
+    with pytest.raises(ValueError, match="is not an annotation"):
         conversation.annotate("message", message=user())
 
 
@@ -315,7 +315,7 @@ def test_a_missing_parent_counts_as_a_root_and_a_circle_ends_the_path(store: Loc
     put(store, HEADER, entry("1", "3"), entry("2", "1"), entry("3", "2"), id="c1")
     circle = Conversation.open(store, "c1")
     assert ids(circle.active_path()) == ["1", "2", "3"]
-    assert circle.warnings == ["the entries before 3 form a circle"]
+    assert circle.warnings == ["the entries before 3 form a cycle"]
 
 
 def test_a_line_that_stands_twice_counts_once(store: Locations) -> None:
@@ -344,12 +344,12 @@ def test_annotations_about_unknown_entries_are_reported_once(store: Locations) -
 @pytest.mark.parametrize(
     ("first", "reason"),
     [
-        (HEADER.replace('"version":4', '"version":5'), "a newer North wrote it (format 5, this one knows 4)"),
-        (HEADER.replace('"version":4', '"version":3'), "it has a format that this North does not know"),
-        ('{"type":"session","version":4,"id":"x"}', "it has a format that this North does not know"),
-        ('{"type":"custom","id":"0","parentId":null}', "line 1 of the log is no conversation_started line"),
-        ("torn{", "line 1 of the log is no conversation_started line"),
-        ("", "line 1 of the log is no conversation_started line"),
+        (HEADER.replace('"version":4', '"version":5'), "a newer North wrote it (format 5; this one supports 4)"),
+        (HEADER.replace('"version":4', '"version":3'), "its format is unknown to this North"),
+        ('{"type":"session","version":4,"id":"x"}', "its format is unknown to this North"),
+        ('{"type":"custom","id":"0","parentId":null}', "line 1 of the log is not a conversation_started line"),
+        ("torn{", "line 1 of the log is not a conversation_started line"),
+        ("", "line 1 of the log is not a conversation_started line"),
     ],
 )
 def test_what_cannot_be_continued_is_read_and_never_written(store: Locations, first: str, reason: str) -> None:

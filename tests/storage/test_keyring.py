@@ -110,7 +110,7 @@ def test_what_is_wrong_is_said_and_nothing_is_stored_elsewhere(
     assert [key.provider for key in keys.stored] == ["groq", "openai"]
     assert store.remove(provider="groq") == 1
     (tmp_path / "config" / "config.json").write_text('{"auth.storage": "ring"}')
-    with pytest.raises(CredentialsUnreadable, match="no key was stored, since the settings cannot be read"):
+    with pytest.raises(CredentialsUnreadable, match="no key was stored, because the settings cannot be read"):
         store.add("groq", SECRET)
     (tmp_path / "config" / "config.json").write_text('{"auth.storage": "keyring"}')
     monkeypatch.setitem(sys.modules, "keyring", None)

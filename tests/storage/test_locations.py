@@ -31,7 +31,7 @@ def test_overrides_replace_the_whole_base_and_beat_xdg() -> None:
 
 @pytest.mark.parametrize("variable", ["NORTH_CONFIG_DIR", "NORTH_DATA_DIR", "NORTH_STATE_DIR"])
 def test_a_relative_override_is_refused_by_name(variable: str) -> None:
-    with pytest.raises(ValueError, match=f"{variable} has to be an absolute path, not 'a/b'"):
+    with pytest.raises(ValueError, match=f"{variable} must be an absolute path, not 'a/b'"):
         Locations.from_environment({"HOME": "/h", variable: "a/b"})
 
 

@@ -58,9 +58,9 @@ def test_keys_are_read_flat_or_nested_and_unknown_ones_told(store: Locations) ->
     ("text", "line", "column", "problem"),
     [
         ('{\n  "selectedModel": ,\n}', 2, 20, "Expecting value"),
-        ("[]", 1, 1, "has to be an object"),
+        ("[]", 1, 1, "must be an object"),
         ("{" + " " * 1024 * 1024 + "}", 1, 1, "larger than 1048576 bytes"),
-        ('{"a": ' * 5000, 1, 1, "too large a number or too deeply nested"),
+        ('{"a": ' * 5000, 1, 1, "a number is too large, or the nesting too deep"),
     ],
 )
 def test_what_a_file_cannot_tell_is_denied(store: Locations, text: str, line: int, column: int, problem: str) -> None:
@@ -149,15 +149,15 @@ def test_a_wrong_value_never_allows_more(
 @pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
-        ("sandbox", '"none"', 'has to be one of off, workspace, not "none"; until it is fixed, it is "workspace"'),
-        ("edits.protected", "3", 'has to be a list of texts; until it is fixed, it is ["**"]'),
-        ("shell.prefix", "3", "has to be a text; until it is fixed, shell.alwaysAsk has its strictest value"),
+        ("sandbox", '"none"', 'must be one of off, workspace, not "none"; until it is fixed, it is "workspace"'),
+        ("edits.protected", "3", 'must be a list of strings; until it is fixed, it is ["**"]'),
+        ("shell.prefix", "3", "must be a string; until it is fixed, shell.alwaysAsk has its strictest value"),
         ("shell.alwaysAsk", '["("]', "every command asks"),
-        ("log.level", "3", "has to be one of debug, info, warn, error, not 3"),
-        ("log.files", "true", "has to be a whole number, from 1 to 100"),
-        ("retry.maxRetries", "-1", "has to be 0 or more, not -1"),
-        ("provider.maxOutputTokens", "5", "has to be 1024 or more, not 5; until it is fixed, it is 1024"),
-        ("shell.env", '{"A": 3}', "has to be an object of texts"),
+        ("log.level", "3", "must be one of debug, info, warn, error, not 3"),
+        ("log.files", "true", "must be a whole number, from 1 to 100"),
+        ("retry.maxRetries", "-1", "must be 0 or more, not -1"),
+        ("provider.maxOutputTokens", "5", "must be 1024 or more, not 5; until it is fixed, it is 1024"),
+        ("shell.env", '{"A": 3}', "must be an object of strings"),
     ],
 )
 def test_a_problem_says_what_to_write_and_what_counts_until_then(
@@ -247,7 +247,7 @@ def test_of_two_names_of_a_setting_the_second_is_said_to_have_no_effect(store: L
     assert found.turns == TurnSettings(steering_mode="all")
     assert found.problems == (
         f"{path}, line 1, column 12: queue.steeringMode has no effect: it is another name of steeringMode, "
-        "which is there too",
+        "which is set too",
     )
 
 
@@ -329,9 +329,9 @@ def test_settings_of_turns_are_read_and_kept_within_their_limits(store: Location
     wanted = TurnSettings(5, True, 100, False, "steer", "all", "all", "wait", 2.0, 0.5, "never")
     assert load_settings(store).turns == wanted
     for key, value, problem in (
-        ("turn.maxRequests", "0", "has to be from 1 to 10000, not 0"),
-        ("stream.flushMs", "9", "has to be from 10 to 250, not 9"),
-        ("queue.interruptMode", '"now"', "has to be one of immediate, wait"),
+        ("turn.maxRequests", "0", "must be from 1 to 10000, not 0"),
+        ("stream.flushMs", "9", "must be from 10 to 250, not 9"),
+        ("queue.interruptMode", '"now"', "must be one of immediate, wait"),
     ):
         path.write_text(f'{{"{key}": {value}}}')
         found = load_settings(store)

@@ -48,13 +48,13 @@ def _values(schema: dict[str, Any]) -> str:
         case {"minimum": low}:
             return f"{low:,} or more"
         case {"type": "string"}:
-            return "text"
+            return "string"
         case {"type": "array", "items": {"type": "string"}}:
-            return "list of texts"
+            return "list of strings"
         case {"type": "object", "additionalProperties": {"type": "string"}}:
-            return "object of texts"
+            return "object of strings"
         case {"type": "object", "additionalProperties": {"type": "array"}}:
-            return "object of lists of texts"
+            return "object of lists of strings"
         case {"type": "array"}:
             return "list of objects"
         case _:

@@ -110,7 +110,7 @@ def test_a_digest_is_json_with_the_way_to_the_rest(tmp_path: Path) -> None:
     data, _ = shorten_result(
         Digest({"files": ["a"]}, "a\nb", "the first of 2 files"), "find_files", Artifacts(tmp_path)
     )
-    assert json.loads(json.dumps(data))["digestNote"].startswith("the first of 2 files; the whole: expand_output")
+    assert json.loads(json.dumps(data))["digestNote"].startswith("the first of 2 files; in full: expand_output")
 
 
 def test_a_stream_becomes_an_artifact_with_its_first_piece(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_an_output_that_was_not_held_is_told_from_its_whole(tmp_path: Path) -> N
     assert short.truncation.items() >= {"truncatedBy": "bytes", "totalLines": 5000, "totalBytes": 99_999}.items()
     assert short.truncation["artifactId"] == "7"
     lost = shortened_text("a", "shell_run", artifacts, SpilledOutput(None, 5000, 99_999))
-    assert lost.text == "a\n(the whole output could not be kept)"
+    assert lost.text == "a\n(the complete output could not be stored)"
     assert lost.truncation is not None
     assert "artifactId" not in lost.truncation
     assert artifacts.numbers() == []

@@ -1,1 +1,1 @@
-"""What the user has decided: recorded in the log, remembered for the session or the project, listed."""
+"""The user's decisions: recorded in the log, remembered for the session or the project, listed."""

@@ -1,4 +1,4 @@
-"""What the user has allowed in this project, for people: listed with origin and last use, taken back by id."""
+"""Lists for people what the user has allowed in this project, with origin and last use; entries are revoked by id."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from north_lsp.storage.approvals import Permission
 _SWITCHES = {"editsAutoAccept": "all edits", "shellAutoApprove": "all commands"}
 _ORIGINS = {
     "user": "allowed by you",
-    "project": "only in the project's file: it allows nothing until you allow it",
+    "project": "only in the project's file; it has no effect until you allow it",
     "session": "for this conversation only",
 }
 
 
 def what_it_allows(permission: Permission) -> str:
-    """In words, for one line."""
+    """Describe a permission in one line."""
     match permission.permission:
         case str(text):
             return _SWITCHES.get(text, f"`{one_line(text, 500)}`, exactly")
@@ -25,9 +25,9 @@ def what_it_allows(permission: Permission) -> str:
 
 
 def described(permissions: Sequence[Permission]) -> str:
-    """A list in Markdown; the number of a row is what a user names to take it back."""
+    """Return the permissions as a Markdown list; a row's number is what the user types to revoke it."""
     if not permissions:
-        return "Nothing is allowed without a question in this project."
+        return "In this project, every edit and every command asks first."
     rows = []
     for number, one in enumerate(permissions, 1):
         since = f" on {one.since[:10]}" if one.since else ""

@@ -1,4 +1,4 @@
-"""What the core asks of the project's stored approvals."""
+"""The stored approvals of a project, as the core uses them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from north_lsp.storage.trust import Trust
 
 
 class ProjectApprovals(CommandApprovals, Protocol):
-    """What the user has allowed in this project, and ways to add to it."""
+    """The permissions of a project, and ways to add to them."""
 
     def allow_command(self, command: str) -> None: ...
 
@@ -42,5 +42,6 @@ class ProjectApprovals(CommandApprovals, Protocol):
 
     @property
     def write_error(self) -> OSError | None:
-        """Why the last answer could not be stored; it then holds for this session only."""
+        """The error because of which the last answer could not be stored; that answer then holds for this session
+        only."""
         ...

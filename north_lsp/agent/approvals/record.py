@@ -1,5 +1,5 @@
-"""The questions that a session asks about edits and commands: in the log from when they are asked until they are
-decided, and remembered where the user said "always"."""
+"""Records the questions that a session asks about edits and commands: they are in the log from the moment they are
+asked until they are decided, and an "always" is remembered."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -16,7 +16,7 @@ from north_lsp.storage.entries import new_entry_id
 
 
 class ReviewRecord:
-    """Those of one session; `sync` brings the conversation to the disk."""
+    """The questions of one session; `sync` flushes the conversation to the disk."""
 
     def __init__(
         self,
@@ -36,23 +36,23 @@ class ReviewRecord:
         request: EditRequest | CommandRequest,
         review_id: str | None = None,
     ) -> Logged:
-        """Write what needs an answer to the log, as pending."""
+        """Write a question to the log as a pending review."""
         kind: Literal["write", "shell"] = "write" if isinstance(request, EditRequest) else "shell"
         return self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
 
     async def sync_question(self) -> None:
-        """Bring the question to the disk before the user is asked: a killed process leaves it as one without an
-        answer."""
+        """Flush the question to the disk before the user is asked, so that a killed process leaves it in the log,
+        unanswered."""
         await self._sync()
 
     def close(self, entry_id: str, decision: StoredDecision) -> None:
-        """Write a review's outcome to the log."""
+        """Write the outcome of a review to the log."""
         self._log.decide(entry_id, decision)
 
     async def remember(self, store: Callable[[], None]) -> None:
-        """Keep an "always"; say so if it cannot be kept."""
+        """Store an "always" answer; warn the user if that fails."""
         await anyio.to_thread.run_sync(store)
         if (error := self.approvals.write_error) is not None:
-            text = f"this answer could not be stored and holds for this conversation only: {error.strerror}"
+            text = f"this answer could not be stored, so it holds for this conversation only: {error.strerror}"
             await self._editor.show(Notice("warning", text))
         await self._editor.show(ApprovalsChanged())

@@ -1,4 +1,5 @@
-"""What runs or is written without a question: seen and changed from a session, and told to its editor."""
+"""Reads and changes, for a session, what runs or is written without a question; every change is reported to its
+editor."""
 
 from collections.abc import Callable
 
@@ -12,7 +13,7 @@ from north_lsp.storage.trust import By
 
 
 class SessionApprovals:
-    """Of one session; most of it holds for the whole project."""
+    """The approvals that one session uses; most of them hold for the whole project."""
 
     def __init__(self, approvals: ProjectApprovals, editor: Editor) -> None:
         self._approvals = approvals
@@ -27,17 +28,17 @@ class SessionApprovals:
         return self._approvals.shell_auto_approved()
 
     async def set_edits_auto_accepted(self, value: bool) -> None:
-        """For this project, from the next edit on."""
+        """Set auto-accept for this project, from the next edit on."""
         approvals = self._approvals
         await self._switch(approvals.enable_edits_auto_accept if value else approvals.disable_edits_auto_accept)
 
     async def set_commands_auto_approved(self, value: bool) -> None:
-        """For this project, from the next command on."""
+        """Set auto-approve for this project, from the next command on."""
         approvals = self._approvals
         await self._switch(approvals.enable_shell_auto_approve if value else approvals.disable_shell_auto_approve)
 
     async def accept_for_conversation(self, switch: Switch) -> None:
-        """Until this conversation is closed, from the next edit or command on."""
+        """Turn the switch on until this conversation is closed, from the next edit or command on."""
         approvals = self._approvals
         edits = switch == "editsAutoAccept"
         await self._switch(
@@ -45,24 +46,24 @@ class SessionApprovals:
         )
 
     def only_for_conversation(self, switch: Switch) -> bool:
-        """Whether something is accepted without a question, and only until this conversation is closed."""
+        """Tell whether the switch is on, but only until this conversation is closed."""
         return self._approvals.holds_for_session_only(switch)
 
     @property
     def trusted(self) -> tuple[bool, By] | None:
-        """Whether somebody has said that the workspace is trusted or not, and who."""
+        """The trust in the workspace and who decided it; None if it is undecided."""
         return self._approvals.trust.decided()
 
     async def set_trusted(self, value: bool, by: By) -> None:
-        """For this workspace, from the next question on."""
+        """Set the trust in this workspace, from the next question on."""
         await self._told(await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by))
 
     async def listed(self) -> list[Permission]:
-        """All that is allowed in this project."""
+        """Return all permissions of this project."""
         return await anyio.to_thread.run_sync(self._approvals.listed)
 
     async def revoke(self, id: str) -> bool:
-        """Take back one of `listed`; False if there is none of that id."""
+        """Revoke one of `listed`; False if no permission has that id."""
         found = await anyio.to_thread.run_sync(self._approvals.revoke_id, id)
         await self._told(self._approvals.write_error)
         return found
@@ -72,7 +73,8 @@ class SessionApprovals:
         await self._told(self._approvals.write_error)
 
     async def _told(self, error: OSError | None) -> None:
-        """What cannot be stored holds for this session only."""
+        """Tell the editor that approvals changed; with an `error`, that the change could not be stored and holds for
+        this session only."""
         if error is not None:
             await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
         await self._editor.show(ApprovalsChanged())

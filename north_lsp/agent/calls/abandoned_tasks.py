@@ -1,5 +1,5 @@
-"""Work that a cancelled turn does not wait for without end: a thread that hangs (a dead file system) cannot be stopped,
-so it is left behind, and what it still says is not heard."""
+"""Work that a cancelled turn does not wait for indefinitely: a thread that hangs (on a dead file system) cannot be
+stopped, so it is abandoned and its result is dropped."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ class _Outcome(Generic[T]):
 
 
 class AbandonedTasks:
-    """Owns what one process has left behind; `count` is how much of it still runs. `background` outlives the turns."""
+    """Owns the work that one process has abandoned; `count` is how much of it still runs. `background` outlives the
+    turns."""
 
     def __init__(self, background: Background, grace: float = _GRACE_SECONDS) -> None:
         self._background = background
@@ -29,8 +30,8 @@ class AbandonedTasks:
         self.count = 0
 
     async def run(self, work: Callable[[], Awaitable[T]], note: Callable[[Literal["left", "ended late"]], None]) -> T:
-        """The result of `work`, or its exception. When the caller is cancelled, `work` is, too, and is left behind if
-        it has not ended in time; `note` is told of that, and of its end."""
+        """Return the result of `work`, or raise its exception. When the caller is cancelled, `work` is cancelled, too,
+        and abandoned if it does not end within the grace period; `note` is told when it is left and when it ends."""
         outcome: _Outcome[T] = _Outcome()
         done, scope = anyio.Event(), anyio.CancelScope()
 
@@ -38,7 +39,7 @@ class AbandonedTasks:
             try:
                 with scope:
                     outcome.value = await work()
-            except Exception as error:  # noqa: BLE001 - it belongs to whoever waits
+            except Exception as error:  # noqa: BLE001 - it is raised in the caller
                 outcome.error = error
             finally:
                 done.set()

@@ -1,4 +1,4 @@
-"""Harmless mismatches in a call's arguments, repaired before they are checked. Pure."""
+"""Repairs harmless mismatches in a call's arguments before they are checked. Pure."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,8 @@ from north_lsp.tools.edit.argument_coercion import decoded
 def repair_arguments(
     arguments: Mapping[str, object], schema: Mapping[str, object]
 ) -> tuple[dict[str, object], list[str]]:
-    """The arguments in the form that the schema asks for, and the names of the fields that were changed: a single value
-    becomes a list, and a list or an object that came as JSON text is read."""
+    """Return the arguments in the form that the schema asks for, and the names of the fields that were changed: a
+    single value becomes a list, and a list or an object that came as JSON text is parsed."""
     properties = schema.get("properties")
     fixed, changed = dict(arguments), list[str]()
     for name, described in properties.items() if isinstance(properties, Mapping) else ():
@@ -23,7 +23,7 @@ def repair_arguments(
 
 
 def _types(described: Mapping[str, object]) -> frozenset[str]:
-    """The JSON types that a field accepts; empty where the schema does not say."""
+    """Return the JSON types that a field accepts; empty where the schema does not say."""
     options = described.get("anyOf")
     if isinstance(options, list):
         parts = [_types(option) for option in options if isinstance(option, Mapping)]

@@ -1,4 +1,4 @@
-"""Ids of tool calls that are used once in a conversation: some servers count from the start in every answer."""
+"""Makes the ids of tool calls unique within a conversation: some servers start counting again in every answer."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -16,20 +16,21 @@ from north_lsp.providers.base import (
 
 
 def plain_id(id: str) -> str:
-    """What the vendor pairs calls and results by: OpenAI's Responses have an id of the item behind it."""
+    """Return the part of an id by which the vendor pairs calls and results: OpenAI's Responses API appends the id of
+    the item."""
     return id.partition("|")[0]
 
 
 class UniqueIds:
-    """Renames the calls of one answer whose ids the conversation has already."""
+    """Renames the calls of one answer whose ids are already used in the conversation."""
 
     def __init__(self, used: Collection[str]) -> None:
-        """`used` are those that the conversation has."""
+        """Start with the ids that the conversation has already `used`."""
         self._used = {plain_id(id) for id in used}
         self._names: dict[tuple[str, int], str] = {}
 
     def rename(self, event: StreamEvent) -> StreamEvent:
-        """The event with ids of its own; the same call has the same id in each event."""
+        """Return the event with unique ids; a call gets the same id in each of its events."""
         match event:
             case CallStart(index, id):
                 return replace(event, id=self._name(id, index))
@@ -55,7 +56,8 @@ class UniqueIds:
         return name
 
     def _message(self, message: AssistantMessage) -> AssistantMessage:
-        """Calls stand in the order in which they began."""
+        """Return the message with the calls renamed. Calls with the same id take their new ones in the order in which
+        they began."""
         waiting: dict[str, list[str]] = {}
         for (id, _), name in sorted(self._names.items(), key=lambda item: item[0][1]):
             waiting.setdefault(id, []).append(name)

@@ -1,4 +1,5 @@
-"""Running the tool calls of one answer: checked, given what they need, each with exactly one result."""
+"""Runs the tool calls of one answer: checks them, gives them what they need, and makes sure that each gets exactly one
+result."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,8 @@ _MAX_PARALLEL = 8
 
 
 class ToolRunner:
-    """Runs single calls; one for a session. `pictures` keeps what tools show, `artifacts` what is too long."""
+    """Runs single calls; there is one per session. `pictures` keeps images that tools return, `artifacts` output that
+    is too long."""
 
     def __init__(
         self, abilities: HostServices, pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports
@@ -42,7 +44,7 @@ class ToolRunner:
         self._ports = ports
 
     async def run(self, context: TurnContext, call: ToolCall, calls: OpenCalls) -> Result:
-        """Raises StopTurn, ToolError."""
+        """Check a call's arguments and run its tool. Raises StopTurn, ToolError."""
         diagnostics = self._ports.diagnostics
         arguments, changed = repair_arguments(call.arguments, context.tools.schema(call.name))
         if changed:
@@ -73,7 +75,7 @@ class ToolRunner:
             if kept:
                 await self._pictures.keep({digest: one.data for digest, one in kept.items()})
         except OSError:
-            pass  # the model is told that it is not available
+            pass  # the model is told that the image is not available
         return tuple(Image(one.mime_type, PREFIX + digest) for digest, one in kept.items())
 
 
@@ -95,16 +97,16 @@ class Dispatcher:
 
     @property
     def is_stuck(self) -> bool:
-        """The model makes the same call again and again."""
+        """Whether the model makes the same call again and again."""
         return self._repetition.is_endless
 
     def preset_error(self, call_id: str, error: ToolError) -> None:
-        """A call that is known to fail before it is run."""
+        """Make a call fail with this error instead of running it."""
         self._preset_errors[call_id] = error
 
     async def run(self, calls: Sequence[ToolCall], is_interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Run all calls in order, neighbouring readers side by side; once `is_interrupted`, what has not begun is
-        skipped. Raises StopTurn."""
+        """Run all calls in order, neighboring readers concurrently; once `is_interrupted` says so, calls that have not
+        begun are skipped. Raises StopTurn."""
         waiting = list(calls)
         while waiting:
             if is_interrupted():
@@ -122,7 +124,7 @@ class Dispatcher:
                 raise StopTurn from None
 
     async def close(self) -> None:
-        """After the turn's end, however it came: every call that has no result yet gets one that says so."""
+        """Give every call that has no result yet one that says so; called after the turn, however it ended."""
         await self._calls.close()
 
     def _parallel(self, call: ToolCall) -> bool:
@@ -139,7 +141,7 @@ class Dispatcher:
         except StopTurn as stopped:
             said = f" and said: {stopped.comment}" if stopped.comment else ""
             result, stop = failure(call, ToolError("CANCELLED", f"the user stopped here{said}")), True
-        except Exception as error:  # noqa: BLE001 - one broken tool must not take the turn with it
+        except Exception as error:  # noqa: BLE001 - one broken tool must not end the turn
             self._ports.on_failure(f"tool {call.name}", error)
             result = failure(call, ToolError("INTERNAL", f"{call.name} failed in North ({type(error).__name__})"))
         tool = self._context.tools.find(call.name)

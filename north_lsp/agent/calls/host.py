@@ -1,4 +1,4 @@
-"""What a running tool can have done, as far as it declares the need: edits reviewed, commands run, jobs managed."""
+"""Gives a running tool what it declares that it needs: edits reviewed, commands run, jobs managed."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class HostServices:
-    """What tools can be given, once for a session."""
+    """The services that tools can be given, created once per session."""
 
     def __init__(
         self, edits: EditReviewer, shell: ShellCommands, jobs: JobCommands, abandoned: AbandonedTasks, ports: Ports
@@ -40,7 +40,7 @@ class HostServices:
 
 
 class CallHost:
-    """For one call. `keep` gets the result of what was written even when the turn is cancelled at that moment."""
+    """The host of one call. `keep` gets the result of what was written even if the turn is cancelled at that moment."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class CallHost:
         self._keep = keep
 
     async def look(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Something that only reads: when the turn is cancelled, it is not waited for longer than is fair."""
+        """Run something that only reads; if the turn is cancelled, it is abandoned after a short grace period."""
         self._ensure("read")
         diagnostics, call = self._abilities.ports.diagnostics, self._call
 
@@ -77,13 +77,13 @@ class CallHost:
         return await self._abilities.edits.review(workspace, self._call, self._title, changes, self._keep)
 
     async def run_command(self, make: Callable[[], Command]) -> Result:
-        """Have a command approved and run; `make` may look at the disk. Raises StopTurn, ToolError."""
+        """Have a command approved and run; `make` may read the disk. Raises StopTurn, ToolError."""
         self._ensure("run")
         command = await anyio.to_thread.run_sync(make)
         return await self._abilities.shell.run(self._context, self._call, self._title, command)
 
     async def control_jobs(self, request: JobRequest) -> Result:
-        """Look after what runs in the background. Raises StopTurn, ToolError."""
+        """List, read, wait for, stop or write to background jobs. Raises StopTurn, ToolError."""
         self._ensure("run")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
 

@@ -1,4 +1,5 @@
-"""Calls in which a model has mixed text of its inner channels: refused, or saved as far as they can be."""
+"""Finds calls into which a model has leaked text from its internal channels: they are refused, or salvaged where
+possible."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ _SHOWN = 60
 
 
 class LeakGuard:
-    """Of one turn."""
+    """Checks the calls of one turn."""
 
     def __init__(self, context: TurnContext, ports: Ports) -> None:
         self._context = context
@@ -25,7 +26,8 @@ class LeakGuard:
         self._leaks = 0
 
     async def cleaned(self, call: ToolCall) -> tuple[ToolCall, str | None]:
-        """The call, or what can be kept of it and a note for the model. Raises ToolError for one that is refused."""
+        """Return the call, or what can be kept of it with a note for the model. Raises ToolError if the call is
+        refused."""
         model = self._context.model
         if not may_leak(model.id):
             return call, None
@@ -35,18 +37,20 @@ class LeakGuard:
                 continue
             self._ports.diagnostics.event("channel_leak", toolName=call.name, field=name)
             if call.name == "edit_patch" and (kept := patch_before(text, leak)) is not None:
-                note = "a later part of the patch held text of another channel and was left out: send that part again"
+                note = (
+                    "a later part of the patch contained text of another channel and was left out: send that part again"
+                )
                 return replace(call, arguments={**call.arguments, name: kept}), note
             self._leaks += 1
             if self._leaks == _TOLD_AT:
-                told = f"{model.title} keeps mixing its inner channels into its calls; another model may do better"
+                told = f"{model.title} keeps leaking internal text into its tool calls; another model may work better"
                 await self._ports.show(Notice("warning", told))
-            problem = f"{name} holds text that belongs to another channel ({one_line(text[leak:], _SHOWN)})"
+            problem = f"{name} contains text that belongs to another channel ({one_line(text[leak:], _SHOWN)})"
             raise ToolError("INVALID_INPUT", problem, f"send the call again with a clean {name}")
         return call, None
 
     async def _stands_there(self, arguments: Mapping[str, object], marker: str) -> bool:
-        """The file that the call is about has that text already: it is meant."""
+        """Tell whether the file that the call names contains the marker already; then the text is intended."""
         workspace = self._context.workspace
         try:
             resolved = await resolve_open(str(arguments["path"]), workspace)

@@ -1,4 +1,5 @@
-"""The calls of a turn that have no result in the log yet: the one place that sees to it that each gets exactly one."""
+"""Tracks the calls of a turn that have no result in the log yet: the one place that makes sure each gets exactly
+one."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ from north_lsp.workspace.seen import Noted, noting
 
 
 class OpenCalls:
-    """Of one turn. Results are stored and shown in the order of the calls, whichever comes first."""
+    """The open calls of one turn. Results are stored and shown in the order of the calls, in whatever order they
+    arrive."""
 
     def __init__(self, log: Log, ports: Ports, titles: Titles) -> None:
         self.titles = titles
@@ -32,39 +34,40 @@ class OpenCalls:
         self._finishing = anyio.Lock()
 
     def begin(self, calls: Sequence[ToolCall]) -> None:
-        """These stand in the log now, in an answer that was just stored."""
+        """Register calls as open; they are in the log now, in an answer that was just stored."""
         self._open |= {call.id: call for call in calls}
 
     def keep(self, call_id: str, result: Result) -> None:
-        """A call's result, to be stored even if the turn is cancelled at this moment."""
+        """Hold a call's result, to be stored even if the turn is cancelled at this moment."""
         self._results[call_id] = result
 
     def fail(self, calls: Sequence[ToolCall], error: ToolError) -> None:
-        """None of these is run."""
+        """Give all of these calls the same error as their result; none of them is run."""
         for call in calls:
             self._results[call.id] = self.titles.failure(call, error)
 
     @contextmanager
     def noting(self, call: ToolCall) -> Iterator[None]:
-        """What the tools show of files meanwhile is stored with this call's result."""
+        """Store what the tools show of files in this context with this call's result."""
         with noting(self._noted.setdefault(call.id, {})):
             yield
 
     async def finish(self) -> None:
-        """Store and then show results, as far as they are complete in the order of the calls."""
+        """Store and show results, in the order of the calls, up to the first call that has none yet."""
         async with self._finishing:
             while self._open and (result := self._results.get(next(iter(self._open)))) is not None:
                 call = self._open[next(iter(self._open))]
-                with anyio.CancelScope(shield=True):  # what is stored is shown, also when it is cancelled just now
+                with anyio.CancelScope(shield=True):  # what is stored is also shown, even if just cancelled
                     await self._show(*self._stored(call, result))
 
     async def finish_standalone(self, call: ToolCall, result: Result, *, refused: bool) -> None:
-        """Store and show the result of something that is no call of an answer; `refused` ones are not shown."""
+        """Store and show the result of something that is not a call of an answer; a `refused` one is not shown."""
         with anyio.CancelScope(shield=True):
             await self._show(self._store(call, result, refused=refused), result)
 
     async def close(self) -> None:
-        """After the turn's end, however it came: what has a result keeps it, every other call gets one that says so."""
+        """End all calls after the turn, however it ended: a result that exists is kept, every other call gets one that
+        says so."""
         error = ToolError("CANCELLED", "cancelled by the user before it had a result")
         self.fail([call for call in self._open.values() if call.id not in self._results], error)
         await self.finish()
@@ -74,16 +77,16 @@ class OpenCalls:
             await self._ports.show(event)
 
     def _stored(self, call: ToolCall, result: Result) -> tuple[ResultEntry, Result]:
-        """Write a call's result to the log; one that cannot be written gives way to one that says so."""
+        """Write a call's result to the log, or an error result if it cannot be written; return what was written."""
         try:
             return self._store(call, result), result
-        except Exception as error:  # noqa: BLE001 - every call has one result
+        except Exception as error:  # noqa: BLE001 - every call must get a result
             self._ports.on_failure(f"storing the result of {call.name}", error)
         instead = self.titles.failure(call, ToolError("INTERNAL", f"the result of {call.name} could not be stored"))
         return self._store(call, instead), instead
 
     def _store(self, call: ToolCall, result: Result, *, refused: bool = False) -> ResultEntry:
-        """Write a call's result to the log."""
+        """Write a call's result to the log and mark the call as done."""
         ended = result.ended
         noted = self._noted.pop(call.id, None)
         noted = noted if noted is not None else self.titles.context.workspace.seen.drain()
@@ -93,7 +96,7 @@ class OpenCalls:
             ended.ok,
             bool(ended.files),
             refused,
-            ended.locations or self.titles.places(call),  # those that were shown when it began
+            ended.locations or self.titles.places(call),  # the ones shown when the call began
             ended.truncation,
             () if result.is_error else seen_of(noted),
             result.details,

@@ -1,4 +1,4 @@
-"""An edit that cannot apply, found while its call still streams: the rest of it need not be waited for."""
+"""Finds an edit that cannot apply while its call still streams, so that the rest need not be awaited."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "edit_by_anchor": ("path", "mode", "anchor"),
     "edit_replace_block": ("path", "startAnchor", "endAnchor"),
 }
-_PLACEHOLDER = "\ue000\n"  # stands for a text that has not come yet
+_PLACEHOLDER = "\ue000\n"  # stands for text that has not arrived yet
 _FINAL = frozenset({"NOT_FOUND", "NO_MATCH"})
 _LATER = {"AMBIGUOUS": ("occurrence", "expectedOccurrences"), "STALE": ("snapshot",)}
 _MAX_TEXT = 16 * 1024
@@ -27,13 +27,13 @@ _INSIDE, _OUTSIDE = re.compile(r'["\\]'), re.compile(r'["\]},]')
 
 @dataclass
 class _Scan:
-    """Finds, at little cost, where a value may end in JSON that arrives in pieces."""
+    """Finds cheaply where a value may end in JSON that arrives in pieces."""
 
     in_string: bool = False
     is_escaped: bool = False
 
     def take(self, more: str) -> bool:
-        """Whether anything may have become complete."""
+        """Scan another piece; True if a value may have become complete."""
         at, ended = 0, False
         while at < len(more):
             if self.is_escaped:
@@ -56,7 +56,7 @@ class _Scan:
 
 @dataclass
 class StreamingCall:
-    """A call whose arguments are arriving: `parts` are their JSON so far, of `size` characters."""
+    """A call whose arguments are arriving: `parts` are their JSON so far, of `size` characters in total."""
 
     id: str
     tool: Tool | None
@@ -72,7 +72,7 @@ class StreamingCall:
         return "".join(self.parts)
 
     def take(self, more: str) -> bool:
-        """Add a piece; whether more arguments are complete than before."""
+        """Add a piece; True if more arguments are complete than before."""
         self.parts.append(more)
         self.size += len(more)
         if self.size > _MAX_TEXT or self.partial.ended or not self.scan.take(more):
@@ -82,8 +82,8 @@ class StreamingCall:
 
 
 async def cannot_apply(call: StreamingCall, earlier: Iterable[ToolCall], workspace: Workspace) -> ToolError | None:
-    """The error that the tool would give, as soon as that is certain. `earlier` are the message's calls before it: none
-    of them has run yet, so an edit of the same file, or of nobody knows which, may change the answer."""
+    """Return the error that the tool would give, as soon as it is certain. `earlier` are the calls before it in the
+    message: none of them has run yet, so an edit of the same file, or of an unknown one, may change the outcome."""
     tool, partial = call.tool, call.partial
     needs = _NEEDS.get(tool.name) if tool is not None else None
     if not isinstance(tool, WriteTool) or needs is None or call.checked or partial.ended:
@@ -104,7 +104,7 @@ async def cannot_apply(call: StreamingCall, earlier: Iterable[ToolCall], workspa
         said = _LATER.get(error.code)
         is_final = error.code in _FINAL or (said is not None and any(name in arguments for name in said))
         return error if is_final else None
-    except ValueError:  # arguments that the tool will refuse by itself
+    except ValueError:  # arguments that the tool itself will refuse
         return None
     return None
 

@@ -1,4 +1,4 @@
-"""What an edit is going to change, shown while its arguments still arrive; never written, never kept."""
+"""Previews of edits whose arguments still arrive; they are never written and never stored."""
 
 import math
 import time
@@ -22,7 +22,7 @@ from north_lsp.workspace.text import dominant_newline, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
 SECONDS = 0.25
-_SHARE = 10  # of the time, at most one part of so many is spent on previews
+_SHARE = 10  # at most about 1/10 of the time is spent on previews
 _MAX_ARGUMENTS = 256 * 1024  # characters of JSON
 _MAX_FILES = 5
 _GROWING = frozenset({"content", "new"})  # arguments that make sense before they are complete
@@ -31,19 +31,19 @@ _NEWLINE = "\n"
 
 
 class Previewable(Protocol):
-    """An edit that arrives. `id` is its call's."""
+    """An edit that is arriving. `id` is its call's."""
 
     @property
     def id(self) -> str: ...
 
     async def preview(self) -> tuple[Sequence[Preview], str] | None:
-        """What it changes so far, and a word on it; None if that cannot be told, now or ever."""
+        """Return what it changes so far, and a short note on it; None if that cannot be told, now or ever."""
         ...
 
 
 class Previews:
-    """Shows the newest of what was noted, every 250 ms at most; `run` has to be running meanwhile. An edit that is
-    complete by then is not shown at all, and none is after `stop`."""
+    """Shows the newest edit that was noted, at most every 250 ms; `run` must be running meanwhile. An edit that is
+    complete by then is not shown at all, and nothing is shown after `stop`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Previews:
         self._lock = anyio.Lock()
 
     def note(self, edit: Previewable) -> None:
-        """More of it has come."""
+        """Register that more of an edit has arrived."""
         if edit is not self._current:
             self._current = edit
             self._due = max(time.monotonic() + self._seconds, self._due if self._due < math.inf else 0.0)
@@ -68,9 +68,9 @@ class Previews:
             self._more.set()
 
     async def stop(self) -> None:
-        """What follows replaces the preview."""
+        """Stop previewing the current edit, since what follows replaces its preview."""
         self._current = None
-        async with self._lock:  # one that is on its way comes before
+        async with self._lock:  # a preview that is being sent goes out first
             pass
 
     async def run(self) -> None:
@@ -86,7 +86,7 @@ class Previews:
             made = None
             try:
                 made = await edit.preview()
-            except Exception as error:  # noqa: BLE001 - what is only a preview must not end the answer
+            except Exception as error:  # noqa: BLE001 - a mere preview must not end the answer
                 self._on_failure("preview", error)
             now = time.monotonic()
             self._due = now + max(self._seconds, (now - started) * _SHARE)
@@ -96,7 +96,7 @@ class Previews:
 
 
 class CallPreviewSource:
-    """The call of an edit tool: the tool itself prepares what has come of it."""
+    """The call of an edit tool: the tool itself prepares what has arrived of it."""
 
     def __init__(self, call: StreamingCall, tool: WriteTool, workspace: Workspace) -> None:
         self._call = call
@@ -124,7 +124,7 @@ class CallPreviewSource:
     async def _prepared(self, arguments: Mapping[str, Any]) -> Sequence[FileChange] | None:
         try:
             args = self._tool.args.model_validate(arguments)
-        except ValueError:  # more is needed
+        except ValueError:  # not enough has arrived
             return None
         try:
             changes = await self._tool.prepare(args, self._workspace)
@@ -136,15 +136,15 @@ class CallPreviewSource:
             return None
 
     async def _read_once(self, path: Path) -> str | None:
-        """An editor is not asked for the same text four times a second."""
+        """Read a file's unsaved text once, so that the editor is not asked for it four times a second."""
         if path not in self._texts:
             self._texts[path] = await self._read(path)
         return self._texts[path]
 
 
 class FilePreviewSource:
-    """A file in the text of an answer. `so_far` is its content, `read_old` gives the text that it replaces (`appends`:
-    continues), or None."""
+    """A file in the text of an answer. `so_far` returns its content, `read_old` the text that it replaces (or
+    continues, if `appends`), or None."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class FilePreviewSource:
 
 
 def _possible(tool: str, values: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Arguments that may be prepared, the most complete first. Only the last one can be incomplete."""
+    """Yield the arguments that may be prepared, the most complete first. Only the last argument can be incomplete."""
     last = next(reversed(list(values)), None)
     if last in _GROWING:
         yield values
@@ -194,18 +194,18 @@ def _possible(tool: str, values: Mapping[str, object]) -> Iterator[Mapping[str, 
 
 
 def _is_usable(item: object) -> bool:
-    """The last edit of a batch, whose last argument may be incomplete."""
+    """Tell whether the last edit of a batch can be previewed; its last argument may be incomplete."""
     args = item.get("args") if isinstance(item, dict) else None
     return isinstance(args, dict) and bool(args) and next(reversed(args)) in _GROWING
 
 
 def _is_forbidden(changes: Sequence[FileChange], workspace: Workspace) -> bool:
-    """Whether the review would refuse it."""
+    """Tell whether the review would refuse the changes."""
     return refusal(changes, workspace.roots, workspace.private) is not None
 
 
 def _previews(changes: Sequence[FileChange], is_growing: bool) -> list[Preview]:
-    """The last files are the ones that are being written."""
+    """Preview the last files, the ones that are being written now."""
     return [
         preview(change.target, change.old_text, change.new_text, is_growing=is_growing)
         for change in changes[-_MAX_FILES:]

@@ -1,4 +1,4 @@
-"""A model that goes round in circles: the same call with the same result again, or edits that keep failing."""
+"""Detects a model that goes around in circles: the same call with the same result again, or edits that keep failing."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ FAILED_EDITS = 2
 
 
 class Repetition:
-    """Sees the results of a turn's calls in their order."""
+    """Watches the results of a turn's calls, in their order."""
 
     def __init__(self) -> None:
         self._last: tuple[str, str, str] | None = None
@@ -27,7 +27,7 @@ class Repetition:
         return self._times
 
     def note(self, call: ToolCall, result: Result, *, writes: bool) -> str:
-        """The result's text for the model, with a remark where one is due."""
+        """Return the result's text for the model, with a remark where one is due."""
         key = (call.name, json.dumps(call.arguments, sort_keys=True, default=str), result.text)
         self._times = self._times + 1 if key == self._last else 1
         self._last = key
@@ -49,7 +49,7 @@ class Repetition:
 
 
 def with_note(text: str, note: str) -> str:
-    """A result's text with a remark, in the result's own form."""
+    """Add a remark to a result's text: as a field if it is one of our JSON envelopes, otherwise as a last line."""
     try:
         envelope = json.loads(text)
     except ValueError:

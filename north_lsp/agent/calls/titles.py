@@ -1,4 +1,4 @@
-"""What people read of a call before it has a result: its title, and the file that it is about to look at."""
+"""Makes what people see of a call before it has a result: its title, and the file that it is about to read."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from north_lsp.vocabulary import Location
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """Of one turn."""
+    """Makes the titles of one turn's calls."""
 
     context: TurnContext
     diagnostics: Diagnostics
@@ -29,7 +29,7 @@ class Titles:
         return one_line(title)
 
     def places(self, call: ToolCall) -> tuple[Location, ...]:
-        """The file that a looking call is about to look at, so that an editor can follow along."""
+        """Return the file that a reading call is about to read, so that an editor can follow along."""
         with self.diagnostics.guarded(f"the place of {call.name}"):
             return self._places(call)
         return ()
@@ -48,6 +48,6 @@ class Titles:
         return (Location(place, line if isinstance(line, int) and line > 0 else None),)
 
     def failure(self, call: ToolCall, error: ToolError) -> Result:
-        """The result of a call that failed, for the model and for people."""
+        """Make the result of a call that failed, for the model and for people."""
         text = visible(error.message if error.hint is None else f"{error.message}\n{error.hint}")
         return Result(failed(error), True, CallEnded(call.id, self.title(call), False, text))

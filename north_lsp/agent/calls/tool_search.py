@@ -1,4 +1,4 @@
-"""Which tools a conversation offers, and which it has looked up."""
+"""Decides which tools a conversation offers, and records which ones it has looked up."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DeferredFinder:
-    """Stands in a workspace before the tools are loaded, which takes a while."""
+    """Stands in for the finder in a workspace until the tools are loaded, which takes a while."""
 
     def __init__(self) -> None:
         self.discovery: Discovery | None = None
@@ -24,7 +24,7 @@ class DeferredFinder:
 
 
 def offered_tools(tools: "Registry", workspace: Workspace, log: Log) -> "Registry":
-    """The tools of a conversation. Imports what is heavy: for a thread."""
+    """Return the tools that a conversation offers. Run it in a thread: it imports heavy modules."""
     from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 
     finder = workspace.finder
@@ -44,6 +44,6 @@ def _noting(log: Log) -> Callable[[Iterable[str]], None]:
 
 
 def chosen_before(path: Iterable[Logged]) -> set[str]:
-    """The tools that were looked up in a stored conversation."""
+    """Return the tools that were looked up in a stored conversation."""
     selections = [one.entry for one in path if isinstance(one.entry, ToolSelectionEntry)]
     return set(selections[-1].tools) if selections else set()

@@ -1,1 +1,1 @@
-"""What requests cost: recorded, summed, estimated, limited."""
+"""The costs of requests: recorded, summed, estimated, limited."""

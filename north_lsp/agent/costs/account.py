@@ -1,4 +1,4 @@
-"""What one conversation spends: counted, shown, and held to the user's limits."""
+"""The spending of one conversation: recorded, shown, and checked against the user's limits."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,8 @@ from north_lsp.providers.model import Model
 
 
 class Account:
-    """Of one session. `usage` gives what the conversation has used, for a window of that many tokens."""
+    """The account of one session. `usage` returns what the conversation has used, given the size of a context window in
+    tokens."""
 
     def __init__(
         self,
@@ -28,7 +29,7 @@ class Account:
         self._is_reported = True
 
     async def check(self, model: Model) -> None:
-        """Before a request. Raises LimitReached."""
+        """Check the user's limits before a request. Raises LimitReached."""
 
         def spent() -> float:
             usage = self._usage(model.window)
@@ -37,12 +38,12 @@ class Account:
         await self._spending.check(spent)
 
     def record(self, model: Model, usage: Usage) -> None:
-        """Count what a request used, whatever became of its answer."""
+        """Record what a request used, whatever became of its answer."""
         self._costs.record(model, usage)
         self._is_reported = False
 
     async def report(self, model: Model) -> None:
-        """Show what the conversation has used until now."""
+        """Show what the conversation has used so far."""
         self._is_reported = True
         event = self._usage(model.window)
         if event is not None:

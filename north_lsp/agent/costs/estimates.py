@@ -1,4 +1,4 @@
-"""How many tokens a request and its answer have, where the vendor does not say. Pure."""
+"""Estimates how many tokens a request and its answer have, where the vendor does not say. Pure."""
 
 import json
 import math
@@ -18,7 +18,7 @@ def tokens_of(characters: int) -> int:
 
 
 def input_tokens(request: ModelRequest) -> int:
-    """What a request gives a model to read."""
+    """Estimate the tokens that a request gives a model to read: system text, tools and messages."""
     system = tokens_of(len(request.system))
     tools = tokens_of(
         sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)
@@ -27,7 +27,7 @@ def input_tokens(request: ModelRequest) -> int:
 
 
 def message_tokens(messages: Iterable[Message]) -> int:
-    """What some messages of it do."""
+    """Estimate the tokens of messages, pictures included."""
     return sum(_A_MESSAGE + tokens_of(_characters(one)) + _pictures(one) * _A_PICTURE for one in messages)
 
 
@@ -36,13 +36,13 @@ def _pictures(message: Message) -> int:
 
 
 def estimated_usage(read: int, answer: AssistantMessage) -> Usage:
-    """All of the input counts as not cached."""
+    """Estimate the usage of a request that had `read` input tokens; all of them count as not cached."""
     return Usage(read, tokens_of(_characters(answer)))
 
 
 def at_least(counted: Usage, answer: AssistantMessage) -> Usage:
-    """Of an answer that was broken off: what the vendor counted, and what has been seen of the answer. Nothing if it
-    counted nothing."""
+    """Return the usage of an answer that was broken off: what the vendor counted, or the estimate for the output seen
+    so far if that is more. If the vendor counted nothing, nothing is counted."""
     if counted == Usage():
         return counted
     return replace(counted, output=max(counted.output, tokens_of(_characters(answer))))

@@ -1,4 +1,4 @@
-"""The limits that a user has set on costs: told of when they are near, asked about when they are reached."""
+"""The cost limits that a user has set: warned about when they are near, asked about when they are reached."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ _RAISED = 2
 
 
 class LimitReached(Exception):
-    """The user does not want to spend more, or nobody could be asked. The text is for him."""
+    """The user does not want to spend more, or could not be asked. The text is shown to the user."""
 
 
 @dataclass
 class _Limit:
-    """In US dollars; 0 is none. `passed`: the user lets this turn go on beyond it."""
+    """A limit in US dollars; 0 means none. `passed`: the user lets this turn go beyond it."""
 
     setting: str
     what: str
@@ -29,7 +29,7 @@ class _Limit:
 
 @dataclass
 class Spending:
-    """For one session. `today` gives what all conversations have cost on this day."""
+    """Checks one session against its limits. `today` returns what all conversations have cost today."""
 
     editor: Editor
     session_limit: float
@@ -44,7 +44,8 @@ class Spending:
         ]
 
     def set_limits(self, session_limit: float, day_limit: float) -> None:
-        """Take over what the settings say now. A limit that has not changed there stays as the user raised it."""
+        """Adopt the limits of the settings. A limit that has not changed there keeps the amount to which the user
+        raised it."""
         for limit, before, now in zip(
             self._limits, (self.session_limit, self.day_limit), (session_limit, day_limit), strict=True
         ):
@@ -57,7 +58,8 @@ class Spending:
             limit.passed = False
 
     async def check(self, session_usd: Callable[[], float]) -> None:
-        """Before a request; `session_usd` is only asked where there is a limit. Raises LimitReached."""
+        """Check the limits before a request; `session_usd` is only called where there is a limit. Raises
+        LimitReached."""
         for limit in self._limits:
             if limit.amount <= 0 or limit.passed:
                 continue
@@ -66,21 +68,21 @@ class Spending:
                 await self._ask(limit, spent)
             elif spent >= _NEAR * limit.amount and not limit.warned:
                 limit.warned = True
-                text = f"{money(spent)} of {money(limit.amount)} are spent for {limit.what} ({limit.setting})"
+                text = f"{money(spent)} of {money(limit.amount)} is spent for {limit.what} ({limit.setting})"
                 await self.editor.show(Notice("warning", text))
 
     async def _ask(self, limit: _Limit, spent: float) -> None:
         raised = max(limit.amount, spent) * _RAISED
-        said = f"{money(spent)} are spent for {limit.what}; the limit is {money(limit.amount)} ({limit.setting})"
+        said = f"{money(spent)} is spent for {limit.what}; the limit is {money(limit.amount)} ({limit.setting})"
         options = (
-            ("continue", "Go on with this turn"),
+            ("continue", "Continue this turn"),
             ("raise", f"Raise the limit to {money(raised)} for this conversation"),
             ("end", "Stop here"),
         )
-        match await self.editor.choose(Choice(f"limit-{new_entry_id(())}", f"{said}. Go on?", options)):
+        match await self.editor.choose(Choice(f"limit-{new_entry_id(())}", f"{said}. Continue?", options)):
             case "continue":
                 limit.passed = True
             case "raise":
                 limit.amount, limit.warned = raised, False
             case _:
-                raise LimitReached(f"{said}: the turn was stopped. Raise the limit, or set it to 0 for none.")
+                raise LimitReached(f"{said}: the turn was stopped. Raise the limit, or set it to 0 to turn it off.")

@@ -1,4 +1,4 @@
-"""Counting what requests use: the totals' file is written beside the turn, several requests at once if need be."""
+"""Counts what requests use: the totals' file is written while the turn goes on, several requests at once if need be."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,27 +14,27 @@ from north_lsp.storage.costs import Costs, Spent
 
 
 class CostRecorder:
-    """One for a process. `problem` is what the user should be told, once."""
+    """Records costs; there is one per process."""
 
     def __init__(self, costs: Costs, background: Background) -> None:
         self._costs = costs
         self._background = background
         self._pending: list[Spent] = []
-        self._underway: list[Spent] = []  # on its way into the file, and not yet in `_known`
+        self._underway: list[Spent] = []  # being written to the file, not yet in `_known`
         self._writing = anyio.Lock()
         self._aside: Path | None = None
         self._error: OSError | None = None
         self._known: dict[str, Any] | None = None  # the totals as they were read last
 
     def record(self, model: Model, usage: Usage) -> None:
-        """A request's use; the offline model's counts nothing."""
+        """Record what a request used; the offline model's requests are not counted."""
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
         if model.provider.api != "offline" and any(counts):
             self._pending.append(Spent(model.selector, *counts, model.prices.cost(usage)))
             self._background.start_soon(self.finish)
 
     async def finish(self) -> None:
-        """Wait until everything that was recorded is in the file, or cannot be written now."""
+        """Wait until everything that was recorded is in the file, or has failed to be written."""
         async with self._writing:
             spent, self._pending = self._pending, []
             if not spent:
@@ -52,7 +52,7 @@ class CostRecorder:
                 self._underway = []
 
     def take_problem(self) -> str | None:
-        """What the user should be told, once."""
+        """Return a problem that the user should be told of, once."""
         error, aside = self._error, self._aside
         self._error, self._aside = None, None
         if error is not None:
@@ -65,24 +65,24 @@ class CostRecorder:
         return self._known
 
     async def reset(self) -> None:
-        """Forget all that was counted. Raises OSError."""
+        """Forget all recorded costs. Raises OSError."""
         await self.finish()
         async with self._writing:
             await anyio.to_thread.run_sync(self._costs.reset)
         await self.totals()
 
     async def today(self) -> float:
-        """US dollars, of all conversations, since midnight (UTC)."""
+        """Return the cost of all conversations since midnight UTC, in US dollars."""
         day = datetime.now(UTC).date().isoformat()
         return float((await self.totals())["byDay"].get(day, 0.0))
 
     async def look(self) -> None:
-        """Make `all_time` known."""
+        """Read the totals if they have not been read yet, for `all_time`."""
         if self._known is None:
             await self.totals()
 
     def all_time(self) -> float | None:
-        """US dollars, as far as it is known without reading."""
+        """Return the cost of all time in US dollars; None if the totals have not been read yet."""
         if self._known is None:
             return None
         uncounted = sum(spent.cost_usd for spent in (*self._underway, *self._pending))

@@ -1,4 +1,4 @@
-"""What a conversation has used, by its log."""
+"""Sums up what a conversation has used, by its log."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,12 @@ from north_lsp.slash.base import Spent
 
 
 class Totals:
-    """Use and cost of a path, entry by entry. What no model gets any more has cost, but fills no window."""
+    """Usage and cost of a path, entry by entry. An answer that is no longer sent to models counts as cost, but fills no
+    window."""
 
     def __init__(self) -> None:
-        self.last: StoredUsage | None = None  # of the last answer that models get
-        self._counted: StoredUsage | None = None  # of the last one of them that has numbers
+        self.last: StoredUsage | None = None  # of the last answer that is still sent to models
+        self._counted: StoredUsage | None = None  # of the last such answer that has numbers
         self._any = False
         self._cost, self._tokens = 0.0, 0
         self._counts = TokenCounts()
@@ -41,7 +42,8 @@ class Totals:
         self._priced = self._priced and usage.priced
 
     def shown(self, window: int) -> UsageChanged | None:
-        """The context is what the last answer had read and written."""
+        """Return the totals to show; the context is what the last answer read and wrote. None if no usage was
+        recorded."""
         if not self._any:
             return None
         counted = self._counted or StoredUsage()
@@ -57,7 +59,7 @@ class Totals:
 
 
 def usage_of(path: Iterable[Logged], window: int) -> UsageChanged | None:
-    """Use and cost of a conversation by its log."""
+    """Sum up usage and cost of a conversation by its log."""
     totals = Totals()
     for one in path:
         totals.add(one)
@@ -65,7 +67,7 @@ def usage_of(path: Iterable[Logged], window: int) -> UsageChanged | None:
 
 
 def spent_by_model(path: Iterable[Logged]) -> list[Spent]:
-    """What each model has used in a conversation; what caches gave and took counts as input."""
+    """Sum up what each model has used in a conversation; tokens read from and written to caches count as input."""
     rows: dict[str, Spent] = {}
     for one in path:
         answer = one.entry

@@ -1,4 +1,4 @@
-"""Applying an accepted proposal: to the editor's open texts and to the disk, or to neither."""
+"""Applies an accepted proposal to the editor's open texts and to the disk, or to neither."""
 
 import os
 from collections.abc import Mapping, Sequence, Set
@@ -26,8 +26,9 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was written, and what to say of it: a file that changed meanwhile was merged, or was so already. `accepted`
-    has the accepted texts of which the editor made others, as editors do that format what they write."""
+    """The files that were written, and notices about them: a file that changed meanwhile was merged, or needed no
+    change. `accepted` has the accepted text of each file that the editor wrote differently, as editors with a formatter
+    do."""
 
     files: tuple[FileChange, ...]
     notices: tuple[str, ...] = ()
@@ -61,15 +62,15 @@ async def apply_proposal(
                 made = {folder for one in checkpoints.all() for folder in one.folders}
                 await anyio.to_thread.run_sync(_remove_folders, fresh.files, made, workspace)
             said = [
-                f"{name} is still there: something was put into it at the last moment, or it is in use" for name in stay
+                f"{name} is still there: something was added to it at the last moment, or it is in use" for name in stay
             ]
-            said += [f"the editor changed {one.shown} when it wrote it" for one in files if one.target in accepted]
+            said += [f"the editor changed {one.shown} while writing it" for one in files if one.target in accepted]
             return Applied(files, (*fresh.notices, *said), accepted)
     raise AssertionError("the last attempt returns or raises")
 
 
 def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Workspace) -> None:
-    """An undo takes the folders away that were made for its files, if nothing else is in them."""
+    """Remove the folders that were made for the files of an edit that is undone, if nothing else is in them."""
     gone = [change.path for change in files if change.undoes and change.action in ("delete", "rename")]
     for path in gone:
         for folder in path.parents:
@@ -81,7 +82,7 @@ def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Wor
 
 
 async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
-    """Whether a text is another than when it was looked at last, so that looking again may help."""
+    """Tell whether a text has changed since it was last read, so that another attempt may help."""
     try:
         return (await _refreshed(files, workspace)).files != tuple(files)
     except ToolError:
@@ -91,8 +92,8 @@ async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
 async def _write(
     files: Sequence[FileChange], workspace: Workspace, documents: OpenTexts, checkpoints: Checkpoints
 ) -> tuple[tuple[str, ...], tuple[FileChange, ...]]:
-    """The disk first, since it can be put back without a trace, then the editor, then it is kept. Returns the folders
-    that were to go and could not, and the changes as the editor made them."""
+    """Write to the disk first, since that can be taken back without a trace, then to the editor; then keep both.
+    Returns the folders that were to be removed and could not be, and the changes as the editor made them."""
     mine = await _owned_by_editor(files, workspace, documents)
     rest = [change for change in files if change not in mine]
     made: dict[int, FileChange] = {}
@@ -120,7 +121,7 @@ async def _write(
                 await documents.apply([_reversed(change) for change in mine])
         except ToolError as again:
             names = ", ".join(change.relative for change in mine)
-            told = f"{error.message}; in the editor, it could not be taken back ({again.message}): {names}"
+            told = f"{error.message}; the editor could not take its changes back ({again.message}): {names}"
             raise ToolError("IO_ERROR", told, "tell the user, and read these files again") from error
         raise
 
@@ -128,16 +129,17 @@ async def _write(
 async def _owned_by_editor(
     files: Sequence[FileChange], workspace: Workspace, documents: OpenTexts
 ) -> Sequence[FileChange]:
-    """What the editor is to write. A file that has other names is written to the disk, which leaves those as they are:
-    an editor would write through them, wherever they lead. Raises ToolError CONFLICT if it has unsaved changes."""
+    """Return the changes that the editor is to write. A hard-linked file is written to the disk, which leaves its other
+    names as they are: an editor would write through them, wherever they lead. Raises ToolError CONFLICT if such a file
+    has unsaved changes."""
     mine = await documents.changes_owned_by_editor(files)
     linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
     for change in linked:
         if not await _are_saved([change], workspace):
             raise ToolError(
                 "CONFLICT",
-                f"{change.relative} has unsaved changes in the editor, and other names (hard links) that the editor "
-                "would write as well; nothing was written",
+                f"{change.relative} has unsaved changes in the editor, and hard links through which the editor "
+                "would write; nothing was written",
                 "ask the user to save it",
             )
     return [change for change in mine if change not in linked]
@@ -155,7 +157,7 @@ def _reversed(change: FileChange) -> FileChange:
 
 
 async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
-    """Whether the disk has what the editor shows, so that writing to the disk loses nothing."""
+    """Tell whether the disk has what the editor shows, so that writing to the disk loses nothing."""
     for change in files:
         if change.old_text is None:
             continue
@@ -168,7 +170,7 @@ async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 
 async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Applied:
-    """The changes against the present texts. Raises ToolError STALE."""
+    """Return the changes against the current texts. Raises ToolError STALE."""
     await anyio.to_thread.run_sync(_check_places, files, workspace)
     fresh: list[FileChange] = []
     notices: list[str] = []
@@ -178,29 +180,29 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
         else:
             now = await _fresh(change, workspace)
         if now is None:
-            notices.append(f"{change.relative} was so already")
+            notices.append(f"{change.relative} needed no change")
             continue
         if (now.old_text, now.new_text) != (change.old_text, change.new_text):
-            notices.append(f"{change.relative} changed while the edit waited; both changes were merged")
+            notices.append(f"{change.relative} changed while the edit was waiting; both changes were merged")
         fresh.append(now)
     return Applied(tuple(fresh), tuple(notices))
 
 
 def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
-    """The paths must still lead where they did: a command may have swapped a link. And none may have been closed
-    meanwhile. Raises ToolError."""
+    """Check that the paths still lead where they did (a command may have swapped a link), and that none has become a
+    closed file. Raises ToolError."""
     for change in files:
         for path in change.paths:
             if workspace.trees.resolve(str(path)).path != path:
                 raise ToolError(
-                    "STALE", f"{change.relative} leads elsewhere now; nothing was written", "look at the folder again"
+                    "STALE", f"{change.relative} now leads somewhere else; nothing was written", "list the folder again"
                 )
 
 
 async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
-    """The change against the present text, None if there is nothing left to do."""
+    """Return the change against the current text; None if there is nothing left to do. Raises ToolError STALE."""
     if change.binary:
-        return change  # its bytes are compared when it is written
+        return change  # its bytes are compared when they are written
     try:
         text, source = await text_of(change.path, workspace)
     except ToolError as error:
@@ -226,7 +228,7 @@ async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
     if merged.conflicts:
         first = merged.conflicts[0]
         where = f"line {first.start}" if first.end <= first.start else f"lines {first.start}-{first.end}"
-        raise _stale(change, f"has changed at the same place ({where})")
+        raise _stale(change, f"has changed in the same place ({where})")
     if merged.text == text.text and change.action == "update":
         return None
     made = await anyio.to_thread.run_sync(with_texts, change, text.text, merged.text)
@@ -235,8 +237,8 @@ async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
 
 
 def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange | None:
-    """As `_fresh`, for an empty folder; what the other changes take out of it does not count.
-    Raises ToolError STALE."""
+    """Return the change of an empty folder against the current state, like `_fresh`; what the other changes take out of
+    it does not count. Raises ToolError STALE."""
     stands = os.path.lexists(change.path)
     if change.action == "create":
         if not stands:
@@ -249,7 +251,7 @@ def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange
             return None
         raise _stale(change, "was deleted")
     if os.path.islink(change.path) or not os.path.isdir(change.path):
-        raise _stale(change, "has become something else than a folder")
+        raise _stale(change, "is no longer a folder")
     if change.action == "rename" and os.path.lexists(change.target):
         raise _stale(change, f"cannot be moved: {change.shown} was created")
     leaving = {one.path for one in files if one.action in ("delete", "rename")}
@@ -260,7 +262,7 @@ def _fresh_folder(change: FileChange, files: Sequence[FileChange]) -> FileChange
             "IO_ERROR", f"{change.relative} cannot be read: {error.strerror}; nothing was written"
         ) from error
     if left:
-        raise _stale(change, f"is not empty ({some_of(left)}), or something was put into it")
+        raise _stale(change, f"is not empty ({some_of(left)}), or something was added to it")
     return change
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: what files held before and after each applied proposal, in the log and in the blob store."""
+"""Checkpoints: what files held before and after each applied proposal, stored in the log and the blob store."""
 
 import os
 import stat
@@ -28,8 +28,8 @@ _MAX_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`turn` is the entry of the user's prompt that it belongs to, `at` the time as the log has it. `folders` are those
-    that were made for the files."""
+    """The contents of files before and after an edit. `turn` is the entry of the prompt that it belongs to, `at` the
+    time as written in the log. `folders` are those that were made for the files."""
 
     id: str
     entry_id: str
@@ -43,12 +43,12 @@ class Checkpoint:
 
     @property
     def is_point(self) -> bool:
-        """Whether it is a place that the user has named, and no change."""
+        """Whether it is a place in the conversation that the user has named, not a change."""
         return not self.files
 
 
 class Checkpoints:
-    """The checkpoints of one conversation. `journals` is where applications under way are noted."""
+    """The checkpoints of one conversation. `journals` is the folder where applications in progress are noted."""
 
     def __init__(self, log: Log, blobs: Blobs, journals: Path) -> None:
         self._log = log
@@ -56,13 +56,14 @@ class Checkpoints:
         self.journals = journals
 
     async def record(self, call_id: str | None, title: str, files: Sequence[FileChange]) -> str:
-        """Note what is about to be written, with the contents before; returns the entry. Raises ToolError IO_ERROR."""
+        """Record what is about to be written, with the contents before; returns the entry's id. Raises ToolError
+        IO_ERROR."""
         rows, contents = await anyio.to_thread.run_sync(_rows, files)
         made = await anyio.to_thread.run_sync(_missing_folders, files)
         return await self._store(call_id, title, rows, contents, "pending", made)
 
     async def record_images(self, call_id: str | None, title: str, roots: Roots, images: Sequence[FileImage]) -> str:
-        """Note what has been changed already. Raises ToolError IO_ERROR."""
+        """Record what has been changed already; returns the entry's id. Raises ToolError IO_ERROR."""
         contents: dict[str, bytes] = {}
         rows = [_image_row(image, roots, contents) for image in images]
         return await self._store(call_id, title, rows, contents, "applied")
@@ -71,13 +72,14 @@ class Checkpoints:
         """Mark this place in the conversation; returns the checkpoint's id. Raises ToolError INVALID_INPUT."""
         name = one_line(name)
         if not 1 <= len(name) <= _MAX_NAME:
-            raise ToolError("INVALID_INPUT", f"the name of a checkpoint has 1 to {_MAX_NAME} characters")
+            raise ToolError("INVALID_INPUT", f"the name of a checkpoint must have 1 to {_MAX_NAME} characters")
         id = new_entry_id(())
         self._log.append(CheckpointEntry(id, name, (), "applied"))
         return id
 
     def unsaid(self) -> list[str]:
-        """The files that the user changed back or again since the last prompt, of which the model knows nothing yet."""
+        """Return the files that the user has undone or redone since the last prompt, which the model has not been told
+        yet."""
         names: dict[str, None] = {}
         for one in reversed(self._log.path()):
             if one.is_from_user:
@@ -90,7 +92,8 @@ class Checkpoints:
         return list(names)
 
     def unanswered(self) -> list[Checkpoint]:
-        """What was being applied, in the turn that was the last, when North ended before the model got a result."""
+        """Return the checkpoints of the last turn that were being applied when North ended, before the model got a
+        result."""
         answered: set[str] = set()
         found: list[Checkpoint] = []
         for one in reversed(self._log.path()):
@@ -120,42 +123,42 @@ class Checkpoints:
         except OSError as error:
             raise ToolError(
                 "IO_ERROR",
-                f"North cannot keep what is needed to undo this ({error.strerror}), so nothing was written",
+                f"North cannot store what it needs to undo this ({error.strerror}), so nothing was written",
                 "tell the user: North's data folder cannot be written",
             ) from error
         entry = CheckpointEntry(new_entry_id(()), title, tuple(rows), status, call_id or None, tuple(folders))
         return self._log.append(entry).id
 
     async def keep(self, contents: Mapping[str, bytes]) -> None:
-        """Keep contents by their digests. Raises OSError."""
+        """Store contents under their digests. Raises OSError."""
         await anyio.to_thread.run_sync(self._blobs.keep, contents)
 
     def set_status(self, entry_id: str, status: Status) -> None:
-        """Say what became of it."""
+        """Record what became of a checkpoint."""
         self._log.settle_checkpoint(entry_id, status)
 
     async def finish_applied(self, entry_id: str, files: Sequence[FileChange] | None) -> None:
-        """It stands; with other texts than were recorded, if `files` are given."""
+        """Mark a checkpoint as applied; `files`, if given, replace the texts that were recorded."""
         rows: Sequence[FileRecord] | None = None
         if files is not None:
             rows, contents = await anyio.to_thread.run_sync(_rows, files)
-            with suppress(OSError):  # they are there already, or only wanted to do it again after an undo
+            with suppress(OSError):  # they are stored already, or only needed for a redo
                 await anyio.to_thread.run_sync(self._blobs.keep, contents)
         self._log.settle_checkpoint(entry_id, "applied", rows)
 
     def content(self, digest: str | None) -> bytes | None:
-        """What a file held; None if that was not kept. Raises ToolError IO_ERROR if it cannot be read now."""
+        """Return what a file held; None if that was not kept. Raises ToolError IO_ERROR if it cannot be read now."""
         try:
             return None if digest is None else self._blobs.find(digest)
         except OSError as error:
             raise ToolError(
                 "IO_ERROR",
-                f"what a file held before cannot be read in North's data folder now ({error.strerror})",
+                f"a file's earlier content cannot be read from North's data folder now ({error.strerror})",
                 "nothing was changed; try again",
             ) from error
 
     def all(self) -> list[Checkpoint]:
-        """Every checkpoint, the oldest first, those that were not applied left out."""
+        """Return every checkpoint, the oldest first, without those that were not applied."""
         turns: dict[str, str | None] = {}
         found: list[Checkpoint] = []
         for one in self._log.entries():
@@ -175,8 +178,8 @@ def _checkpoint(logged: Logged, made: CheckpointEntry, turn: str | None) -> Chec
 
 
 def live(checkpoints: Iterable[Checkpoint], without: Container[tuple[str, Path]] = ()) -> dict[tuple[str, Path], bool]:
-    """Which changes still hold: by checkpoint and file, whether no later one that holds itself has taken it back.
-    Those `without` which it is to be known do not count."""
+    """Tell which changes still hold, by checkpoint and file: those that no later change that itself holds has taken
+    back. The changes in `without` count as not holding."""
     undone: set[tuple[str, Path]] = set()
     found: dict[tuple[str, Path], bool] = {}
     for one in reversed(list(checkpoints)):
@@ -190,7 +193,7 @@ def live(checkpoints: Iterable[Checkpoint], without: Container[tuple[str, Path]]
 
 
 def depth(one: Checkpoint, known: Mapping[str, Checkpoint]) -> int:
-    """0 for a change, 1 for taking one back, 2 for making it again, and so on."""
+    """Count how deep undoing is nested: 0 for a change, 1 for an undo, 2 for a redo, and so on."""
     deepest = 0
     for file in one.files:
         for id in file.undoes:
@@ -235,7 +238,7 @@ def _row(
     mode: int | None,
     contents: dict[str, bytes],
 ) -> FileRecord:
-    """`contents` gets what is to be kept of it, by digest."""
+    """Make the record of a file; `contents` gets what must be stored for it, by digest."""
     digests = [None if data is None else digest(data) for data in (before, after)]
     contents |= {name: data for name, data in zip(digests, (before, after), strict=True) if name and data is not None}
     lost = before is not None and len(before) > MAX_BLOB_BYTES
@@ -244,7 +247,7 @@ def _row(
 
 
 def _missing_folders(files: Sequence[FileChange]) -> list[Path]:
-    """The folders that will have to be made for what is in them, the outer ones first."""
+    """Return the folders that must be made for the files, outer ones first."""
     missing: dict[Path, None] = {}
     meant = {change.target for change in files if change.folder}
     for change in files:
@@ -256,7 +259,7 @@ def _missing_folders(files: Sequence[FileChange]) -> list[Path]:
 
 
 def mode_of(path: Path) -> int | None:
-    """The permission bits of what stands there; None for nothing."""
+    """Return the permission bits of what is at the path; None if nothing is there."""
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(path).st_mode)
     return None

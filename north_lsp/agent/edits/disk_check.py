@@ -1,4 +1,4 @@
-"""The disk behind an editor that writes texts by itself: what stands there, before and after."""
+"""Looks at the disk before and after an editor writes texts to it by itself."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from north_lsp.workspace.text import Text, read_text
 
 
 def disk_size(path: Path) -> int | None:
-    """How many bytes a file has on the disk; None for nothing."""
+    """Return a file's size on the disk in bytes; None if there is nothing."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -22,7 +22,7 @@ def disk_size(path: Path) -> int | None:
 
 
 def disk_text(path: Path) -> Text | None:
-    """What stands on the disk; None for nothing, or nothing that is a text."""
+    """Read the text on the disk; None if there is nothing, or something that is not a text."""
     try:
         return read_text(path)
     except ToolError:
@@ -30,12 +30,12 @@ def disk_text(path: Path) -> Text | None:
 
 
 def ensure_own_file(path: Path) -> None:
-    """Raises ToolError for a path that leads elsewhere, or a file that has other names as well."""
+    """Refuse a path that leads elsewhere, or a file that has other names (hard links). Raises ToolError."""
     ensure_own(path)
 
 
 def restore(change: FileChange) -> None:
-    """Put the old text on the disk where the client did not, if the client has changed that. Raises ToolError."""
+    """Put the old text back on the disk, unless the disk has it already. Raises ToolError."""
     disk = disk_text(change.path)
     if disk is not None and (disk.tag == change.disk_tag or is_same(disk.text, change.old_text or "")):
         return
@@ -45,8 +45,8 @@ def restore(change: FileChange) -> None:
 
 
 def ensure_unchanged(change: FileChange) -> None:
-    """A client that writes a text writes over the disk, wherever the path leads: what came there meanwhile would be
-    lost, if the client has not seen it. Looked at before each single write. Raises ToolError STALE."""
+    """Check before each single write that the disk has not changed: a client overwrites the disk, wherever the path
+    leads, and would lose a change that it has not seen. Raises ToolError STALE."""
     ensure_own(change.path)
     if change.disk_tag is None:
         return
@@ -59,6 +59,6 @@ def ensure_unchanged(change: FileChange) -> None:
     if now != change.disk_tag:
         raise ToolError(
             "STALE",
-            f"{change.relative} was changed on the disk while the editor shows another text; nothing was written",
+            f"{change.relative} was changed on disk while the editor shows a different text; nothing was written",
             "ask the user to save or to reload the file in the editor, then read it again",
         )

@@ -1,4 +1,5 @@
-"""The one place in a session where files are changed: a turn has it, or what the user asks for between two turns."""
+"""The one lock in a session for changing files: a turn holds it, or something that the user asks for between two
+turns."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,7 +8,8 @@ import anyio
 
 
 class TurnGate:
-    """One for a session. Whoever is told that a turn has ended may act at once: `has_turn` is false by then."""
+    """The gate of one session. A client that is told that a turn has ended may act at once: `has_turn` is false by
+    then."""
 
     def __init__(self) -> None:
         self._lock = anyio.Lock()
@@ -15,17 +17,17 @@ class TurnGate:
 
     @property
     def has_turn(self) -> bool:
-        """A turn runs that has not ended for the user."""
+        """Whether a turn is running that has not ended for the user."""
         return self._turn
 
     @property
     def is_taken(self) -> bool:
-        """Who comes now waits, be it for a moment."""
+        """Whether the gate is taken, so that a caller would have to wait, if only for a moment."""
         return self._lock.locked()
 
     @asynccontextmanager
     async def turns(self) -> AsyncIterator[None]:
-        """Room for turns, one after the other; each says `end`, and a further one `begin`."""
+        """Hold the gate for turns, one after the other; each of them calls `end`, and the next one `begin`."""
         async with self._lock:
             self._turn = True
             try:
@@ -34,7 +36,7 @@ class TurnGate:
                 self._turn = False
 
     async def quiet(self) -> None:
-        """Wait until it is free."""
+        """Wait until the gate is free."""
         async with self._lock:
             pass
 
@@ -42,13 +44,13 @@ class TurnGate:
         self._turn = True
 
     def end(self) -> None:
-        """To be called before anybody is told."""
+        """Mark the turn as ended; must be called before anyone is told of the end."""
         self._turn = False
 
     @asynccontextmanager
     async def between(self) -> AsyncIterator[None]:
-        """Room for something short, after whatever else is short. Raises ValueError while a turn runs."""
+        """Hold the gate for something short, after any other short work. Raises ValueError while a turn runs."""
         if self._turn:
-            raise ValueError("a turn is running: wait for its end or cancel it")
+            raise ValueError("a turn is running: wait for it to end, or cancel it")
         async with self._lock:
             yield

@@ -1,4 +1,4 @@
-"""What becomes of a reviewed edit: which part of it stands, and what the model is told of that."""
+"""Tells the model about a reviewed edit: which part of it was accepted, and what was written."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ _TOLD_CHARACTERS = 16_000
 
 
 def rejected_for_model(proposal: EditProposal, decision: EditDecision) -> dict[str, object]:
-    """For the model: which hunks stand and which do not, and what the user changed in the proposed text."""
+    """Tell the model which hunks were accepted and rejected, and what the user changed in the proposed text."""
     told: dict[str, object] = {}
     if decision.hunks is not None:
         stand: list[str] = []
@@ -49,7 +49,7 @@ def rejected_for_model(proposal: EditProposal, decision: EditDecision) -> dict[s
 
 
 def changed_by_editor(applied: Applied) -> dict[str, object]:
-    """For the model: what the editor made of the accepted texts."""
+    """Tell the model what the editor changed in the accepted texts."""
     rows = [
         {"path": change.shown, "diff": _diff(applied.accepted[change.target], change.new_text)}
         for change in applied.files
@@ -60,13 +60,13 @@ def changed_by_editor(applied: Applied) -> dict[str, object]:
 
 def _diff(old: str, new: str) -> str:
     if is_same(old, new):
-        return "(only how the lines end)"
+        return "(only the line endings differ)"
     hunks, _, _ = hunks_between(old, new)
     return _short("".join(f"{hunk.header}\n{hunk.text}" for hunk in hunks), _TOLD_CHARACTERS)
 
 
 def _short(text: str, limit: int) -> str:
-    """A text that is too long for the conversation, without its middle."""
+    """Cut the middle out of a text that is too long for the conversation."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -86,8 +86,8 @@ def first_line(change: FileChange) -> int:
 
 
 async def applied_row(workspace: Workspace, change: FileChange, unsaved: list[str]) -> Mapping[str, object]:
-    """What stands there now, so that the model need not read it again. `unsaved` gets a notice for what the editor has
-    not saved."""
+    """Describe what a file holds now, so that the model need not read it again. `unsaved` gets a notice if the editor
+    has not saved it."""
     row: dict[str, object] = {"path": change.shown}
     if change.action != "update":
         row["action"] = change.action
@@ -108,7 +108,7 @@ async def applied_row(workspace: Workspace, change: FileChange, unsaved: list[st
         return row
     if source == "editor":
         unsaved.append(
-            f"{change.shown} is changed in the editor, and not saved yet: commands read the old text of it until the "
+            f"{change.shown} was changed in the editor but is not saved yet: commands read its old text until the "
             "user saves it"
         )
     workspace.seen.wrote(change.target, text.tag)

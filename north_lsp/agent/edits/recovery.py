@@ -1,4 +1,4 @@
-"""Finishing what a killed process left half written in this project."""
+"""Cleans up what a killed process left half written in this project."""
 
 import hashlib
 import os
@@ -21,7 +21,8 @@ from north_lsp.workspace.workspace import Workspace
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: OpenTexts) -> list[str]:
-    """Take back every half-done application whose process is dead, also what an editor has of it. Says what it did."""
+    """Take back every half-done application whose process is dead, in the editor as well; returns what was done, as
+    notices."""
     told: list[str] = []
     with anyio.CancelScope(shield=True):
         for path in await anyio.to_thread.run_sync(unfinished, journals):
@@ -36,30 +37,30 @@ async def recover_project(journals: Path, workspace: Workspace, documents: OpenT
             stuck = [*done.changed, *await _reverse(done.reverse, workspace, documents)]
             if done.taken_back:
                 names = ", ".join(done.files)
-                told.append(f"an edit that was interrupted was taken back; these files are as they were: {names}")
+                told.append(f"an interrupted edit was taken back; these files are as they were before: {names}")
             if stuck:
-                told.append(f"these files were changed since and were left as they are: {', '.join(stuck)}")
+                told.append(f"these files have changed since and were left as they are: {', '.join(stuck)}")
     return told
 
 
 def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
-    """What the model is told of edits that it got no result of: whether they stand."""
+    """Tell the model, for each edit that it got no result of, whether it was applied."""
     told: list[str] = []
     for one in checkpoints.unanswered():
         names = ", ".join(file.new_relative or file.relative for file in one.files)
         if all(_is_after(file) for file in one.files):
-            stands = "it was applied, the files are as it proposed"
+            stands = "it was applied, and the files are as proposed"
         elif all(_is_before(file) for file in one.files):
-            stands = "it was not applied, the files are as they were before"
+            stands = "it was not applied, and the files are as they were before"
         else:
-            stands = "read the files before you go on: they are neither as before nor as it proposed"
+            stands = "read the files before you continue: they are neither as before nor as proposed"
         told.append(f"[North was interrupted during the edit of {names}; {stands}]")
     return told
 
 
 async def finish_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
-    """Say of each edit that nobody could finish whether it stands, so that an undo does not begin with one that was
-    taken back. To be called when what a killed process left has been recovered."""
+    """Settle the status of each unfinished edit by the files, so that an undo does not begin with an edit that was
+    taken back. Must be called after what a killed process left has been recovered."""
     for one in checkpoints.all():
         if one.status != "pending":
             continue
@@ -76,7 +77,7 @@ def _folders(one: Checkpoint) -> list[FileRecord]:
 
 
 async def _shown_digest(path: Path, workspace: Workspace) -> str | None:
-    """Of what the editor shows, or else of what is on the disk."""
+    """Return the digest of what the editor shows, or else of what is on the disk."""
     try:
         text = (await text_of(path, workspace))[0]
         return hashlib.sha256(encode(text.text, text.form)).hexdigest()
@@ -112,7 +113,7 @@ async def _text(step: EditorStep, workspace: Workspace) -> str | None:
 
 
 async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, documents: OpenTexts) -> list[str]:
-    """Give the editor back what it had; returns what could not be."""
+    """Give the editor its old texts back; returns the paths for which that was not possible."""
     stuck: list[str] = []
     for step in steps:
         path = Path(step.path)
@@ -135,8 +136,8 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
 
 
 def _without(text: str, step: EditorStep) -> str | None:
-    """The text without the step's change, also where the editor or the user made something else of it since; None if
-    that cannot be told apart."""
+    """Remove a step's change from a text, even if the editor or the user has edited it since; None if the changes
+    overlap."""
     before = step.before or ""
     if to_newlines(text, "\n") == to_newlines(step.after, "\n"):
         return before

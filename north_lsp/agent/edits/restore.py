@@ -1,4 +1,4 @@
-"""Undo, redo, points and differences in words, for the commands that a user types. Errors are ToolErrors."""
+"""Undo, redo, points and diffs as texts, for the slash commands. Errors are ToolErrors."""
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,7 +20,7 @@ _MOST_LINES = 2000
 
 
 class Session(Protocol):
-    """What is needed of a session."""
+    """The part of a session that these functions use."""
 
     @property
     def undo_history(self) -> UndoHistory: ...
@@ -29,45 +29,45 @@ class Session(Protocol):
 
 
 async def undo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
-    """Take the last changes back, all or those of one file; says what became of each file. Raises ToolError."""
+    """Undo the last changes, all or those of one file; returns what became of each file. Raises ToolError."""
 
     def find() -> Sequence[Checkpoint]:
         if found := session.undo_history.last(steps, path):
             return found
-        raise _nothing_left(session, path, "change", "undone")
+        raise _nothing_left(session, path, "change", "undo")
 
     return await _take_back(session, find, conflicts, path, "Undo")
 
 
 async def redo(session: Session, steps: int = 1, conflicts: Conflicts = "skip", path: Path | None = None) -> str:
-    """Make the changes again that were undone last. Raises ToolError."""
+    """Redo the changes that were undone last; returns what became of each file. Raises ToolError."""
 
     def find() -> Sequence[Checkpoint]:
         if found := session.undo_history.last_undone(steps, path):
             return found
-        raise _nothing_left(session, path, "undone change", "made again")
+        raise _nothing_left(session, path, "undone change", "redo")
 
     return await _take_back(session, find, conflicts, path, "Redo")
 
 
-def _nothing_left(session: Session, path: Path | None, what: str, done: str) -> ToolError:
+def _nothing_left(session: Session, path: Path | None, what: str, verb: str) -> ToolError:
     if path is None:
-        return ToolError("NOT_FOUND", f"there is no {what} of this conversation left to be {done}")
+        return ToolError("NOT_FOUND", f"there is no {what} left to {verb} in this conversation")
     files = [file for one in session.undo_history.all() for file in one.files]
     shown = next((file.relative for file in files if path in (file.path, file.target)), None)
     if shown is not None:
-        return ToolError("NOT_FOUND", f"there is no {what} of {shown} left to be {done}")
+        return ToolError("NOT_FOUND", f"there is no {what} of {shown} left to {verb}")
     names = list(dict.fromkeys(file.new_relative or file.relative for file in files))
-    changed = f"changed were: {some_of(names)}" if names else "nothing else was, either"
+    changed = f"changed files: {some_of(names)}" if names else "no file was"
     missing = "" if os.path.lexists(path) else " (there is no such file)"
     return ToolError("NOT_FOUND", f"{path.name}{missing} was not changed in this conversation; {changed}")
 
 
 async def restore(session: Session, checkpoint: str, conflicts: Conflicts = "skip") -> str:
-    """Bring the files to where they were at a point or before a change. Raises ToolError."""
+    """Restore the files to where they were at a point or before a change. Raises ToolError."""
     found = session.undo_history.since(checkpoint)
     if not found:
-        return "Nothing has been changed since."
+        return "Nothing has changed since."
     return await _take_back(session, lambda: found, conflicts, None, "Restore the files")
 
 
@@ -85,11 +85,14 @@ async def _take_back(
 
 
 def in_words(plan: Plan) -> str:
-    """A line for each file, and what can be done about those that were left."""
+    """Describe what became of each file, one per line, and what can be done about those that were not restored."""
     lines = [f"- `{one.relative}`: {_outcome(one)}" for one in plan.files]
     if any(one.outcome == "conflict" for one in plan.files):
-        lines += ["", "Files with later changes were left. `overwrite` loses those changes, `merge` writes both down."]
-    return "\n".join(lines) if lines else "Nothing was left to be changed."
+        lines += [
+            "",
+            "Files with later changes were left. `overwrite` discards those changes, `merge` writes both versions.",
+        ]
+    return "\n".join(lines) if lines else "There was nothing left to change."
 
 
 def _outcome(one: FileOutcome) -> str:
@@ -99,20 +102,20 @@ def _outcome(one: FileOutcome) -> str:
         case "merged":
             words = "restored around later changes"
         case "unchanged":
-            words = "left"
+            words = "left as it is"
         case "conflict" | "irrecoverable":
             words = "**not restored**"
         case "overwritten":
-            words = "restored, later changes are lost"
+            words = "restored; later changes are lost"
         case "marked":
-            words = "both texts stand between conflict marks"
+            words = "both versions are in the file, between conflict markers"
         case _:
             assert_never(one.outcome)
     return f"{words} ({one.detail})" if one.detail else words
 
 
 def points(session: Session) -> str:
-    """Every change and every named point, the newest first, with what to restore them by."""
+    """List every change and every named point, the newest first, each with the id that restores it."""
     lines: list[str] = []
     for one in reversed(session.undo_history.all()):
         if one.is_point:
@@ -126,11 +129,11 @@ def points(session: Session) -> str:
 
 
 async def differences(session: Session, since: str | None = None) -> str:
-    """What the conversation has changed until now, as unified diffs. Raises ToolError NOT_FOUND."""
+    """Show what the conversation has changed so far, as unified diffs. Raises ToolError NOT_FOUND."""
     rows = await session.undo_history.differences(since)
     diff = "".join(text for _, text in rows)
     if not diff.strip():
-        return "Nothing differs."
+        return "No differences."
     shown = _shown(diff)
     if since is not None:
         return shown
@@ -139,7 +142,7 @@ async def differences(session: Session, since: str | None = None) -> str:
 
 
 def _shown(diff: str) -> str:
-    """At most so much of it as a chat can show."""
+    """Cut a diff to what a chat can show."""
     lines = diff.rstrip("\n").split("\n")
     left = len(lines) - _MOST_LINES
     more = f"\n\n{left:,} more lines" if left > 0 else ""
@@ -147,7 +150,7 @@ def _shown(diff: str) -> str:
 
 
 def statistics(session: Session) -> str:
-    """What the changes that hold come to, of the conversation and of the last turn that changed something."""
+    """Sum up the changes that still hold, for the conversation and for the last turn that changed something."""
     every = session.undo_history.all()
     rows = [f"- this conversation: {_sum(totals(every))}"]
     last = next((one.turn for one in reversed(every) if one.turn is not None), None)
@@ -163,8 +166,8 @@ def _sum(sums: Totals) -> str:
 
 
 async def differences_from_git(root: Path) -> str:
-    """How the files that git tracks differ from its last commit. Raises ToolError UNAVAILABLE."""
+    """Show how the files that git tracks differ from its last commit. Raises ToolError UNAVAILABLE."""
     found = await anyio.to_thread.run_sync(run_git, ["diff", "--no-color", "HEAD", "--"], root, _GIT_SECONDS)
     if found is None:
-        raise ToolError("UNAVAILABLE", "git says nothing of this folder: it is no repository, or it has no commit")
-    return _shown(found) if found.strip() else "Nothing differs from the last commit, of the files that git tracks."
+        raise ToolError("UNAVAILABLE", "git has no diff for this folder: it is not a repository, or has no commit yet")
+    return _shown(found) if found.strip() else "No file that git tracks differs from the last commit."

@@ -1,4 +1,4 @@
-"""Reviewing and applying an edit proposal."""
+"""Reviews and applies edit proposals."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ _STATUSES = {"accept": "accepted", "always": "always", "session": "accepted", "r
 
 class EditReviewer:
     """Asks about the edits of one session, and applies what is accepted. `expect` is told which files are about to
-    change, so that a running command's watch does not take them for the command's work."""
+    change, so that the watch of a running command does not attribute them to the command."""
 
     def __init__(
         self,
@@ -62,12 +62,12 @@ class EditReviewer:
         keep: Callable[[Result], None] = lambda result: None,
         asks: Sequence[str] = (),
     ) -> Result:
-        """Ask, unless edits are accepted automatically and nothing `asks` in any case, and apply what was accepted.
-        `keep` gets the result of what was written even when the turn is cancelled at that moment. Raises StopTurn and
-        ToolError."""
+        """Ask about an edit and apply what was accepted. Edits that are accepted automatically do not ask, unless
+        `asks` gives a reason. `keep` gets the result of what was written even if the turn is cancelled at that moment.
+        Raises StopTurn and ToolError."""
         files = tuple(changes)
         if all(change.is_empty for change in files):
-            text = "No change: the text is already so."
+            text = "No change: the file already has this text."
             return Result(ok({"applied": False, "reason": "no change"}), False, CallEnded(call.id, title, True, text))
         files = tuple(change for change in files if not change.is_empty)
         _ensure_reviewable(files)
@@ -81,7 +81,7 @@ class EditReviewer:
                 self._reviews.close(review_id, StoredDecision("failed", decision.comment))
                 raise ToolError(
                     "STALE",
-                    f"{'; '.join(sorted(fresh))}. That was not so when the edit was prepared; nothing was written",
+                    f"{'; '.join(sorted(fresh))}. This was not so when the edit was prepared; nothing was written",
                     "propose it again",
                 )
         if status in ("accepted", "always") and not accepted.files:
@@ -96,13 +96,13 @@ class EditReviewer:
             return Result(ok(data), False, ended)
         await self._editor.show(CallRunning(call.id))
         known = await problems_before(workspace, accepted.files)
-        with anyio.CancelScope(shield=True):  # once it is being written, the result says what was written
+        with anyio.CancelScope(shield=True):  # once writing has begun, the result must say what was written
             result = await self._written(workspace, title, proposal, accepted, decision, (review_id, status))
             keep(result)
         return await with_new_problems(result, known, workspace, accepted.files)
 
     async def _decided(self, proposal: EditProposal) -> tuple[str, str, EditDecision]:
-        """The review's entry in the log, its status, and what the user said."""
+        """Have a proposal decided; returns the id of the review's log entry, its status, and the user's decision."""
         approvals, call_id = self._reviews.approvals, proposal.tool_call_id
         request = EditRequest(proposal.summary, tuple(map(ProposedFile.of, proposal.files)))
         opened = self._reviews.open(call_id, request, proposal.id)
@@ -158,29 +158,28 @@ class EditReviewer:
 
 
 def _ensure_reviewable(files: Sequence[FileChange]) -> None:
-    """Raises ToolError for an edit that is too large to be looked at."""
+    """Refuse an edit that is too large to review. Raises ToolError."""
     size = sum(len(change.old_text or "") + len(change.new_text) for change in files)
     if size > _MAX_EDIT_CHARACTERS:
-        raise ToolError(
-            "TOO_LARGE", f"the edit shows {size} characters; at most {_MAX_EDIT_CHARACTERS} can be reviewed"
-        )
+        raise ToolError("TOO_LARGE", f"the edit has {size} characters; at most {_MAX_EDIT_CHARACTERS} can be reviewed")
 
 
 async def _warnings(workspace: Workspace, call: ToolCall, files: Sequence[FileChange]) -> tuple[str, ...]:
-    """Why it asks although the user may have switched reviews off. Raises ToolError for what is never written."""
+    """Return the reasons to ask even if the user has switched reviews off. Raises ToolError for what is never
+    written."""
     return await anyio.to_thread.run_sync(
         lambda: _protected_reasons(workspace, tuple(raw_paths(call.arguments)), files)
     )
 
 
 def _protected_reasons(workspace: Workspace, named: tuple[str, ...], files: Sequence[FileChange]) -> tuple[str, ...]:
-    """Every path is judged as it resolved and as it was spelled, at both ends of a rename, and all files together."""
+    """Judge every path both as resolved and as the model wrote it, at both ends of a rename, and all files together."""
     refuse(files, workspace.roots, workspace.private)
     return tuple(questions(files, workspace.trees, named))
 
 
 def _written_otherwise(accepted: Sequence[FileChange], applied: Sequence[FileChange]) -> dict[Path, Written | None]:
-    """Where something else was written than what was accepted."""
+    """Return the files of which something else was written than what was accepted."""
     came = {change.target: Written(change.old_text, change.new_text) for change in applied}
     meant = {change.target: Written(change.old_text, change.new_text) for change in accepted}
     return {path: came.get(path) for path, texts in meant.items() if came.get(path) != texts}

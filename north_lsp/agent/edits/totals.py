@@ -1,4 +1,4 @@
-"""What a conversation has changed on the whole: from the first contents of every file until now, and by numbers."""
+"""Sums up what a conversation has changed: from the first contents of every file until now, and in numbers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _MISSING = "(the first contents of {} were not kept)\n"
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """A file as it was before its first change: `before` is a digest, None where there was no file."""
+    """A file as it was before its first change: `before` is a digest, None if there was no file."""
 
     path: Path
     relative: str
@@ -21,7 +21,7 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the changes that still hold come to."""
+    """Numbers of the changes that still hold."""
 
     lines_added: int = 0
     lines_removed: int = 0
@@ -32,8 +32,8 @@ class Totals:
 
 
 def first_contents(checkpoints: Iterable[Checkpoint]) -> list[First]:
-    """Every file (no folder) that these (the oldest first) touch, in the order in which they do. Both ends of a rename
-    count."""
+    """Return every file (no folders) that the checkpoints (oldest first) touch, in the order of the first touch. Both
+    ends of a rename count."""
     found: dict[Path, First] = {}
     for one in checkpoints:
         for file in one.files:
@@ -46,7 +46,8 @@ def first_contents(checkpoints: Iterable[Checkpoint]) -> list[First]:
 
 
 def totals(checkpoints: Sequence[Checkpoint], turn: str | None = None) -> Totals:
-    """Of all turns, or of one. What was undone does not count, nor do undos; files count once for each kind."""
+    """Sum up the changes of all turns, or of one. What was undone does not count, nor do undos; a file counts once for
+    each kind of change."""
     holds = live(checkpoints)
     added = removed = 0
     files: dict[str, set[Path]] = {"create": set(), "update": set(), "delete": set(), "rename": set()}

@@ -1,4 +1,4 @@
-"""Taking changes back, and making them again: what later changes allow is merged, what they do not is said and left."""
+"""Takes changes back, and makes them again: what later changes allow is merged; the rest is reported and left."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,8 @@ from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
 from north_lsp.workspace.workspace import Workspace
 
 Conflicts = Literal["skip", "overwrite", "merge"]
-"""What to do with a file whose later changes stand in the way: leave it, lose them, or write both between marks."""
+"""What to do with a file whose later changes are in the way: leave it, lose them, or write both between conflict
+markers."""
 
 Outcome = Literal["restored", "merged", "unchanged", "conflict", "overwritten", "marked", "irrecoverable"]
 
@@ -40,7 +41,7 @@ _GUARDED = ("IGNORED", "DENIED")
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What becomes of one file, and why if it is not simply restored."""
+    """The outcome for one file, with the reason unless it is simply restored."""
 
     relative: str
     outcome: Outcome
@@ -58,8 +59,8 @@ class Plan:
 
 @dataclass
 class _State:
-    """A file while changes are taken back on it; `first` is what stands there now, and `mode` what a file gets that is
-    made again. `stood` and `stands` say the same of a folder."""
+    """A file while changes are taken back in memory; `first` is its content now, `mode` the mode for a file that is
+    created again. `stood` and `stands` are the same for a folder: whether it exists now, and whether it will."""
 
     relative: str
     first: str | None
@@ -85,7 +86,7 @@ class _State:
             self.mode = mode
 
     def set_mode(self, file: FileRecord) -> None:
-        """Take back what a change did to the mode, unless the user has changed it since."""
+        """Take back a change's effect on the mode, unless the user has changed the mode since."""
         if file.after_mode is not None and self.first_mode == file.after_mode:
             self.mode = file.before_mode
         elif self.first is not None:
@@ -98,7 +99,7 @@ class _State:
 
 
 class UndoHistory:
-    """The undo of one conversation. Whoever calls it makes sure that no turn is running."""
+    """The undo of one conversation. The caller makes sure that no turn is running."""
 
     def __init__(self, checkpoints: Checkpoints, workspace: Workspace, documents: OpenTexts) -> None:
         self._checkpoints = checkpoints
@@ -106,30 +107,30 @@ class UndoHistory:
         self._documents = documents
 
     def all(self) -> list[Checkpoint]:
-        """Every checkpoint, the oldest first."""
+        """Return every checkpoint, the oldest first."""
         return self._checkpoints.all()
 
     def name_point(self, name: str) -> str:
-        """Mark this place by a name; returns the id by which `since` restores it. Raises ToolError INVALID_INPUT."""
+        """Mark this place with a name; returns the id by which `since` restores it. Raises ToolError INVALID_INPUT."""
         return self._checkpoints.name_point(name)
 
     # -- which -----------------------------------------------------------------------------------------------------
 
     def last(self, steps: int, path: Path | None = None) -> list[Checkpoint]:
-        """The last changes that still hold, all or those of one file, the newest first."""
+        """Return the last changes that still hold, all or those of one file, the newest first."""
         return self._holding(0, steps, path)
 
     def last_undone(self, steps: int, path: Path | None = None) -> list[Checkpoint]:
-        """The last undos that still hold, the newest first: taking them back makes their changes again."""
+        """Return the last undos that still hold, the newest first: taking them back makes their changes again."""
         return self._holding(1, steps, path)
 
     def of_turn(self, turn: str) -> list[Checkpoint]:
-        """The changes of a turn, by the entry of its prompt, the newest first."""
+        """Return the changes of a turn, by the entry of its prompt, the newest first."""
         return [one for one in self._holding(0, None, None) if one.turn == turn]
 
     def since(self, checkpoint: str) -> list[Checkpoint]:
-        """A checkpoint and what was changed, undone or done again after it, the newest first: taking that back brings
-        back what stood there before. An undo of what came later as well needs no taking back. Raises ToolError
+        """Return a checkpoint and what was changed, undone or redone after it, the newest first: taking these back
+        restores what was there before. An undo whose changes are all in this list is left out. Raises ToolError
         NOT_FOUND."""
         first = self.find(checkpoint)
         known = self._checkpoints.all()
@@ -143,14 +144,14 @@ class UndoHistory:
         return found if any(holds[(one.id, file.path)] for one in found for file in one.files) else []
 
     def find(self, checkpoint: str) -> Checkpoint:
-        """Raises ToolError NOT_FOUND."""
+        """Find a checkpoint by its id. Raises ToolError NOT_FOUND."""
         for one in self._checkpoints.all():
             if one.id == checkpoint:
                 return one
         raise ToolError("NOT_FOUND", f"there is no checkpoint {checkpoint[:64]!r} in this conversation")
 
     async def file(self, raw_path: str) -> Path:
-        """The path of a file in the workspace. Raises ToolError."""
+        """Resolve the path of a file in the workspace. Raises ToolError."""
         return (await anyio.to_thread.run_sync(self._workspace.roots.resolve, raw_path)).path
 
     def _holding(self, level: int, steps: int | None, path: Path | None) -> list[Checkpoint]:
@@ -171,7 +172,7 @@ class UndoHistory:
     async def prepare(
         self, checkpoints: Sequence[Checkpoint], conflicts: Conflicts = "skip", paths: Iterable[Path] | None = None
     ) -> Plan:
-        """What taking these back (the newest first) comes to; writes nothing. Raises ToolError."""
+        """Work out what taking these checkpoints (newest first) back would change; writes nothing. Raises ToolError."""
         wanted = None if paths is None else set(paths)
         every = self._checkpoints.all()
         holds, done = live(every), set[tuple[str, Path]]()
@@ -189,7 +190,7 @@ class UndoHistory:
                 await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
                 taken.append(one.id)
                 if file.undoes and one.id in states[file.path].undoes:
-                    done.add((one.id, file.path))  # what it had taken back holds again
+                    done.add((one.id, file.path))  # what this checkpoint had taken back holds again
                     holds = live(every, done)
         await anyio.to_thread.run_sync(_keep_full_folders, states)
         changes = await anyio.to_thread.run_sync(_changes, states)
@@ -199,7 +200,7 @@ class UndoHistory:
     async def apply(self, plan: Plan, title: str) -> Plan:
         """Write a plan, all of it or nothing. Raises ToolError."""
         if not plan.changes:
-            for one in self._checkpoints.all():  # or they would be the last changes forever
+            for one in self._checkpoints.all():  # otherwise they would be the last changes forever
                 if one.id in plan.checkpoints and all(file.outcome in _NO_LOSS for file in plan.files):
                     self._checkpoints.set_status(one.entry_id, "undone")
             return plan
@@ -208,12 +209,12 @@ class UndoHistory:
         return replace(plan, changes=applied.files)
 
     async def revert(self, raw_path: str | None, steps: int) -> Sequence[FileChange]:
-        """The last changes, all or of one file, taken back as a proposal of the model's. Raises ToolError."""
+        """Take back the last changes, all or those of one file, as a proposal of the model. Raises ToolError."""
         path = None if raw_path is None else await self.file(raw_path)
         found = self.last(steps, path)
         if not found:
-            what = f"of {raw_path} " if raw_path else ""
-            raise ToolError("NOT_FOUND", f"no change {what}of this conversation is left to be undone")
+            what = f" of {raw_path}" if raw_path else ""
+            raise ToolError("NOT_FOUND", f"there is no change{what} left to undo in this conversation")
         plan = await self.prepare(found, paths=None if path is None else [path])
         stuck = [one for one in plan.files if one.outcome in ("conflict", "irrecoverable")]
         if stuck and not plan.changes:
@@ -229,15 +230,16 @@ class UndoHistory:
         return [replace(first, notices=(*first.notices, *notices)), *(one for one in rest if one is not None)]
 
     async def diffs(self, checkpoint: str, *, now: bool = False) -> list[tuple[FileRecord, str]]:
-        """What a checkpoint changed, or how its files differ from then until now, as unified diffs."""
+        """Diff what a checkpoint changed, or (`now`) how its files differ from then until now. The diffs are
+        unified."""
         one = self.find(checkpoint)
         texts = [file.target for file in one.files if not file.folder]
         states = {path: state for path in texts if (state := await self._shown(path))} if now else {}
         return await anyio.to_thread.run_sync(self._diffs, one, states)
 
     async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
-        """How the files that this conversation changed (or changed from a checkpoint on) differ from before it, as
-        unified diffs; files that are as they were are left out. Raises ToolError NOT_FOUND."""
+        """Diff the files that this conversation changed (or changed from a checkpoint on) against how they were before,
+        as unified diffs; files that are as they were are left out. Raises ToolError NOT_FOUND."""
         every = self._checkpoints.all()
         if since is not None:
             first = self.find(since)
@@ -246,7 +248,10 @@ class UndoHistory:
         states = {file.path: state for file in files if (state := await self._shown(file.path))}
         shown = [file for file in files if file.path in states]
         rows = await anyio.to_thread.run_sync(self._differences, shown, states)
-        return [*rows, *((file, f"({file.relative} is closed now)\n") for file in files if file.path not in states)]
+        return [
+            *rows,
+            *((file, f"({file.relative} is a closed file now)\n") for file in files if file.path not in states),
+        ]
 
     def _differences(self, files: list[First], states: dict[Path, _State]) -> list[tuple[First, str]]:
         rows: list[tuple[First, str]] = []
@@ -293,8 +298,7 @@ class UndoHistory:
     # -- one file --------------------------------------------------------------------------------------------------
 
     async def _state(self, path: Path) -> _State:
-        """What stands at a path now. Raises ToolError for one that is no file, leads elsewhere, or is not to be
-        changed."""
+        """Read what is at a path now. Raises ToolError if it is not a file, leads elsewhere, or must not be changed."""
         resolved = await self._allowed(path)
         try:
             text, _ = await text_of(path, self._workspace)
@@ -310,7 +314,7 @@ class UndoHistory:
         return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
     async def _shown(self, path: Path) -> _State | None:
-        """As `_state`; None for what is not to be looked at. Raises ToolError."""
+        """Read a path like `_state`; None if it must not be read. Raises ToolError."""
         try:
             return await self._state(path)
         except ToolError as error:
@@ -319,25 +323,25 @@ class UndoHistory:
             raise
 
     async def _allowed(self, path: Path) -> Resolved:
-        """The path, if it is one that an edit might change now. Raises ToolError."""
+        """Resolve a path if an edit may change it now. Raises ToolError."""
         resolved = await resolve_open(str(path), self._workspace)
         if resolved.path != path:
-            raise ToolError("STALE", f"{resolved.relative} leads elsewhere now", "look at the folder first")
+            raise ToolError("STALE", f"{resolved.relative} now leads somewhere else", "list the folder first")
         await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
         return resolved
 
     async def _folder_state(self, path: Path) -> _State:
-        """As `_state`, for a folder. Raises ToolError."""
+        """Look at a folder, like `_state`. Raises ToolError."""
         resolved = await self._allowed(path)
         if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
-            raise ToolError("STALE", f"{resolved.relative} is no folder any more")
+            raise ToolError("STALE", f"{resolved.relative} is no longer a folder")
         state = _State(resolved.relative, None, TextEncoding(), None, TextEncoding(), first_mode=mode_of(path))
         state.stood = state.stands = resolved.exists
         return state
 
     async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> _State:
-        """As `_state`; what is no file (or `folder`) any more, or leads elsewhere, is left as it is and does not keep
-        others from being restored."""
+        """Read a path like `_state`; what is no longer a file (or `folder`), or leads elsewhere, is left as it is and
+        does not keep others from being restored."""
         try:
             return await (self._folder_state(path) if folder else self._state(path))
         except ToolError as error:
@@ -353,7 +357,7 @@ class UndoHistory:
             self._take_back_folder(id, file, here, there)
             return
         if here.stands or there.stands:
-            self._leave(here, "conflict", "a folder stands there")
+            self._leave(here, "conflict", "there is a folder at this path now")
             return
         if file.irrecoverable or (file.before is not None and self._checkpoints.content(file.before) is None):
             self._leave(here, "irrecoverable", "its contents before the change were not kept")
@@ -365,10 +369,10 @@ class UndoHistory:
 
     def _take_back_rename(self, id: str, file: FileRecord, here: _State, there: _State, conflicts: Conflicts) -> None:
         if there.text is None and here.is_at(file.before):
-            here.outcome = FileOutcome(here.relative, "unchanged", "it is so already")
+            here.outcome = FileOutcome(here.relative, "unchanged", "no change was needed")
             return
         if here.text is not None and conflicts != "overwrite":
-            self._leave(here, "conflict", f"another file stands at {here.relative} now")
+            self._leave(here, "conflict", f"there is another file at {here.relative} now")
             return
         if there.text is None and conflicts != "overwrite":
             self._leave(there, "conflict", f"{there.relative} was deleted or moved since")
@@ -385,15 +389,16 @@ class UndoHistory:
             there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
 
     def _take_back_folder(self, id: str, file: FileRecord, here: _State, there: _State) -> None:
-        """Whether one that is to go again is empty is seen when everything else is known."""
+        """Take back a change of a folder. Whether a folder that should go is empty is checked later, when everything
+        else is known."""
         if here.text is not None or there.text is not None:
-            self._leave(here, "conflict", "a file stands there")
+            self._leave(here, "conflict", "there is a file at this path now")
             return
         back = file.action != "create"
         is_moved = file.new_path is not None
         if here.stands == back and not (is_moved and there.stands):
             here.undoes.append(id)
-            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "it is so already")
+            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "no change was needed")
             return
         here.stands = back
         here.mode = (there.first_mode if is_moved and there.stood else None) or file.before_mode
@@ -412,7 +417,7 @@ class UndoHistory:
         elif state.is_at(file.before):
             state.undoes.append(id)
             if state.outcome is None:
-                state.outcome = FileOutcome(state.relative, "unchanged", "it is so already")
+                state.outcome = FileOutcome(state.relative, "unchanged", "no change was needed")
         elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
             what = "it was deleted since" if state.text is None else "it was changed since"
             self._resolve(id, state, before, file.before_mode, None, what, conflicts)
@@ -424,7 +429,7 @@ class UndoHistory:
                 self._done(state, id, "merged", "later changes were kept")
                 return
             first = merged.conflicts[0]
-            what = f"later changes stand in the way at line {first.start}"
+            what = f"it was changed since, at line {first.start}"
             self._resolve(id, state, before, file.before_mode, merged.marked, what, conflicts)
 
     def _resolve(
@@ -439,13 +444,13 @@ class UndoHistory:
     ) -> None:
         match conflicts:
             case "skip":
-                self._leave(state, "conflict", f"{what}; restoring would destroy them")
+                self._leave(state, "conflict", f"{what}; restoring would discard that")
             case "overwrite":
                 state.set(before, mode)
                 self._done(state, id, "overwritten", what)
             case "merge" if marked is not None:
                 state.text = marked
-                self._done(state, id, "marked", f"{what}; both stand there between marks")
+                self._done(state, id, "marked", f"{what}; both versions are between conflict markers")
             case "merge":
                 self._leave(state, "conflict", f"{what}, and there is nothing to merge")
             case _:
@@ -462,13 +467,13 @@ class UndoHistory:
 
 
 def undo_for_model(names: Sequence[str]) -> list[str]:
-    """What the model is told of an undo between two turns."""
-    return [f"[Between the turns the user undid or redid changes of these files: {', '.join(names)}]"] if names else []
+    """Tell the model which files the user undid or redid changes of between two turns."""
+    return [f"[Between turns, the user undid or redid changes to these files: {', '.join(names)}]"] if names else []
 
 
 def _keep_full_folders(states: dict[Path, _State]) -> None:
-    """A folder that holds more than what the undo takes out of it stays; that is no loss, so nothing is said against
-    the rest."""
+    """Keep a folder that holds more than what the undo removes from it; that loses nothing, so it is no reason against
+    restoring the rest."""
     gone = {path for path, one in states.items() if one.text is None and not one.stands}
     inner_first = sorted(states.items(), key=lambda row: -len(row[0].parts))
     for path, state in inner_first:
@@ -481,7 +486,7 @@ def _keep_full_folders(states: dict[Path, _State]) -> None:
         if left:
             gone.discard(path)
             state.stands = True
-            state.outcome = FileOutcome(state.relative, "unchanged", f"it is not empty any more: {some_of(left)}")
+            state.outcome = FileOutcome(state.relative, "unchanged", f"it is no longer empty: {some_of(left)}")
 
 
 def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:

@@ -1,4 +1,4 @@
-"""Open files whose text the disk does not have: whatever runs reads the disk."""
+"""Finds open files with unsaved changes: commands read the disk, which does not have them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ _NAMED = 5
 
 
 async def unsaved_files(workspace: Workspace) -> tuple[str, ...]:
-    """Their paths, as far as the editor tells what it has open."""
+    """Return the paths of the unsaved files that the editor reports."""
     return await anyio.to_thread.run_sync(_unsaved, await workspace.unsaved_texts(), workspace)
 
 
@@ -24,14 +24,14 @@ def _unsaved(texts: Mapping[Path, str], workspace: Workspace) -> tuple[str, ...]
         try:
             if root is None or is_saved(path, text) or workspace.trees.closed(path) is not None:
                 continue
-        except ToolError:  # no text on the disk
+        except ToolError:  # there is no text on the disk
             continue
         found.append(workspace.roots.display_path(root, path.relative_to(root).as_posix()))
     return tuple(sorted(found))
 
 
 def unsaved_for_model(names: Sequence[str], what: str) -> str:
-    """One sentence; `what` is how the command is spoken of."""
+    """Make one sentence for the model; `what` begins its last part, e.g. "the command reads"."""
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     are = "1 open file is" if len(names) == 1 else f"{len(names)} open files are"
     return f"{are} not saved in the editor: {shown}. {what} what is on the disk, without the unsaved changes"

@@ -1,6 +1,6 @@
-"""The conversation's log, typed: its entries (`entries.py`, and a file for each family of kinds), what is written
+"""The conversation's log, typed: its entries (`entries.py`, and a file for each family of kinds), how they are written
 (`log.py`), and what is made of them: what people are shown (`projection.py`), what models get (`transcript.py`), what
-was seen of files (`remembering.py`), Markdown (`export.py`).
+was seen of files (`seen_files.py`), Markdown (`export.py`).
 
-Only this room spells a key of the file. Kinds and fields that it does not know are kept as they are.
+Only this room knows the keys of the file. Kinds and fields that it does not know are kept as they are.
 """

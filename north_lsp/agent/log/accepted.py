@@ -1,4 +1,4 @@
-"""Which part of a proposal stands after a decision: now, and when it is read from the log."""
+"""Decides which part of a proposal is accepted: after a decision, and when that is read from the log."""
 
 import dataclasses
 from pathlib import Path
@@ -9,10 +9,10 @@ from north_lsp.workspace.proposal import EditProposal, FileChange
 
 
 def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposal:
-    """What a decision leaves of a proposal: the accepted hunks, or the texts that the user made of it.
+    """Return what a decision leaves of a proposal: the accepted hunks, or the texts that the user made of it.
 
-    Where single hunks were decided on, a file of which nothing is named does not stand. New and deleted files stand
-    with all their hunks or not at all; what has no hunks (a plain rename, an empty file) stands by being named.
+    Where single hunks were decided on, a file of which none is named is left out. New and deleted files are accepted
+    with all their hunks or not at all; a file without hunks (a plain rename, an empty file) is accepted if it is named.
     """
     files: list[FileChange] = []
     kept = kept_folders(proposal, decision)
@@ -31,7 +31,7 @@ def accepted_part(proposal: EditProposal, decision: EditDecision) -> EditProposa
 
 
 def kept_folders(proposal: EditProposal, decision: EditDecision) -> frozenset[Path]:
-    """The folders that cannot go, because a file in them was to go with them and the user keeps it."""
+    """Return the folders that must stay because the user keeps a file that should have been removed from them."""
     if decision.hunks is None:
         return frozenset()
     stay = [
@@ -47,7 +47,7 @@ def kept_folders(proposal: EditProposal, decision: EditDecision) -> frozenset[Pa
 
 
 def chosen_text(change: FileChange, ids: frozenset[str] | None) -> str | None:
-    """The text that the chosen hunks make of a file; None if the file does not stand."""
+    """Return the text that the chosen hunks make of a file; None if the file is left out."""
     if ids is None:
         return None
     chosen = [hunk for hunk in change.hunks if hunk.id in ids]

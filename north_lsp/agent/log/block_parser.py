@@ -1,4 +1,5 @@
-"""Files that a model writes in the text of its answer: `<NORTH_FILE path="…">`, the content, `</NORTH_FILE>`. Pure."""
+"""Parses files that a model writes in the text of its answer: `<NORTH_FILE path="…">`, the content, `</NORTH_FILE>`.
+Pure."""
 
 import re
 from collections.abc import Iterator
@@ -15,14 +16,14 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Text of the answer that is no file."""
+    """Text of the answer outside of any file."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStart:
-    """`tag` is the opening tag as it was written; `path` is empty when it names none."""
+    """`tag` is the opening tag as it was written; `path` is empty if the tag has none."""
 
     path: str
     mode: Literal["write", "append"]
@@ -36,7 +37,7 @@ class BlockText:
 
 @dataclass(frozen=True, slots=True)
 class BlockEnd:
-    """`complete`: the closing tag was there."""
+    """The end of a file; `complete` says whether the closing tag was there."""
 
     complete: bool
 
@@ -45,13 +46,13 @@ Piece = Prose | BlockStart | BlockText | BlockEnd
 
 
 class BlockParser:
-    """Fed with an answer's text in any pieces; the same text gives the same pieces, but for where they are cut."""
+    """Takes an answer's text in any pieces; the same text yields the same pieces, except for where they are cut."""
 
     def __init__(self) -> None:
         self._buffer = ""
-        self._state: Literal["prose", "tag line", "block", "behind"] = "prose"
+        self._state: Literal["prose", "tag line", "block", "after"] = "prose"
         self._line_start = True
-        self._line = ""  # of the prose, as far as it may open or close a fence
+        self._line = ""  # of the prose; as much of it as may open or close a fence
         self._fence: str | None = None
 
     @property
@@ -59,13 +60,13 @@ class BlockParser:
         return self._state in ("tag line", "block")
 
     def feed(self, text: str) -> Iterator[Piece]:
-        """The pieces that are certain by now; what may still become a tag is held back."""
+        """Yield the pieces that are certain by now; what may still become a tag is held back."""
         self._buffer += text
         while self._buffer and (made := self._step(final=False)) is not None:
             yield from made
 
     def finish(self) -> Iterator[Piece]:
-        """The rest, when no more text comes."""
+        """Yield the rest when no more text comes."""
         while self._buffer and (made := self._step(final=True)) is not None:
             yield from made
         if self.in_block:
@@ -85,7 +86,7 @@ class BlockParser:
                 return []
             case "block":
                 return self._block(final)
-            case "behind":
+            case "after":
                 self._state, self._line_start, self._line = "prose", False, ""
                 if self._buffer.startswith("\n"):
                     self._take(1)
@@ -130,14 +131,14 @@ class BlockParser:
         if at < 0:
             held = 0 if final else _held_back(self._buffer)
             return self._content(len(self._buffer) - held) if held < len(self._buffer) else None
-        behind = self._buffer[at + len(CLOSE) : at + len(CLOSE) + 1]
+        after = self._buffer[at + len(CLOSE) : at + len(CLOSE) + 1]
         starts_line = self._line_start if at == 0 else self._buffer[at - 1] == "\n"
-        if starts_line or behind == "\n" or (final and not behind):
+        if starts_line or after == "\n" or (final and not after):
             made = self._content(at) if at else []
             self._take(len(CLOSE))
-            self._state = "behind"
+            self._state = "after"
             return [*made, BlockEnd(True)]
-        if behind:  # it goes on: these words are content
+        if after:  # the line goes on, so this is content
             return self._content(at + len(CLOSE))
         return self._content(at) if at else None
 
@@ -152,7 +153,7 @@ class BlockParser:
 
 
 def _held_back(text: str) -> int:
-    """How many characters at the end may begin the closing tag."""
+    """Count the characters at the end that may begin the closing tag."""
     return next((size for size in range(min(len(CLOSE) - 1, len(text)), 0, -1) if CLOSE.startswith(text[-size:])), 0)
 
 
@@ -163,7 +164,7 @@ def _start(tag: re.Match[str]) -> BlockStart:
 
 
 def parse(text: str) -> list[Piece]:
-    """A whole answer's pieces, neighbours of one kind joined."""
+    """Parse a whole answer into pieces, with neighbors of one kind joined."""
     parser = BlockParser()
     joined: list[Piece] = []
     for piece in (*parser.feed(text), *parser.finish()):

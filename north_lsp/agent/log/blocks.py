@@ -1,4 +1,4 @@
-"""The parts of an answer as the log has them."""
+"""The parts of an answer, as stored in the log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ def block_to_json(block: Block) -> dict[str, Any]:
 
 
 def block_from_json(stored: Mapping[str, Any]) -> Block | None:
-    """None for a kind of part that this version does not know."""
+    """Read a part of an answer; None if this version does not know its kind."""
     match stored.get("type"):
         case "text":
             return Text(str(stored.get("text", "")))
@@ -37,7 +37,7 @@ def block_from_json(stored: Mapping[str, Any]) -> Block | None:
         case "tool_call":
             arguments = stored.get("arguments")
             fields = arguments if isinstance(arguments, dict) else {}
-            if not fields and stored.get("cut"):  # what was there of them when the process was killed
+            if not fields and stored.get("cut"):  # what had arrived of them when the process was killed
                 fields = read_partial(str(stored["cut"])).complete_fields
             return ToolCall(str(stored["id"]), str(stored.get("name", "")), fields, stored.get("problem"))
         case _:

@@ -1,4 +1,4 @@
-"""The entries that say what files held before and after a change."""
+"""The entries that record what files held before and after a change."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +20,8 @@ _FILE_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What a checkpoint says of one file. `before` and `after` are digests, None where there was no file; `undoes` are
-    the checkpoints whose change of this file was taken back. An empty `folder` has neither digest."""
+    """One file in a checkpoint. `before` and `after` are digests, None if there was no file; `undoes` are the
+    checkpoints whose change of this file was taken back. A `folder` (an empty one) has neither digest."""
 
     path: Path
     relative: str
@@ -45,7 +45,7 @@ class FileRecord:
 
     @classmethod
     def from_json(cls, row: Json) -> "FileRecord":
-        """Raises KeyError, TypeError, ValueError and AttributeError for what makes no sense."""
+        """Read a row of the log. Raises KeyError, TypeError, ValueError or AttributeError if it is malformed."""
         path = Path(row["path"])
         before, after, mode, moved = row["before"], row["after"], row.get("beforeMode"), row.get("newPath")
         after_mode = row.get("afterMode")
@@ -84,8 +84,8 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEntry:
-    """A change that is applied by a call or by North, or (without files) a place that the user has named. `folders` are
-    those that are made for the files."""
+    """A change that a call or North applies, or (without files) a place that the user has named. `folders` are those
+    that are made for the files."""
 
     checkpoint_id: str
     title: str
@@ -97,7 +97,7 @@ class CheckpointEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "CheckpointEntry":
-        """Raises KeyError, TypeError, ValueError and AttributeError for what makes no sense."""
+        """Read a record of the log. Raises KeyError, TypeError, ValueError or AttributeError if it is malformed."""
         status, call_id = str(record.get("status", "applied")), record.get("toolCallId")
         return cls(
             str(record["checkpointId"]),

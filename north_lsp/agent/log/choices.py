@@ -1,4 +1,4 @@
-"""The entries that say what the user chose or ran beside prompts: commands, modes, models, tools."""
+"""The entries that record what the user chose or ran besides prompts: commands, modes, models, tools."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from north_lsp.vocabulary import Mode
 
 @dataclass(frozen=True, slots=True)
 class SlashEntry:
-    """A slash command with what it said."""
+    """A slash command with its output."""
 
     input: str
     name: str
@@ -50,7 +50,7 @@ class ModeEntry:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """Another model answers. `temporary`: it is not what the user chose."""
+    """A change of the model that answers. `temporary`: it is not what the user chose."""
 
     model: str
     reason: str
@@ -59,7 +59,8 @@ class ModelEntry:
 
     @property
     def is_chosen(self) -> bool:
-        """It holds for the conversation. (Early versions did not mark those of a retry.)"""
+        """Whether the change holds for the conversation. (Early versions did not mark those of a retry as
+        temporary.)"""
         return not self.temporary and self.reason != "retry"
 
     @classmethod

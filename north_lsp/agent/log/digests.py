@@ -1,4 +1,4 @@
-"""Shortened results: what is too long enters the conversation once in a short form, and stays readable in full."""
+"""Shortens long results: they enter the conversation once, in a short form, and remain readable in full."""
 
 import json
 from collections.abc import Sequence
@@ -13,16 +13,17 @@ COMMAND_HEAD, COMMAND_TAIL = 20, 10
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A text for the model; `truncation` says what is missing, None if nothing is."""
+    """A text for the model; `truncation` describes what is missing, None if nothing is."""
 
     text: str
     truncation: dict[str, object] | None = None
 
 
 def shorten_result(digest: Digest, tool: str, artifacts: Artifacts) -> tuple[dict[str, object], dict[str, object]]:
-    """The data for the model, with the way to the rest, and what is missing; the whole is kept."""
+    """Store the full result as an artifact; returns the short data for the model, which names the artifact, and what is
+    missing in it."""
     number = artifacts.add(tool, digest.full)
-    note = f"{digest.more}; the whole: expand_output with outputId {number}, or artifact://{number}"
+    note = f"{digest.more}; in full: expand_output with outputId {number}, or artifact://{number}"
     data = digest.data | {"outputId": str(number), "digestNote": note}
     total = _lines(digest.full)
     missing = _truncation(
@@ -44,8 +45,9 @@ def shortened_text(
     most: int | None = None,
     notes: Sequence[str] = (),
 ) -> Shortened:
-    """The output of a command: its beginning and its end, if it has many more lines than those, then `notes`, then
-    where the whole is. `kept` is the whole, if `text` is not; `most` lines are shown instead of the few of a digest."""
+    """Shorten the output of a command: its beginning and its end (if there are many more lines), then `notes`, then
+    where the whole output is. `kept` is the stored whole if `text` is not all of it; `most` lines are shown instead of
+    a digest's few."""
     lines = text.rstrip("\n").split("\n")
     head, tail = (COMMAND_HEAD, COMMAND_TAIL) if most is None else (most - most // 3, most // 3)
     left = len(lines) - head - tail
@@ -56,7 +58,9 @@ def shortened_text(
     if left > 1:
         way = f": expand_output with outputId {number}" if number is not None else ""
         shown = [*lines[:head], f"... {left} more lines{way} ...", *lines[-tail:]]
-    closing = f"Complete output: artifact://{number}" if number is not None else "(the whole output could not be kept)"
+    closing = (
+        f"Complete output: artifact://{number}" if number is not None else "(the complete output could not be stored)"
+    )
     shown_size = _size("\n".join([*shown, closing]))
     short = "\n".join([*shown, *notes, closing])
     total, size = (kept.lines, kept.bytes) if kept is not None else (len(lines), _size(text))

@@ -1,4 +1,4 @@
-"""The kinds of entries of a conversation. Only this room knows how they stand in the file."""
+"""The kinds of entries of a conversation. Only this room knows their form in the file."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from north_lsp.agent.log.reviews import ReviewEntry
 
 @dataclass(frozen=True, slots=True)
 class UnknownEntry:
-    """One of a kind that this version does not know, or that makes no sense."""
+    """An entry of a kind that this version does not know, or one that is malformed."""
 
     record: Json
 
@@ -53,7 +53,7 @@ Entry = (
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An entry in its place: `at` is when it was written (UTC, ISO 8601; empty if the log does not tell)."""
+    """An entry in its place: `at` is when it was written (UTC, ISO 8601; empty if the log does not say)."""
 
     id: str
     parent: str | None
@@ -66,7 +66,7 @@ class Logged:
 
     @property
     def is_from_user(self) -> bool:
-        """Something that stands for the user: said or run."""
+        """Whether the entry comes from the user: something said or run."""
         match self.entry:
             case PromptEntry() | OwnCommandEntry():
                 return True
@@ -108,7 +108,7 @@ def _read(record: Json) -> Entry:
 
 
 def logged_from_json(record: Json) -> Logged:
-    """A line of the tree."""
+    """Read a line of the log as an entry in its place."""
     id, at = as_text(record.get("id")), as_text(record.get("timestamp"))
     return Logged(id, text_or_none(record.get("parentId")), at, entry_from_json(record))
 

@@ -1,4 +1,4 @@
-"""A stored conversation as Markdown, for a model that wants to know what was said elsewhere."""
+"""Renders a stored conversation as Markdown, for a model that wants to know what was said elsewhere."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ _LISTED = 50
 
 
 class OtherConversations:
-    """Those of one project. `id` is the conversation that asks."""
+    """The other conversations of one project. `id` is the conversation that asks."""
 
     def __init__(self, store: Locations, repo_hash: str, id: str) -> None:
         self._store = store
@@ -25,7 +25,8 @@ class OtherConversations:
         self._id = id
 
     def __call__(self, id: str) -> str:
-        """A conversation, or the list of them without an id. Only reads. Raises ToolError NOT_FOUND, IO_ERROR."""
+        """Render a conversation, or list all of them if `id` is empty. Only reads. Raises ToolError NOT_FOUND,
+        IO_ERROR."""
         id = id.strip("/")
         if not id:
             return "\n".join(self._list()) + "\n"
@@ -44,14 +45,14 @@ class OtherConversations:
     def _list(self) -> list[str]:
         found = [one for one in list_conversations(self._store, repo_hash=self._repo_hash) if one.id != self._id]
         rows = [f"conversation://{one.id} {one.updated_at} {one_line(one.name, 100)}" for one in found[:_LISTED]]
-        return rows or ["no other conversations of this project"]
+        return rows or ["this project has no other conversations"]
 
     def _missing(self, id: str) -> ToolError:
         return ToolError("NOT_FOUND", f"this project has no conversation {id[:40]!r}", "\n".join(self._list()[:10]))
 
 
 def as_markdown(title: str, path: Iterable[Logged]) -> str:
-    """Who said what, and what was called with which outcome; thinking is left out."""
+    """Render who said what, and which tools were called with which outcome; thinking is left out."""
     parts = [f"# {title}"]
     for one in path:
         parts += _said(one.entry)

@@ -1,4 +1,4 @@
-"""Reading single fields of the log: others write logs, too, so that a field may hold anything, or be missing."""
+"""Reads single fields of the log. Other programs write logs, too, so a field may hold anything or be missing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ Json = Mapping[str, Any]
 NOTHING: Json = {}
 T = TypeVar("T")
 FIXED = frozenset({"type", "id", "parentId", "timestamp"})
-"""The fields that every line has: its kind and its place."""
+"""The fields that every line has: its kind, id, parent and time."""
 
 
 def as_text(value: object) -> str:
@@ -32,7 +32,7 @@ def whole_number(value: object) -> int | None:
 
 
 def unknown(stored: Json, known: frozenset[str]) -> Json:
-    """The fields that this version does not know; they are kept as they are."""
+    """Return the fields that this version does not know; they are kept as they are."""
     if stored.keys() <= known:
         return NOTHING
     return {key: value for key, value in stored.items() if key not in known}
@@ -40,8 +40,8 @@ def unknown(stored: Json, known: frozenset[str]) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Content(Generic[T]):
-    """The parts of a message. `foreign` has, by their places, those of an unknown kind and the unknown fields of the
-    others."""
+    """The parts of a message. `foreign` has, by position, the parts of an unknown kind and the unknown fields of the
+    other parts."""
 
     parts: tuple[T, ...] = ()
     foreign: Mapping[int, Json] = field(default_factory=dict)
@@ -78,12 +78,12 @@ class Content(Generic[T]):
 
 
 def without_place(record: Json) -> dict[str, Any]:
-    """A line as it is written again, at another place."""
+    """Return a line without its place (id, parent and time), to be written again elsewhere."""
     return {key: value for key, value in record.items() if key == "type" or key not in FIXED}
 
 
 def is_excluded(record: Json) -> bool:
-    """Whether no model gets it."""
+    """Tell whether a message is kept from models."""
     return bool(record.get("excludeFromContext") or as_object(record.get("message")).get("excludeFromContext"))
 
 
@@ -96,4 +96,4 @@ def given(**fields: object) -> dict[str, Any]:
 
 
 BESIDE = FIXED | {"message", "fromQueue", "excludeFromContext"}
-"""The fields that stand beside a message in its line."""
+"""The fields of a line that belong beside its message."""

@@ -1,4 +1,4 @@
-"""Pictures in prompts and results: kept as blobs, and put into a request for a model that takes them."""
+"""Pictures in prompts and results: kept as blobs, and put into a request for a model that takes images."""
 
 import base64
 from collections.abc import Callable
@@ -23,15 +23,15 @@ def has_images(request: ModelRequest) -> bool:
 
 
 def with_images(request: ModelRequest, find: Find, *, takes_images: bool) -> ModelRequest:
-    """The request with the pictures that its messages refer to; words in their place where the model takes none, one is
-    gone, or newer ones fill the request already."""
+    """Fill in the pictures that the messages of a request refer to, or a placeholder where the model takes none, a
+    picture is gone, or newer ones fill the request already."""
     room = _Room()
     filled = [_filled(message, find, room, takes_images=takes_images) for message in reversed(request.messages)]
     return replace(request, messages=filled[::-1])
 
 
 def loaded(image: Image, find: Find) -> Image | None:
-    """A picture with its data in base64; None if it is not available. Raises what `find` raises."""
+    """Return a picture with its data in base64, or None if it is not available. Raises what `find` raises."""
     data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None
     return replace(image, data=_base64(data)) if data is not None else None
 

@@ -1,4 +1,4 @@
-"""The log of one conversation, typed: what is in it, and everything that is written into it."""
+"""The log of one conversation, typed: reads its entries, and writes everything that goes into it."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _CHANGING = ("review", "checkpoint")
 
 
 class Log:
-    """One for each conversation that is open; any thread may use it. Appending raises ConversationBusy and
+    """The log of one open conversation; any thread may use it. Appending raises ConversationBusy and
     ConversationClosed."""
 
     def __init__(self, conversation: Conversation) -> None:
@@ -33,18 +33,18 @@ class Log:
 
     @property
     def folder(self) -> Path:
-        """Where files that belong to the conversation are kept; it may not exist yet."""
+        """The folder for files that belong to the conversation; it may not exist yet."""
         return self.conversation.folder
 
     # -- what is in it -----------------------------------------------------------------------------------------------
 
     def path(self) -> Sequence[Logged]:
-        """The entries from the root to the leaf."""
+        """Return the entries from the root to the leaf."""
         return self.look()[1]
 
     def look(self) -> tuple[int, Sequence[Logged]]:
-        """The same with a number: as long as that is the same, the path has only grown. What was read once is not read
-        again."""
+        """Return the path with a revision: as long as that is the same, the path has only grown. Entries are parsed
+        once."""
         with self._mutex:
             revision, records = self.conversation.look()
             known = len(self._path) if revision == self._revision and len(self._path) <= len(records) else 0
@@ -55,12 +55,13 @@ class Log:
             return revision, self._path
 
     def entries(self) -> Sequence[Logged]:
-        """All entries of the tree, in the order in which they were written."""
+        """Return all entries of the tree, in the order in which they were written."""
         with self._mutex:
             return [self._logged(record) for record in self.conversation.entries]
 
     def _logged(self, record: Mapping[str, Any]) -> Logged:
-        """Reviews and checkpoints change in their place, and whether models get a message."""
+        """Parse a record, or return it as parsed before. Reviews and checkpoints are parsed every time, since they
+        change in place; so are messages whose exclusion from models has changed."""
         known, state = self._read.get(record["id"]), _state(record)
         if known is not None and known[0] is record and known[1] == state and record["type"] not in _CHANGING:
             return known[2]
@@ -71,25 +72,25 @@ class Log:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def append(self, entry: Entry, entry_id: str | None = None) -> Logged:
-        """Add an entry behind the last one."""
+        """Append an entry after the last one."""
         payload = entry.to_json()
         record = self.conversation.append(payload.pop("type"), entry_id=entry_id, **payload)
         return Logged(record["id"], record["parentId"], record["timestamp"], entry)
 
     def reserve_id(self) -> str:
-        """An id for an entry that will be appended later."""
+        """Reserve the id of an entry that will be appended later."""
         return self.conversation.reserve_id()
 
     def exclude(self, entry_id: str) -> None:
-        """No model gets a message again; it stays in the conversation."""
+        """Keep a message from models from now on; it stays in the conversation."""
         self._update(entry_id, excludeFromContext=True)
 
     def decide(self, review_id: str, decision: StoredDecision) -> None:
-        """What came of a review."""
+        """Record the decision on a review."""
         self._update(review_id, status=decision.kind, decision=decision.to_json())
 
     def settle_checkpoint(self, entry_id: str, status: Status, files: Sequence[FileRecord] | None = None) -> None:
-        """What became of a checkpoint, with other `files` than were noted, if there are any."""
+        """Record what became of a checkpoint; `files`, if given, replace the ones that were recorded."""
         more = {"files": [file.to_json() for file in files]} if files is not None else {}
         self._update(entry_id, status=status, **more)
 
@@ -97,7 +98,7 @@ class Log:
         self.conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
 
     def set_title(self, title: str) -> None:
-        """One that North has made; a better one stays."""
+        """Set a title that North has made; it does not replace one by the user."""
         self.conversation.annotate("title_changed", title=title, titleSource="auto")
 
     def rename(self, title: str) -> None:
@@ -105,23 +106,24 @@ class Log:
         self.conversation.annotate("title_changed", title=title, titleSource="user")
 
     def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:
-        """What was sent and is not part of the conversation yet."""
+        """Store the queued prompts, which are not part of the conversation yet."""
         self.conversation.annotate("queue_changed", words=list(rows))
 
     def move(self, root: Path, project: str, inode: int | None) -> None:
-        """It is about another folder from now on."""
+        """Move the conversation to another folder."""
         place = {"repoRoot": str(root), "repoHash": project, "cwd": str(root)}
         self.conversation.annotate("session_moved", **place, rootInode=inode)
 
     # -- the answer that arrives -------------------------------------------------------------------------------------
 
     def begin_answer(self, entry_id: str, answer: AnswerEntry) -> None:
-        """An answer begins, which will be appended under that id; `answer` is what is known of it. What arrives is
-        noted in case that this process does not live to see its end."""
+        """Begin an answer that will be appended under that id; `answer` is what is known of it. What arrives is stored
+        as a partial answer, in case this process is killed before the end."""
         self.conversation.begin_partial(answer.message(), entry_id)
 
     def note_arrived(self, event: StreamEvent, known: Block | None) -> None:
-        """More of the answer; `known` is what there was of the block. It is written when something is shown."""
+        """Store more of the answer; `known` is what had arrived of the block. It is written to the disk when something
+        is shown."""
         grow = self.conversation.append_partial
         match event:
             case TextDelta(index, text):
@@ -138,7 +140,7 @@ class Log:
                 pass
 
     def end_answer(self) -> None:
-        """The answer is in the log, or there is none."""
+        """Drop the partial answer: the answer is in the log now, or there is none."""
         self.conversation.clear_partial()
 
 

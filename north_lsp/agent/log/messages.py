@@ -1,4 +1,5 @@
-"""The entries that are messages: what the user said and a model answered. Each knows how it stands in the file."""
+"""The entries that are messages: prompts, answers, and messages with an unknown role. Each class knows its form in the
+file."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,21 +37,21 @@ _USAGE_KEYS = frozenset({"input", "output", "cacheRead", "cacheWrite", "cost", "
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the user typed."""
+    """Text that the user typed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What the model is told of what has happened since its last answer; people are not shown it."""
+    """News for the model since its last answer; people are not shown it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A file that is attached, or the `range` of its lines. `seen` is what the model saw of files by it."""
+    """An attached file, or the `range` of its lines. `seen` is what the model saw of files through it."""
 
     path: str
     preview: str
@@ -101,7 +102,7 @@ def _prompt_part_to_json(part: PromptPart) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PromptEntry:
-    """What the user says to the model; or North, which people are not shown (`by_north`). `from_queue` are the ids of
+    """A prompt: by the user, or by North (`by_north`), which is not shown to people. `from_queue` has the ids of the
     queued prompts that it takes out of the queue."""
 
     content: Content[PromptPart]
@@ -123,7 +124,7 @@ class PromptEntry:
 
     @property
     def typed(self) -> str:
-        """What the user typed."""
+        """The text that the user typed."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Words))
 
     @classmethod
@@ -149,19 +150,20 @@ class PromptEntry:
 
 
 def nudge(text: str, at_ms: int) -> PromptEntry:
-    """Words of North's own to the model, which people are not shown."""
+    """Make a prompt from North itself to the model, which people are not shown."""
     return PromptEntry(Content((Words(text),)), by_north=True, at_ms=at_ms)
 
 
 def shown_prompt(prompt: PromptEntry) -> str:
-    """A prompt as people see it: the words, and the names of what was attached."""
+    """Render a prompt as people see it: the text, and the names of what was attached."""
     names = [part.path for part in prompt.parts if isinstance(part, Mention)]
     return "\n\n".join([prompt.typed, *(f"[{name}]" for name in names)]).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredUsage:
-    """What an answer has used. `priced`: its price is known; `estimated`: nobody but North has counted its tokens."""
+    """Tokens and cost of an answer. `priced`: its price is known; `estimated`: its tokens were counted by North
+    alone."""
 
     input: int = 0
     output: int = 0
@@ -174,7 +176,7 @@ class StoredUsage:
 
     @property
     def all_tokens(self) -> int:
-        """What the answer has read and written."""
+        """All tokens that the answer has read and written."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     @classmethod
@@ -196,7 +198,7 @@ class StoredUsage:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntry:
-    """What a model answered, as far as it came. `error` is why nothing more of it comes."""
+    """A model's answer, as far as it arrived. `error` is why it is not complete."""
 
     content: Content[Block]
     provider: str = ""
@@ -256,7 +258,7 @@ class AnswerEntry:
 
 @dataclass(frozen=True, slots=True)
 class OtherMessage:
-    """One of a role that this version does not know."""
+    """A message with a role that this version does not know."""
 
     role: str
     record: Json

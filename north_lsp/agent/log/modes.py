@@ -20,7 +20,7 @@ DEFAULT_MODE: Mode = "agent"
 
 
 def find_mode(text: str) -> Mode:
-    """The mode of that id. Raises ValueError naming the valid ones."""
+    """Find a mode by its id. Raises ValueError naming the valid ones."""
     for mode in MODES:
         if mode.id == text:
             return mode.id

@@ -1,8 +1,9 @@
-"""The arguments of a call while they stream: what can be read of a JSON object that is not complete. Pure.
+"""Reads the arguments of a call while they stream: what can be read of an incomplete JSON object. Pure.
 
-`pydantic_core` reads what is there; it does not say which of the values are complete. Those are, that it reads as well
-when the object is closed there, at the end of the text or else at the last comma between two members. It also takes the
-first digits of a number for all of it, and refuses what models write in strings: they are seen to here.
+`pydantic_core` reads what is there, but does not say which values are complete. Those are complete that it also reads
+when the object is closed there: at the end of the text, or else at the last comma between two members. It also takes
+the first digits of a number for the whole number, and refuses characters that models write in strings; both are handled
+here.
 """
 
 import re
@@ -20,7 +21,7 @@ _REFUSED = re.compile(rf"{_PAIR}|(?P<half>{_HALF})|\\.|(?P<control>[\x00-\x1f])"
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """`values` by key; those named in `complete` will not change any more. `ended`: the object is closed."""
+    """The `values` by key; those named in `complete` will not change any more. `ended`: the object is closed."""
 
     values: Mapping[str, object]
     complete: frozenset[str]
@@ -28,12 +29,12 @@ class Partial:
 
     @property
     def complete_fields(self) -> dict[str, object]:
-        """The complete values alone; null is none."""
+        """The complete values only, without nulls."""
         return {key: value for key, value in self.values.items() if key in self.complete and value is not None}
 
     @property
     def given(self) -> dict[str, object]:
-        """The values so far; null is none."""
+        """The values so far, without nulls."""
         return {key: value for key, value in self.values.items() if value is not None}
 
 
@@ -41,8 +42,8 @@ _NOTHING = Partial({}, frozenset())
 
 
 def read_partial(text: str) -> Partial:
-    """Open strings, lists and objects are closed, a key or a literal that is not complete is left out. What is no
-    object gives nothing."""
+    """Read an object that may be incomplete: open strings, lists and objects are closed; an incomplete key or literal
+    is left out. Anything other than an object yields nothing."""
     text = text.lstrip(" \t\r\n")
     if not text.startswith("{"):
         return _NOTHING
@@ -62,7 +63,7 @@ def read_partial(text: str) -> Partial:
 
 
 def _outline(text: str) -> tuple[int | None, int | None, bool]:
-    """Where the object ends; the last comma between its members; whether the text ends within a string."""
+    """Return where the object ends, the last comma between its members, and whether the text ends within a string."""
     depth, last_comma, in_string = 0, None, False
     for found in _TOKENS.finditer(text):
         match found[0]:
@@ -92,12 +93,12 @@ def _parse(text: str, partial: bool) -> dict[str, object]:
     from pydantic_core import from_json  # heavy, and loaded with the tools before a call can arrive
 
     value: object = from_json(data, allow_inf_nan=False, allow_partial="trailing-strings" if partial else False)
-    assert isinstance(value, dict)  # it begins with a brace
+    assert isinstance(value, dict)  # it starts with a brace
     return value
 
 
 def _readable(string: re.Match[str]) -> str:
-    """Control characters as escapes, U+FFFD for half a character."""
+    """Escape control characters, and replace half a surrogate pair by U+FFFD."""
     return _REFUSED.sub(_escape, string[0])
 
 

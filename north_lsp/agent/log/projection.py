@@ -1,7 +1,7 @@
-"""Entries as people see them: the one way from what is stored to the events that are shown, live and on replay.
+"""Projects entries to the events that people are shown: the only way from the log to the screen, live and on replay.
 
-Live, the words of an answer are shown as they arrive, and what a call does while it does it; everything that is shown
-because an entry was written comes from here.
+Live, an answer's text is shown as it arrives, and a call's progress while it runs; everything that is shown because an
+entry was written comes from here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,13 +48,13 @@ _SHOWN_WIDTH = 4000
 
 
 def prompt_shown(logged: Logged) -> Iterator[Event]:
-    """A prompt that the client does not show by itself."""
+    """Show a prompt that the client does not show by itself."""
     if isinstance(logged.entry, PromptEntry) and not logged.entry.by_north:
         yield UserSaid(logged.id, shown_prompt(logged.entry), logged.entry.images)
 
 
 def failure_shown(logged: Logged) -> Iterator[Event]:
-    """Why nothing more of an answer comes, after what there is of it."""
+    """Show why an answer is incomplete, after what there is of it."""
     entry = logged.entry
     if isinstance(entry, AnswerEntry) and entry.error:
         gap = "\n\n" if any(isinstance(block, Text) and block.text for block in entry.blocks) else ""
@@ -63,7 +63,7 @@ def failure_shown(logged: Logged) -> Iterator[Event]:
 
 
 def proposal_shown(logged: Logged, files: Sequence[FileChange]) -> Iterator[Event]:
-    """An edit that is asked about; `files` are those of its request."""
+    """Show an edit that is being reviewed; `files` are those of its request."""
     match logged.entry:
         case ReviewEntry(call_id=call_id, request=EditRequest(title)) if files:
             yield CallProposes(call_id, title, tuple(files))
@@ -72,7 +72,7 @@ def proposal_shown(logged: Logged, files: Sequence[FileChange]) -> Iterator[Even
 
 
 def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[Event]:
-    """What a call came to; `files` are what stands of its proposal."""
+    """Show a call's result; `files` are those that were accepted of its proposal."""
     details = result.details
     if not details.refused:
         shown = tuple(files) if details.changed else ()
@@ -81,7 +81,7 @@ def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[E
 
 
 def slash_shown(logged: Logged) -> Iterator[Event]:
-    """What a slash command said."""
+    """Show the output of a slash command."""
     if isinstance(logged.entry, SlashEntry):
         yield AnswerDelta(logged.id, f"{logged.entry.output}\n\n")
 
@@ -91,7 +91,7 @@ def mode_shown(entry: ModeEntry) -> Iterator[Event]:
 
 
 def own_command_began(entry_id: str, command: str) -> Iterator[Event]:
-    """A command of the user's own, which is stored when it has ended."""
+    """Show that a command of the user's own began; it is stored when it has ended."""
     title = one_line(f"Running {command}")
     yield CallNamed(entry_id, "shell_run", "execute", title)
     yield CallReady(entry_id, title, {"command": command})
@@ -109,23 +109,23 @@ def own_command_ended(entry_id: str, entry: OwnCommandEntry) -> Event:
 
 
 def call_named(call: ToolCall, tools: "Registry", title: str) -> Event:
-    """The model has named a tool."""
+    """Make the event that the model has named a tool."""
     tool = tools.find(call.name)
     return CallNamed(call.id, one_line(call.name), tool.kind if tool is not None else "other", title)
 
 
 def block_title(path: str) -> str:
-    """Of a file in an answer's text."""
+    """Return the title of a file in an answer's text."""
     return one_line(f"Writing {Path(path).name or path}")
 
 
 def block_id(entry_id: str, number: int) -> str:
-    """The call id under which a file of an answer is shown and stored; `number` counts from 1."""
+    """Return the call id under which a file of an answer is shown and stored; `number` counts from 1."""
     return f"file-{entry_id}-{number}"
 
 
 def block_began(id: str, path: str) -> Iterator[Event]:
-    """A file in an answer's text."""
+    """Show that a file in an answer's text began."""
     title = block_title(path)
     yield CallNamed(id, FILE_BLOCK, "edit", title)
     yield CallReady(id, title, {"path": path})
@@ -135,7 +135,7 @@ def block_began(id: str, path: str) -> Iterator[Event]:
 
 
 def events_of(path: Iterable[Logged], tools: "Registry") -> Iterator[Event]:
-    """The events of a path, in order."""
+    """Return the events of a path, in order."""
     path = list(path)
     projection = _Projection(tools, _refused(path))
     for one in path:
@@ -144,17 +144,17 @@ def events_of(path: Iterable[Logged], tools: "Registry") -> Iterator[Event]:
 
 
 def _refused(path: Iterable[Logged]) -> frozenset[str]:
-    """The ids of the files that were not taken as such: their text was shown instead."""
+    """Return the ids of the files in answers that were refused: their text was shown instead."""
     results = (one.entry for one in path if isinstance(one.entry, ResultEntry))
     return frozenset(result.call_id for result in results if result.details.refused)
 
 
 class _Projection:
-    """Knows what earlier entries of the path mean for the next one."""
+    """Keeps what earlier entries of the path mean for later ones."""
 
     def __init__(self, tools: "Registry", refused: frozenset[str]) -> None:
         self._tools = tools
-        self._standing: dict[str, tuple[FileChange, ...]] = {}  # what was accepted of proposals, by call
+        self._standing: dict[str, tuple[FileChange, ...]] = {}  # the accepted files of proposals, by call
         self._open: dict[str, str] = {}  # the titles of calls without a result
         self._files = _Files(refused, self._open)
 
@@ -167,7 +167,7 @@ class _Projection:
                 yield from self._answer(logged.id, answer)
                 yield from failure_shown(logged)
             case OwnCommandEntry(command, excluded=excluded) as own:
-                # The prompt itself comes first, since the client does not have it any more.
+                # The prompt itself comes first, since on a replay the client does not have it.
                 yield UserSaid(logged.id, f"{'!!' if excluded else '!'}{command}")
                 yield from own_command_began(logged.id, command)
                 yield own_command_ended(logged.id, own)
@@ -187,7 +187,7 @@ class _Projection:
                 pass
 
     def unfinished(self) -> Iterator[Event]:
-        """Calls without a result: the process was killed while they ran."""
+        """End the calls without a result: the process was killed while they ran."""
         for call_id, title in self._open.items():
             yield CallEnded(call_id, title, False, _INTERRUPTED)
         self._open.clear()
@@ -213,7 +213,7 @@ class _Projection:
 
 
 def standing(files: tuple[FileChange, ...], decision: StoredDecision | None) -> tuple[FileChange, ...]:
-    """What a decision, as it stands in the log, leaves of the proposed files."""
+    """Return what a stored decision leaves of the proposed files."""
     if decision is None:
         return files
     chosen = EditDecision("accept", hunks=decision.hunks, texts=decision.texts)
@@ -229,7 +229,7 @@ def _as_written(change: FileChange, decision: StoredDecision) -> FileChange | No
 
 
 class _Files:
-    """The files in the texts of answers; one that broke off is continued in the next answer."""
+    """The files in the texts of answers; a file that was cut off is continued in the next answer."""
 
     def __init__(self, refused: frozenset[str], open_calls: dict[str, str]) -> None:
         self._refused = refused

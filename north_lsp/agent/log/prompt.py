@@ -1,4 +1,4 @@
-"""What a user sends: words, and things attached to them."""
+"""The parts of a prompt: text and attachments."""
 
 import hashlib
 import re
@@ -14,11 +14,12 @@ from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image
 from north_lsp.tools.support.texts import attached_folder, attached_text
+from north_lsp.workspace.formats.pictures import Loaded, TooLarge
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
 _LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
-_UNKNOWN = "not known"
+_UNKNOWN = "unknown"
 _MAX_PREVIEW_LINES = 500
 _MAX_PREVIEW_CHARACTERS = 100_000
 
@@ -30,7 +31,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """A file that the user points at; `lines` is an inclusive range from 1. North reads it."""
+    """A file that the user refers to, which North reads; `lines` is an inclusive range from 1."""
 
     path: str
     lines: tuple[int, int] | None = None
@@ -38,7 +39,7 @@ class FileLink:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A text that the client sent along by itself."""
+    """A text that the client attached by itself."""
 
     name: str
     text: str
@@ -46,10 +47,9 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class PicturePart:
-    """A picture that the user sends, checked."""
+    """A picture that the user sends, checked; it is scaled down when its turn begins."""
 
-    mime_type: str
-    data: bytes
+    picture: Loaded | TooLarge
 
 
 Part = TextPart | FileLink | Attached | PicturePart
@@ -62,14 +62,14 @@ def is_blank(parts: tuple[Part, ...]) -> bool:
 
 
 def shown_parts(parts: tuple[Part, ...]) -> str:
-    """A prompt as people see it: the words, and the names of what is attached."""
+    """Render a prompt as people see it: the text, and the names of the attachments."""
     shown = {TextPart: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]", PicturePart: PICTURE}
     return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
 
 
 async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> list[PromptPart]:
-    """The parts of the user's message as they are stored, pictures by `keep`. A link that cannot be read says so in its
-    place."""
+    """Convert the parts of a prompt to what is stored; `keep` stores pictures. For a link that cannot be read, the
+    reason is stored instead."""
     content: list[PromptPart] = []
     for part in parts:
         match part:
@@ -79,20 +79,30 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
                 content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
                 content.append(await _read_link(path, lines, workspace))
-            case PicturePart(mime_type, data):
-                content.append(await _kept(mime_type, data, keep))
+            case PicturePart(picture):
+                content.append(await _kept(picture, keep))
     return content
 
 
-async def _kept(mime_type: str, data: bytes, keep: Keep) -> Image:
-    digest = hashlib.sha256(data).hexdigest()
+async def _kept(picture: Loaded | TooLarge, keep: Keep) -> Image | Mention:
+    shown = await _scaled(picture) if isinstance(picture, TooLarge) else picture
+    if shown is None:
+        return _mention("picture", "(not attached: it is too large, and could not be scaled down)", None)
+    digest = hashlib.sha256(shown.data).hexdigest()
     with suppress(OSError):  # the model is told that it is not available
-        await keep({digest: data})
-    return Image(mime_type, PREFIX + digest)
+        await keep({digest: shown.data})
+    return Image(shown.mime_type, PREFIX + digest)
+
+
+async def _scaled(picture: TooLarge) -> Loaded | None:
+    from north_lsp.workspace.formats.parsing_child import scale_in_child  # rarely needed, and the start shall be quick
+
+    return await scale_in_child(picture)
 
 
 async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
-    """A text that the client sent along: under the path of its file, with the lines that it is where it is a part."""
+    """Attach a text that the client sent along: under the path of its file and, if it is a part of the file, with its
+    lines."""
     if not name.lower().startswith("file:"):
         return _mention(name, text, None)
     uri, range = split_uri(name)
@@ -109,7 +119,7 @@ async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
     if at < 0 or not part:
         return _mention(resolved.relative, text, named or _UNKNOWN)
     if whole.find(part, at + 1) >= 0:
-        return _mention(resolved.relative, text, named or f"{_UNKNOWN}, it stands there more than once")
+        return _mention(resolved.relative, text, named or f"{_UNKNOWN}, the text occurs more than once")
     first = whole.count("\n", 0, at) + 1
     last = first + part.count("\n")
     mention = _mention(resolved.relative, text, f"{first}-{last}")
@@ -120,8 +130,8 @@ async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
 
 
 def split_uri(uri: str) -> tuple[str, tuple[int, int] | None]:
-    """A file's URI without its query and fragment, and the lines that the fragment names: editors spell them `#L5`,
-    `#L5-L6`, `#L5:6`."""
+    """Split a file's URI into the URI without query and fragment, and the lines that the fragment names: editors write
+    `#L5`, `#L5-L6`, `#L5:6`."""
     place, _, fragment = uri.partition("#")
     found = _LINES.fullmatch(fragment)
     place = place.partition("?")[0]
@@ -150,5 +160,5 @@ async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Worksp
 def _mention(path: str, text: str, lines: str | None) -> Mention:
     shown = "".join(split_lines(text)[:_MAX_PREVIEW_LINES])[:_MAX_PREVIEW_CHARACTERS]
     if len(shown) < len(text):
-        shown += f"\n… shortened: {len(text)} characters in all …"
+        shown += f"\n… shortened; {len(text)} characters in total …"
     return Mention(path, shown, lines or None)

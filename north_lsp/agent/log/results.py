@@ -1,4 +1,4 @@
-"""The entries that say what calls and the user's own commands came to."""
+"""The entries that record the results of calls and of the user's own commands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,8 +34,9 @@ _RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": frozenset({"t
 
 @dataclass(frozen=True, slots=True)
 class ResultDetails:
-    """What people are shown of a result. `refused`: a file in an answer's text that is not written, whose text was
-    shown instead; `changed`: the call's proposal stands in a review before it. `of_tool` is the tool's own."""
+    """The details of a result that people are shown. `refused`: a file in an answer's text that was not written, whose
+    text was shown instead; `changed`: the call's proposal is in a review before it. `of_tool` has the tool's own
+    fields."""
 
     title: str = ""
     text: str = ""
@@ -89,7 +90,7 @@ def _places(stored: object) -> list[Location]:
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry:
-    """What a call came to: the text and the pictures for the model, and the details for people."""
+    """The result of a call: text and pictures for the model, details for people."""
 
     call_id: str
     tool: str

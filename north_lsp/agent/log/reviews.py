@@ -1,4 +1,4 @@
-"""The entries that are questions about edits and commands, with what was decided."""
+"""The entries that are questions about edits and commands, with their decisions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -57,7 +57,7 @@ class ProposedFile:
     def change(self) -> FileChange:
         path, relative, old, new = self.path, self.relative, self.old_text, self.new_text
         if self.folder:
-            made = make_folder_change(path, relative, self.action)  # type: ignore[arg-type]  # checked when it was read
+            made = make_folder_change(path, relative, self.action)  # type: ignore[arg-type]  # checked when read
             return replace(made, new_path=self.new_path, new_relative=self.new_relative) if self.new_path else made
         match self.action:
             case "delete":
@@ -72,7 +72,7 @@ class ProposedFile:
 
     @classmethod
     def from_json(cls, stored: object) -> "ProposedFile | None":
-        """None for one that makes no sense."""
+        """Read a row of the log; None if it is malformed."""
         row = as_object(stored)
         match row:
             case {"path": str(path), "relative": str(relative), "action": str(action), "oldText": None | str() as old}:
@@ -109,7 +109,7 @@ class ProposedFile:
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """The changes that are asked about."""
+    """The changes that a review asks about."""
 
     title: str
     files: tuple[ProposedFile, ...]
@@ -121,7 +121,7 @@ class EditRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """The command that is asked about."""
+    """The command that a review asks about."""
 
     command: str
     cwd: str
@@ -138,7 +138,7 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a file that was merged with what it held meanwhile, or that the editor has formatted."""
+    """The texts that were written to a file that was merged with a newer text, or that the editor has formatted."""
 
     old_text: str | None
     new_text: str
@@ -157,9 +157,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class StoredDecision:
-    """What came of a review. Of an edit: the accepted `hunks` by file (None where none were singled out), the `texts`
-    that the user made of files, and what was `written` where that is not what was accepted (None: nothing). Of a
-    command: the one that ran instead."""
+    """The decision on a review. For an edit: the accepted `hunks` by file (None if none were singled out), the `texts`
+    that the user made of files, and what was `written` where that differs from what was accepted (None: nothing). For a
+    command: the command that ran instead."""
 
     kind: str
     comment: str | None = None
@@ -199,7 +199,7 @@ class StoredDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """A question to the user about a call. `request` is foreign for a kind that this version does not know."""
+    """A question to the user about a call. `request` is kept as it is for a kind that this version does not know."""
 
     kind: Literal["write", "shell"] | str
     call_id: str

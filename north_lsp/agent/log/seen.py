@@ -1,4 +1,4 @@
-"""What the model has been shown of files, as the log has it."""
+"""Stores in the log which parts of files the model has been shown."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from north_lsp.agent.log.fields import as_list
 from north_lsp.workspace.seen import Noted, Sighting
 
 SeenFiles = tuple[tuple[Path, Sighting | None], ...]
-"""In the order in which they were shown; None for a file that is gone."""
+"""In the order in which the files were shown; None for a file that is gone."""
 
 
 def seen_of(noted: Noted) -> SeenFiles:
@@ -15,7 +15,7 @@ def seen_of(noted: Noted) -> SeenFiles:
 
 
 def seen_to_json(seen: SeenFiles) -> list[list[object]]:
-    """Rows of path, tag (None for a file that is gone) and ranges."""
+    """Return rows of path, tag (None for a file that is gone) and ranges."""
     return [
         [
             str(path),

@@ -1,4 +1,4 @@
-"""What a stored conversation says that the model has been shown of files."""
+"""Finds in a stored conversation what the model has been shown of files."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +11,7 @@ from north_lsp.workspace.seen import Sighting
 
 
 def sightings_of(path: Iterable[Logged]) -> dict[Path, Sighting]:
-    """The last text of a file counts, and all its ranges."""
+    """Return what the model has seen of each file: its last text, with all ranges that were shown of that."""
     found: dict[Path, Sighting] = {}
     for one in path:
         for seen in _seen(one):

@@ -1,4 +1,4 @@
-"""Between the log's entries and the model's messages: one form each way, both pure."""
+"""Converts the log's entries to messages for the model. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,26 +23,26 @@ from north_lsp.providers.model import Model
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
 FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
 _NO_ANSWER = "(no answer)"
-_GO_ON = "(go on)"
+_GO_ON = "(continue)"
 
 
 def messages_of(path: Iterable[Logged], model: Model) -> list[Message]:
-    """The messages for a model and an active path."""
+    """Return the messages of an active path for a model."""
     transcript = Transcript(model)
     transcript.add(path)
     return transcript.messages
 
 
 class Transcript:
-    """The messages for a model, of entries that are added as they come. They are repaired: every call has exactly one
-    result, directly behind it, whoever asked has an answer before they ask again, and the last word is not the model's.
-    Thinking that another model signed is left out, since only its own can read it."""
+    """The messages for a model, from entries that are added as they come. They are repaired: every call has exactly one
+    result, directly after it; two prompts have an answer between them; the last message is not the model's. Thinking
+    that another model signed is left out, since only that model can read it."""
 
     def __init__(self, model: Model) -> None:
         self.messages: list[Message] = []
         self._model = model
-        self._fixed = 0  # messages that nothing can change any more
-        self._open: list[_Stored] = []  # what was stored behind those, an answer first
+        self._fixed = 0  # messages that can no longer change
+        self._open: list[_Stored] = []  # what was stored after those, beginning with an answer
 
     def add(self, path: Iterable[Logged]) -> None:
         del self.messages[self._fixed :]
@@ -62,21 +62,21 @@ class Transcript:
                 return None
 
     def _add_part(self, part: Sequence["_Stored"]) -> None:
-        """An answer with its results, and what the user said behind it."""
+        """Add an answer with its results, and what the user said after it."""
         unanswered = False
         for index, one in enumerate(part):
             match one.entry:
                 case AnswerEntry() if one.blocks:
                     if self.messages and isinstance(self.messages[-1], AssistantMessage):
                         self.messages.append(UserMessage(_GO_ON))
-                    self.messages.extend(_answer(one, _results_behind(part, index)))
+                    self.messages.extend(_answer(one, _results_after(part, index)))
                 case AnswerEntry():
                     unanswered = True
                 case ResultEntry(tool=tool) if tool != FILE_BLOCK:
                     pass
                 case PromptEntry() | OwnCommandEntry() | ResultEntry() as said:
                     if unanswered and self.messages and not isinstance(self.messages[-1], AssistantMessage):
-                        # It was asked, and nothing came that could be sent back.
+                        # The model was asked, and nothing came that could be sent back.
                         self.messages.append(AssistantMessage((Text(_NO_ANSWER),)))
                     unanswered = False
                     images = said.images if isinstance(said, PromptEntry) else ()
@@ -85,14 +85,15 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """`blocks` are those of an answer that a model can be given: none where there is nothing, or it shall not be."""
+    """An entry and, if it is an answer, the `blocks` of it that a model can be given: none if there are none, or if it
+    is excluded."""
 
     entry: AnswerEntry | PromptEntry | ResultEntry | OwnCommandEntry
     blocks: tuple[Block, ...] = ()
 
 
 def _said(entry: PromptEntry | ResultEntry | OwnCommandEntry) -> str:
-    """What the model reads of something that is not its own."""
+    """Return the text that the model reads for an entry that is not its own."""
     match entry:
         case ResultEntry():
             return f"[North] The file {entry.text}"
@@ -103,7 +104,7 @@ def _said(entry: PromptEntry | ResultEntry | OwnCommandEntry) -> str:
 
 
 def _user_text(prompt: PromptEntry) -> str:
-    """The words, then each attachment in a block of its own."""
+    """Return the user's text, then each attachment in a block of its own."""
     parts = []
     for part in prompt.parts:
         match part:
@@ -119,7 +120,7 @@ def _user_text(prompt: PromptEntry) -> str:
 
 
 def broke_off(path: Sequence[Logged]) -> bool:
-    """Whether the model was stopped before it had done what it was asked for."""
+    """Tell whether the model was stopped before it had finished."""
     for one in reversed(path):
         match one.entry:
             case AnswerEntry(excluded=False, stop_reason=reason):
@@ -131,8 +132,9 @@ def broke_off(path: Sequence[Logged]) -> bool:
     return False
 
 
-def _results_behind(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]:
-    """The results of one answer's calls: they stand before the next answer. Ids may come again later."""
+def _results_after(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]:
+    """Collect the results of one answer's calls: those before the next answer, since later answers may reuse the
+    ids."""
     results: dict[str, ToolResult] = {}
     for stored in part[index + 1 :]:
         match stored.entry:
@@ -146,14 +148,14 @@ def _results_behind(part: Sequence[_Stored], index: int) -> dict[str, ToolResult
 
 
 def _own_command_text(entry: OwnCommandEntry) -> str:
-    """What the model reads of a command that the user ran."""
+    """Return the text that the model reads for a command that the user ran."""
     code = entry.exit_code
     ended = f"exit code {code}" if code is not None else "it did not end by itself"
     return f"I ran this command myself:\n{entry.command}\n\n({ended})\n{entry.output}"
 
 
 def _useful_blocks(answer: AnswerEntry, model: Model) -> tuple[Block, ...]:
-    """What a model can be given of an answer; nothing where it said nothing, or only thought."""
+    """Return the blocks of an answer that a model can be given; none if it said nothing, or only thought."""
     is_own = (answer.provider, answer.model) == (model.provider.id, model.id)
     blocks = [block for block in answer.blocks if is_own or not isinstance(block, Thinking)]
     useful = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())

@@ -1,1 +1,1 @@
-"""Which model a session asks, and which one answers when that model cannot."""
+"""Decides which model a session asks, and which one answers when that model cannot."""

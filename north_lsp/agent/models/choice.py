@@ -1,4 +1,4 @@
-"""Which model a session asks: the user's choice, what stands in its way, and who answers instead."""
+"""The model that a session asks: the user's choice, obstacles to using it, and the model that answers instead."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -19,7 +19,8 @@ from north_lsp.storage.settings import Settings
 
 
 class ModelChoice:
-    """Of one session. `model` is the user's choice of now, `allowed` what the settings let him choose from."""
+    """The choice of one session. `model` is the user's current choice, `allowed` the models that the settings
+    permit."""
 
     def __init__(
         self,
@@ -31,7 +32,7 @@ class ModelChoice:
         usage: Callable[[int], UsageChanged | None],
         allowed: Allowed = ALL_MODELS,
     ) -> None:
-        """`usage` says what the conversation fills of a window of that many tokens."""
+        """`usage` returns what the conversation fills of a context window, whose size in tokens it is given."""
         self.model = model
         self.allowed = allowed
         self._models = models
@@ -43,13 +44,14 @@ class ModelChoice:
 
     @property
     def offered(self) -> Sequence[Model]:
-        """What the user can choose from."""
+        """The models that the user can choose from."""
         return [model for model in self._models.catalog.available() if self.allowed.allows(model)]
 
     # -- the user chooses --------------------------------------------------------------------------------------------
 
     async def find(self, selector: str) -> Model:
-        """What a selector picks now. Raises UnknownModel, ValueError for one that may not be used here."""
+        """Find the model that a selector picks now. Raises UnknownModel, or ValueError if the model may not be used
+        here."""
         await self._models.catalog_refresh.refresh()
         model = self._models.catalog.find(selector)
         if (reason := self.allowed.reason_against(model)) is not None:
@@ -57,7 +59,8 @@ class ModelChoice:
         return model
 
     async def choose(self, model: Model) -> None:
-        """For the next request on, and for new conversations. A level of the model's own is taken over."""
+        """Choose a model for the next request on, and for new conversations. If the selector names a thinking level,
+        that is set, too."""
         level = model.level or self.model.level
         changed, self.model = model.selector != self.model.selector, model.with_level(self.model.level)
         if changed:
@@ -69,7 +72,7 @@ class ModelChoice:
             await self._editor.show(ModelChanged(model.selector))
 
     async def _clamped(self, model: Model) -> list[str]:
-        """Makes the choice the default; says what stands in the way of using the model here."""
+        """Make the model the default; returns what gets in the way of using it here."""
         usage = self._usage(model.window)
         told = obstacles(model, self._models.catalog, usage, self._settings().models.service_tier)
         try:
@@ -81,14 +84,15 @@ class ModelChoice:
         return told
 
     async def choose_thinking(self, text: str) -> None:
-        """For the next request on. Raises ValueError for what is no level."""
+        """Set the thinking level for the next request on. Raises ValueError if there is no such level."""
         level = as_level(text)
         if level is None:
-            raise ValueError(f"has to be one of {', '.join(LEVELS)}")
+            raise ValueError(f"must be one of {', '.join(LEVELS)}")
         await self.set_thinking_level(level)
 
     async def set_thinking_level(self, level: Level | None) -> None:
-        """For the next request on; a level that the model does not have is kept for one that has it."""
+        """Set the thinking level for the next request on; a level that the model does not have is kept for one that has
+        it."""
         if level != self.model.level and level is not None:
             self._log.append(ThinkingEntry(level))
             self.model = self.model.with_level(level)
@@ -96,7 +100,7 @@ class ModelChoice:
         await self._tell(clamped(self.model))
 
     def last_thinking(self) -> Level | None:
-        """The level at which the model thought before thinking was switched off."""
+        """Return the level at which the model thought before thinking was switched off."""
         entries = (one.entry for one in reversed(self._log.path()))
         levels = (as_level(one.level) for one in entries if isinstance(one, ThinkingEntry))
         return next((level for level in levels if level != "off"), None)
@@ -104,19 +108,19 @@ class ModelChoice:
     # -- what has changed meanwhile ----------------------------------------------------------------------------------
 
     def note(self, notices: Iterable[str]) -> None:
-        """What the user should be told of how the model came to be chosen."""
+        """Add notices on how the model was chosen, to be shown to the user later."""
         self._notices += notices
 
     def take_notices(self) -> list[str]:
-        """What the user should be told of models and keys, once."""
+        """Return the notices on models and keys that the user should see, once."""
         told, self._notices = [*self._notices, *self._models.catalog_refresh.news()], []
         return told
 
     async def look_after(self) -> None:
-        """Take in what was edited meanwhile."""
+        """Adopt changes to the catalog that were made meanwhile, and tell the user."""
         await self._models.catalog_refresh.refresh()
         before, self.model = self.model, self._models.catalog.current(self.model)
-        if self.model.selector != before.selector:  # what was asked for is there now
+        if self.model.selector != before.selector:  # the model that was asked for is available now
             self._log.append(ModelEntry(self.model.selector, "restore"))
             await self._editor.show(ModelChanged(self.model.selector))
         await self._tell(self.take_notices())
@@ -128,7 +132,7 @@ class ModelChoice:
     # -- who answers -------------------------------------------------------------------------------------------------
 
     async def answering(self) -> tuple[Model, Provider]:
-        """Who is asked first: the choice, unless it has failed lately and there is another. Raises
+        """Return the model to ask first: the choice, or a fallback if the choice has failed lately. Raises
         MissingCredential."""
         other = await self._models.fallbacks.instead_of(self.model, self.allowed)
         if other is not None:
@@ -136,16 +140,17 @@ class ModelChoice:
         return self.model, await self.provider_of(self.model)
 
     async def provider_of(self, model: Model) -> Provider:
-        """Raises MissingCredential."""
+        """Return the provider of a model. Raises MissingCredential."""
         return await self._models.providers.get(model)
 
     async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
-        """Who goes on when a model has failed for good."""
+        """Return the model to continue with when a model has failed for good; None if there is none."""
         found = await self._models.fallbacks.after(model, failure, self.allowed)
         return None if found is None else (found[0].with_level(model.level), found[1])
 
     async def larger(self, model: Model, without: Collection[str]) -> tuple[Model, Provider] | None:
-        """Who goes on when the conversation is too long for a model, except those of the selectors in `without`."""
+        """Return a larger model to continue with when the conversation is too long for this one, except for the
+        selectors in `without`; None if there is none."""
         if not self._settings().turns.context_promotion:
             return None
         for larger in larger_models(self._models.catalog, model):

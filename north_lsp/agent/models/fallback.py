@@ -1,4 +1,4 @@
-"""Which model answers when another one cannot, as the user's settings say; shared by all sessions of a process."""
+"""Decides which model answers when another one cannot, by the user's settings; shared by all sessions of a process."""
 
 import math
 import time
@@ -18,8 +18,9 @@ _KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded",
 
 
 class Fallbacks:
-    """`chains` maps a model's selector or alias to the selectors to try instead, in order. A model that failed is left
-    alone until its vendor's hint, or for five minutes, or for good if `revert` says so."""
+    """The fallbacks of a process. `chains` maps a model's selector or alias to the selectors to try instead, in order.
+    A model that failed is left alone until the time that its vendor names, or for five minutes, or for good if `revert`
+    is "never"."""
 
     def __init__(
         self,
@@ -42,11 +43,11 @@ class Fallbacks:
                 self._chains[model.selector] = [one for one in chain if one is not None]
 
     async def instead_of(self, model: Model, allowed: Allowed) -> tuple[Model, Provider] | None:
-        """Another model, if this one has failed lately and there is one that can and may be used."""
+        """Return another model if this one has failed lately and there is one that can and may be used."""
         return await self._next(model, allowed) if self._is_cooling(model) else None
 
     async def after(self, model: Model, failure: Failed, allowed: Allowed) -> tuple[Model, Provider] | None:
-        """The model to go on with after a failure that lasts."""
+        """Return the model to continue with after a lasting failure; None if there is none."""
         if failure.kind not in _KINDS:
             return None
         wait = (failure.retry_after_ms or 0) / 1000 or _COOL_DOWN_SECONDS
@@ -64,7 +65,7 @@ class Fallbacks:
         return None
 
     def _known(self, selector: str, catalog: Catalog) -> Model | None:
-        """One that is unknown is passed over, and said to be."""
+        """Find a model; an unknown one is skipped and added to `problems`."""
         try:
             return catalog.find(selector)
         except UnknownModel as error:
@@ -72,7 +73,7 @@ class Fallbacks:
             return None
 
     def _chain(self, model: Model) -> list[Model]:
-        """The chain of a model, or the one that it stands in."""
+        """Return the chain of a model, or else the chain that contains it."""
         own = self._chains.get(model.selector)
         if own is not None:
             return own

@@ -1,5 +1,5 @@
-"""The keys that the user has given North, as editors and slash commands deal with them. A key goes to the store or to
-the memory of this process, never into a log, a conversation or an answer."""
+"""The keys that the user has given North, for editors and slash commands. A key goes to the store or to the memory of
+this process, never into a log, a conversation or an answer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from north_lsp.storage.locations import Locations
 
 
 class UserKeys:
-    """Of one process. What writes raises OSError."""
+    """The user's keys in one process. Methods that write raise OSError."""
 
     def __init__(self, models: Models, locations: Locations, environ: Mapping[str, str]) -> None:
         self._models = models
@@ -22,40 +22,40 @@ class UserKeys:
         self._environ = environ
 
     async def stored(self) -> Sequence[StoredKey]:
-        """Those in the store, as it is now."""
+        """Return the keys that are in the store now."""
         return await anyio.to_thread.run_sync(self._store.all_keys)
 
     async def known(self) -> Sequence[StoredKey]:
-        """Those that requests are made with."""
+        """Return the keys that requests are made with."""
         await self._models.catalog_refresh.refresh()
         return self._keys.stored
 
     def providers(self) -> list[ProviderInfo]:
-        """Those that a key can be stored for."""
+        """Return the providers for which a key can be stored."""
         return [info for info in self._models.catalog.providers if info.credentials]
 
     def provider(self, id: str) -> ProviderInfo | None:
-        """A provider that can be given a key."""
+        """Find a provider that can be given a key."""
         found = (info for info in self._models.catalog.providers if info.id == id and info.api != "offline")
         return next(found, None)
 
     async def problem(self, info: ProviderInfo, secret: str) -> str | None:
-        """What the provider says against a key, tried out with one cheap request."""
+        """Try a key with one cheap request; returns the provider's objection, None if there is none."""
         return await key_problem(info, secret, self._environ)
 
     async def store(self, info: ProviderInfo, secret: str, label: str) -> StoredKey:
-        """Keep a key for all processes to come."""
+        """Store a key for all future processes."""
         stored = await anyio.to_thread.run_sync(self._store.add, info.id, secret, label)
         await self._changed()
         return stored
 
     async def give(self, info: ProviderInfo, secret: str) -> None:
-        """Keep a key in this process alone."""
+        """Keep a key in the memory of this process only."""
         self._keys.give(info.id, secret)
         await self._changed()
 
     async def remove(self, id: int | None = None, provider: str | None = None) -> int:
-        """Forget one key, or all of a provider; how many there were."""
+        """Forget one key, or all keys of a provider; returns how many there were."""
         if provider is not None:
             self._keys.give(provider, None)
         removed = await anyio.to_thread.run_sync(self._store.remove, id, provider)
@@ -63,7 +63,7 @@ class UserKeys:
         return removed
 
     async def forget_all(self) -> None:
-        """Forget every key that was stored or given; variables and models.yml are the user's own."""
+        """Forget every key that was stored or given; environment variables and models.yml belong to the user."""
         self._keys.clear_given()
         await anyio.to_thread.run_sync(self._store.remove)
         await self._changed()

@@ -1,4 +1,4 @@
-"""The models of a process: which there are, how one is reached, and who answers when it cannot."""
+"""The models of a process: which there are, how one is reached, and which one answers when another cannot."""
 
 import time
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from north_lsp.providers.pool import ProviderPool
 
 @dataclass(frozen=True)
 class Models:
-    """What all sessions share of models; `upkeep` keeps the catalog true. `save` makes a model the default for new
-    conversations: it writes a file, so call it on a thread (raises OSError)."""
+    """The model services that all sessions share; `catalog_refresh` keeps the catalog up to date. `save` makes a model
+    the default for new conversations: it writes a file, so call it in a thread (raises OSError)."""
 
     catalog: Catalog
     providers: ProviderPool
@@ -25,13 +25,13 @@ class Models:
     save: Callable[[str], None]
 
     async def listed(self, pattern: str, allowed: Allowed, *, available: bool) -> list[Row]:
-        """The models whose selector, alias or name has the pattern in it, as they are known now; `available`: only
+        """List the models whose selector, alias or name contains the pattern, as they are known now; `available`: only
         those that can be used."""
         await self.catalog_refresh.refresh()
         self.catalog_refresh.discover_soon()
         return rows(self.catalog, pattern, allowed=allowed, available=available, now=time.time())
 
     async def problem(self) -> str | None:
-        """What to do when no model can be used; None when one can."""
+        """Return what to do when no model can be used; None when one can."""
         await self.catalog_refresh.refresh()
         return None if self.catalog.available() else ways_to_a_model(self.catalog)

@@ -1,4 +1,4 @@
-"""What a user should know of the model that they have just chosen. Pure."""
+"""Notices on the model that the user has just chosen. Pure."""
 
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.catalog.catalog import Catalog
@@ -9,8 +9,8 @@ from north_lsp.providers.model import Model
 
 
 def obstacles(model: Model, known: Catalog, usage: UsageChanged | None, tier: str | None = None) -> list[str]:
-    """What stands in the way of the next request: a key that is missing, a conversation that is too long, a tier of
-    service that the provider does not have."""
+    """Return what gets in the way of the next request: a missing key, a conversation that is too long, a service tier
+    that the provider does not have."""
     told = []
     try:
         require_credential(model, known.environ, known.keys)
@@ -27,8 +27,8 @@ def obstacles(model: Model, known: Catalog, usage: UsageChanged | None, tier: st
 
 
 def clamped(model: Model) -> list[str]:
-    """The level that is used instead of one that the model does not have."""
+    """Tell which thinking level is used instead of one that the model does not have."""
     if model.level is None or model.thinking is None:
         return []
     used = model.thinking.clamp(model.level)
-    return [f"{model.title} does not think at the level {model.level}; {used} is used"] if used != model.level else []
+    return [f"{model.title} has no thinking level {model.level}; {used} is used"] if used != model.level else []

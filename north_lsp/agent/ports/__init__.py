@@ -1,1 +1,1 @@
-"""What the core asks of its surroundings, and the events that an editor can be shown."""
+"""The interfaces through which the core uses its surroundings, and the events that an editor can be shown."""

@@ -1,4 +1,4 @@
-"""Which of a session's happenings go to North's log, in its words. Lengths, names and durations, never contents."""
+"""Writes a session's events to North's log. Lengths, names and durations, never contents."""
 
 import time
 import traceback
@@ -30,18 +30,18 @@ class Diagnostics:
         self.log.event("warn", name, **self._bound(data))
 
     def debug(self, name: str, **data: object) -> None:
-        """For what may have contents: the user has to ask for it."""
+        """Log something that may have contents: only written if the user has set the level to `debug`."""
         self.log.event("debug", name, **self._bound(data))
 
     def failure(self, where: str, error: BaseException) -> None:
-        """An exception that nobody expected: the only place where its text and its stack go."""
+        """Log an unexpected exception: the only place where its text and its stack are written."""
         stack = "".join(traceback.format_exception(error))
         self.log.event("error", "crash", **self._bound({"where": where, "error": type(error).__name__, "stack": stack}))
 
     @contextmanager
     def guarded(self, where: str) -> Iterator[None]:
-        """Frame a step that the turn can do without: an exception in it goes to the log, and the user is told once of
-        what did not work. Errors that mean something to the caller have to be caught inside."""
+        """Run a step that the turn can do without: an exception in it goes to the log, and the user is told once what
+        failed. Errors that the caller handles must be caught inside."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - the frame around what must not end a turn
@@ -49,12 +49,12 @@ class Diagnostics:
             self.trouble(where)
 
     def trouble(self, what: str) -> None:
-        """Note what did not work, for the user to be told."""
+        """Note what failed, to be told to the user."""
         if what not in self._troubles:
             self._troubles.append(what)
 
     def take_trouble(self) -> str | None:
-        """Give what the user should be told of failures inside North, once."""
+        """Return what the user should be told of failures inside North, once."""
         if not self._troubles:
             return None
         what = ", ".join(self._troubles)

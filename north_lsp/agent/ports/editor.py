@@ -1,4 +1,4 @@
-"""The one port through which the core talks to an editor. Adapters implement it with what their client can do."""
+"""The one port through which the core talks to an editor. Adapters implement it as far as their client can."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ NOBODY = "nobody can be asked here (the client says that it has no user interfac
 
 @dataclass(frozen=True, slots=True)
 class EditDecision:
-    """`reject` is the safe default. `stop` ends the turn as if the user had cancelled, `session` accepts this edit and
-    those that follow in this conversation.
+    """The user's decision on an edit. `reject` is the safe default. `stop` ends the turn as if the user had cancelled
+    it, `session` accepts this edit and those that follow in this conversation.
 
-    An accepted proposal may be accepted in part: `hunks` names the ones that stand, by file (None: all of them), and
-    `texts` has what the user made of a file's proposed text, whole and with the file's own line endings. `comment` is
-    the user's word to the model.
+    A proposal may be accepted in part: `hunks` names the accepted ones, by file (None: all of them), and `texts` has
+    what the user made of a file's proposed text, whole and with the file's own line endings. `comment` is the user's
+    message to the model.
     """
 
     kind: Literal["accept", "always", "session", "reject", "stop"]
@@ -31,9 +31,9 @@ class EditDecision:
 
 @dataclass(frozen=True, slots=True)
 class CommandDecision:
-    """`deny` is the safe default. With `run` the user may have put another `command` in its place; `terminal` runs it
-    in a terminal of the editor's that the user types into; `session` runs it and those that follow in this
-    conversation, `all` those of the project."""
+    """The user's decision on a command. `deny` is the safe default. With `run`, the user may have replaced it by
+    another `command`; `terminal` runs it in a terminal of the editor that the user can type into; `session` runs it and
+    those that follow in this conversation, `all` those of the project."""
 
     kind: Literal["run", "terminal", "always", "rule", "all", "session", "deny", "stop"]
     comment: str | None = None
@@ -42,8 +42,8 @@ class CommandDecision:
 
 @dataclass(frozen=True, slots=True)
 class EditReview:
-    """A question about a proposal. `warnings` say why it asks although the user may have switched reviews off;
-    `may_remember` tells whether "always" may be offered."""
+    """A question about a proposal. `warnings` say why it is asked even if the user has switched reviews off;
+    `may_remember` says whether "always" may be offered."""
 
     proposal: EditProposal
     title: str
@@ -53,10 +53,12 @@ class EditReview:
 
 @dataclass(frozen=True, slots=True)
 class CommandReview:
-    """A question about a command; it is shown whole. `reasons` say why what the user allowed before does not cover it,
-    `rule` describes what "rule" would allow from now on, `held` what holds the command while it runs, and
-    `may_use_terminal` and `may_remember_text` that "terminal" and "always" may be offered.
-    `unsaved` are open files that the disk has other texts of."""
+    """A question about a command, which is shown in full. `reasons` say why what the user allowed before does not cover
+    it, `rule` describes what "rule" would allow from now on, `held` what contains the command while it runs, and
+    `may_use_terminal` and `may_remember_text` whether "terminal" and "always" may be offered.
+
+    `unsaved` are open files whose text differs from the disk's.
+    """
 
     call_id: str
     command: Command
@@ -72,7 +74,7 @@ class CommandReview:
 
 
 def decide_without_asking(review: CommandReview) -> CommandDecision:
-    """The decision where nobody can be asked: what nothing allows is denied, and the model is told why."""
+    """Decide on a command if nobody can be asked: what no permission covers is denied, and the model is told why."""
     reasons = [*(f"this command {warning}" for warning in review.warnings), *review.reasons]
     why = f" ({'; '.join(reasons)})" if reasons else ""
     return CommandDecision("deny", f"{NOBODY}: a command that needs approval is not run{why}")
@@ -80,8 +82,8 @@ def decide_without_asking(review: CommandReview) -> CommandDecision:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A question with a few answers. `options` are ids and their names, the last one refuses; `id` is its own, and
-    `detail` Markdown below it."""
+    """A question with a few answers. `options` are ids and their names, the last of which refuses; `id` is the
+    question's own, and `detail` is Markdown below it."""
 
     id: str
     question: str
@@ -90,26 +92,26 @@ class Choice:
 
 
 def altered_by_editor(change: FileChange, why: str) -> ToolError:
-    """The error for a file of which an editor made something else than what was accepted."""
+    """Make the error for a file that an editor wrote differently from what was accepted."""
     return ToolError(
         "IO_ERROR",
-        f"the editor said that it wrote the accepted text of {change.relative}, but the file {why}; "
-        "the edit does not stand",
-        "read the file before going on",
+        f"the editor reported that it wrote the accepted text of {change.relative}, but the file {why}; "
+        "treat the edit as failed",
+        "read the file before you continue",
     )
 
 
 class Terminal(Protocol):
-    """A command that runs in a terminal of the editor's own."""
+    """A command that runs in a terminal of the editor."""
 
     id: str
 
     async def output(self) -> str:
-        """What it printed so far. Raises ToolError."""
+        """Return what it has printed so far. Raises ToolError."""
         ...
 
     async def wait(self) -> int | None:
-        """The exit code, once it has ended; None after a signal. Raises ToolError."""
+        """Wait for the end; returns the exit code, None after a signal. Raises ToolError."""
         ...
 
     async def kill(self) -> None: ...
@@ -118,7 +120,7 @@ class Terminal(Protocol):
 
 
 class UserInterface(Protocol):
-    """Where the conversation is shown and the user is asked."""
+    """The part of an editor that shows the conversation and asks the user."""
 
     async def show(self, event: Event) -> None: ...
 
@@ -127,11 +129,11 @@ class UserInterface(Protocol):
     async def review_command(self, review: CommandReview) -> CommandDecision: ...
 
     async def choose(self, choice: Choice) -> str | None:
-        """The id of the chosen option; None if nobody answers, or the editor cannot ask."""
+        """Ask; returns the id of the chosen option, None if nobody answers or the editor cannot ask."""
         ...
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
-        """Run a program in the editor's own terminal; None if it has none. Raises ToolError."""
+        """Run a program in a terminal of the editor; None if it has none. Raises ToolError."""
         ...
 
 
@@ -139,25 +141,26 @@ class OpenTexts(Protocol):
     """The editor's open texts."""
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
-        """Texts in the editor that may differ from the disk's, as far as the editor tells which those are."""
+        """Return the texts in the editor that may differ from the disk's, as far as the editor reports them."""
         ...
 
     async def read_unsaved(self, path: Path) -> str | None:
-        """The text of a file that is open in the editor (unsaved changes included), or None. Raises UnsavedUnknown when
-        the editor does not tell."""
+        """Return the text of a file that is open in the editor (unsaved changes included), or None. Raises
+        UnsavedUnknown if the editor does not say."""
         ...
 
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """The changes that are the editor's to write, at least those of its open files; the disk takes the rest."""
+        """Return the changes that the editor must write, at least those of its open files; the rest goes to the
+        disk."""
         ...
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """Write changes that it has claimed, all or none, as one undo step where it can, and have what was saved before
-        saved again where it can. Returns them as they are now: editors format what they write. Raises ToolError when
-        the editor refused or made something else of it: UNAVAILABLE if it is certain that it wrote nothing and the disk
+        """Write changes that the editor owns, all or none, as one undo step where possible, and have files that were
+        saved before saved again where possible. Returns the changes as written: editors format what they write. Raises
+        ToolError if the editor refused or wrote something else: UNAVAILABLE if it certainly wrote nothing and the disk
         may be tried."""
         ...
 
 
 class Editor(UserInterface, OpenTexts, Protocol):
-    """Both halves; an adapter may take them from different objects."""
+    """Both ports; an adapter may implement them with different objects."""

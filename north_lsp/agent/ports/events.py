@@ -1,7 +1,6 @@
-"""What happens in a session, in the core's own words. An adapter projects each event onto its wire.
+"""The events of a session, in the core's own terms. An adapter projects each event onto its wire.
 
-The same events come live and from a stored conversation (`log/projection.py`), so that what is replayed is what was
-shown.
+The same events come live and from a stored conversation (`log/projection.py`), so that a replay is what was shown.
 """
 
 from collections.abc import Mapping
@@ -41,7 +40,7 @@ class ThoughtDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallNamed:
-    """The model has named a tool; its arguments are still coming."""
+    """The model has named a tool; its arguments are still arriving."""
 
     call_id: str
     tool: str
@@ -51,7 +50,7 @@ class CallNamed:
 
 @dataclass(frozen=True, slots=True)
 class CallTitled:
-    """What the call is about is known better now."""
+    """The title of a call has become more precise."""
 
     call_id: str
     title: str
@@ -59,7 +58,7 @@ class CallTitled:
 
 @dataclass(frozen=True, slots=True)
 class CallPreviewed:
-    """What an edit is going to change, as far as it has arrived; nothing is decided and nothing is kept of it."""
+    """A preview of an edit, as far as it has arrived; nothing is decided, and nothing of it is stored."""
 
     call_id: str
     places: tuple[Preview, ...]
@@ -87,7 +86,8 @@ class CallProposes:
 
 @dataclass(frozen=True, slots=True)
 class CallRunning:
-    """Allowed and under way. `output` is the text so far, for people; `terminal` is the editor's that shows it."""
+    """The call is allowed and running. `output` is the text so far, for people; `terminal` is the editor's terminal
+    that shows it."""
 
     call_id: str
     output: str | None = None
@@ -96,8 +96,8 @@ class CallRunning:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """The call has its result; `text` is a short form for people, empty where the changes already say it. `truncation`
-    tells what the model did not get of it."""
+    """The call has its result; `text` is a short form for people, empty where the changes say enough. `truncation`
+    describes what the model did not get of the result."""
 
     call_id: str
     title: str
@@ -120,7 +120,7 @@ class ModelChanged:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalsChanged:
-    """What runs or is applied without asking in this project has changed."""
+    """The approvals have changed: what runs or is written without a question in this project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +141,10 @@ class TokenCounts:
 
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
-    """After each model request: tokens in the context, the model's window, the conversation's cost in US dollars.
-
-    `estimated`: the vendor told no numbers; `priced` is False when a model has been used whose price nobody knows;
-    `tokens` is what the conversation has used, `counts` what of, and `all_time_usd` what all of them have cost (None:
-    not known)."""
+    """Usage after a model request: tokens in the context, the model's window, the conversation's cost in US dollars.
+    `estimated`: the vendor reported no numbers; `priced` is False if a model with an unknown price was used; `tokens`
+    is what the conversation has used, `counts` what they were, and `all_time_usd` what all conversations have cost
+    (None: not known)."""
 
     used: int
     window: int
@@ -159,7 +158,7 @@ class UsageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should know that is no part of the conversation."""
+    """Something the user should know that is not part of the conversation."""
 
     level: Literal["info", "warning", "error"]
     text: str
@@ -167,8 +166,8 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class RetryWaiting:
-    """The model failed and is asked again: once a second while North waits (`state` waiting), and when that is over.
-    `remaining_s` is in seconds, `message` says what failed, and `is_first` marks the first event of a wait."""
+    """A failed model is going to be asked again: sent once a second while North waits (`state` waiting), and when that
+    is over. `remaining_s` is in seconds, `message` says what failed, and `is_first` marks the first event of a wait."""
 
     retry_id: str
     attempt: int
@@ -186,7 +185,7 @@ Activity = Literal[
 
 @dataclass(frozen=True, slots=True)
 class StateChanged:
-    """What the conversation is doing now."""
+    """The conversation's state has changed."""
 
     state: Activity
 
@@ -200,7 +199,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """`reason` is the stop reason, or "error"."""
+    """A turn has ended; `reason` is its stop reason, or "error"."""
 
     message_id: str
     reason: str
@@ -214,7 +213,7 @@ class QueuedPromptText:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """All that waits: words for the turn that runs, and prompts for its end."""
+    """All queued prompts: those for the running turn, and those for its end."""
 
     steer: tuple[QueuedPromptText, ...]
     follow_up: tuple[QueuedPromptText, ...]
@@ -222,7 +221,7 @@ class QueueChanged:
 
 @dataclass(frozen=True, slots=True)
 class CommandInfo:
-    """A slash command that a prompt may have; `hint` is what can stand behind its name, empty for nothing."""
+    """A slash command that a prompt may use; `hint` describes what can follow its name, empty for nothing."""
 
     name: str
     description: str
@@ -231,14 +230,14 @@ class CommandInfo:
 
 @dataclass(frozen=True, slots=True)
 class CommandsChanged:
-    """The slash commands that there are now."""
+    """The slash commands that are available now."""
 
     commands: tuple[CommandInfo, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RetryEnded:
-    """The attempts are over: an answer came, or `error` says why none did."""
+    """The retries are over: an answer came, or `error` says why none did."""
 
     success: bool
     attempt: int
@@ -247,7 +246,7 @@ class RetryEnded:
 
 @dataclass(frozen=True, slots=True)
 class FallbackUsed:
-    """Another model answers (`applied`), and later: it did (`succeeded`)."""
+    """A fallback answers (`applied`); later, it has answered (`succeeded`)."""
 
     state: Literal["applied", "succeeded"]
     before: str
@@ -256,7 +255,7 @@ class FallbackUsed:
 
 @dataclass(frozen=True, slots=True)
 class ContextPromoted:
-    """A model with a larger window answers, since the conversation is too long for the other."""
+    """A model with a larger window answers, since the conversation is too long for the other one."""
 
     before: str
     after: str
@@ -264,7 +263,7 @@ class ContextPromoted:
 
 @dataclass(frozen=True, slots=True)
 class ReviewShown:
-    """The user is asked; `kind` is write, shell or choice."""
+    """The user is being asked; `kind` is write, shell or choice."""
 
     review_id: str
     call_id: str

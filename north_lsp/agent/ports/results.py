@@ -1,4 +1,4 @@
-"""What a tool call comes to, and the one envelope in which it reaches the model (text-first tools aside)."""
+"""The result of a tool call, and the one envelope in which it reaches the model (text-first tools aside)."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from north_lsp.providers.base import Image
 
 
 class StopTurn(Exception):
-    """The user ended the turn from a review, perhaps with a word to the model."""
+    """The user ended the turn from a review, perhaps with a message to the model."""
 
     def __init__(self, comment: str | None = None) -> None:
         super().__init__()
@@ -19,8 +19,8 @@ class StopTurn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SpilledOutput:
-    """An output that was too long to be held. `number` is the artifact with the whole, None if it could not be written;
-    `lines` and `bytes` are those of the whole."""
+    """An output that was too long to hold in memory. `number` is the artifact with the whole output, None if it could
+    not be written; `lines` and `bytes` count the whole."""
 
     number: int | None
     lines: int
@@ -29,7 +29,7 @@ class SpilledOutput:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call came to: the text for the model, the event for people, and `details` for the log. `images` refer to
+    """The result of a call: the text for the model, the event for people, and `details` for the log. `images` refer to
     blobs."""
 
     text: str

@@ -1,4 +1,4 @@
-"""What a session tells its surroundings with: the editor, the session's status, and North's own log."""
+"""The ports that a session reports to: the editor, its status, and North's own log."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from north_lsp.agent.ports.status import Status
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Of one session."""
+    """The ports of one session."""
 
     editor: Editor
     status: Status
@@ -20,5 +20,5 @@ class Ports:
         await self.editor.show(event)
 
     def on_failure(self, where: str, error: BaseException) -> None:
-        """Write an exception that nobody expected to North's log."""
+        """Write an unexpected exception to North's log."""
         self.diagnostics.failure(where, error)

@@ -1,4 +1,4 @@
-"""What a conversation is doing, in one word; every change of it is an event. The editor is watched for questions."""
+"""A conversation's state, in one word; every change is an event. Also wraps the editor to notice questions."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from north_lsp.workspace.proposal import FileChange
 
 
 class Status:
-    """One for a session."""
+    """The status of one session."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
@@ -34,7 +34,7 @@ class Status:
 
     @asynccontextmanager
     async def during(self, state: Activity) -> AsyncIterator[None]:
-        """A state that gives way to the one before it."""
+        """Set a state for the duration of the context, then restore the one before it."""
         before = self.current
         await self.set(state)
         try:
@@ -46,7 +46,7 @@ class Status:
 
 
 class GuardedEditor:
-    """An editor where an event that cannot be shown ends nothing: it goes to the log, and the user hears of it."""
+    """An editor for which an event that cannot be shown is not fatal: the failure is logged, and the user is told."""
 
     def __init__(self, editor: Editor, diagnostics: Diagnostics) -> None:
         self._editor = editor
@@ -82,8 +82,8 @@ class GuardedEditor:
 
 
 class WatchedEditor(GuardedEditor):
-    """The session's editor, of which it is known when the user is asked. `keep` is called before anything is shown: it
-    writes what has arrived."""
+    """The session's editor, which sets the status while the user is being asked. `keep` is called before anything is
+    shown: it writes what has arrived of the answer."""
 
     def __init__(self, editor: Editor, diagnostics: Diagnostics, status: Status, keep: Callable[[], None]) -> None:
         super().__init__(editor, diagnostics)

@@ -1,4 +1,4 @@
-"""What is settled when a turn begins and holds until its end."""
+"""The facts that are fixed when a turn begins and hold until its end."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """The `model` that is asked first, the `system` text, the `mode` that was in force when the prompt was sent, the
-    `tools` that are offered, and workspace and settings as they were read for this turn."""
+    """The `model` that is asked first, the `system` text, the `mode` that was set when the prompt was sent, the `tools`
+    that are offered, and the workspace and settings as they were read for this turn."""
 
     model: Model
     system: str

@@ -1,4 +1,4 @@
-"""Every text that is sent to a model, as Markdown files with `{{name}}` places."""
+"""The texts that are written for models alone, as Markdown files with `{{name}}` placeholders."""
 
 import re
 from functools import cache
@@ -11,5 +11,5 @@ def _template(name: str) -> str:
 
 
 def render(name: str, **values: str) -> str:
-    """A prompt with its places filled. Raises KeyError for a place without a value."""
+    """Fill the placeholders of a prompt. Raises KeyError for one without a value."""
     return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], _template(name))

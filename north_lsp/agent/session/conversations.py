@@ -1,4 +1,4 @@
-"""The stored conversations, for people who look for one: listed and deleted."""
+"""Lists and deletes stored conversations, for clients."""
 
 from functools import partial
 from pathlib import Path
@@ -12,22 +12,22 @@ from north_lsp.workspace.roots import project_hash
 
 
 class Conversations:
-    """Those of all projects, in one store."""
+    """The conversations of all projects, in one store."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations = locations
 
     async def listed(self, folder: Path | None = None) -> list[Summary]:
-        """The newest first, without archived ones; of one folder if it is given."""
+        """List conversations, the newest first, without archived ones; only those of `folder` if it is given."""
         find = partial(list_conversations, self._locations, cwd=folder)
         return [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
 
     async def of_project(self, root: Path) -> list[Summary]:
-        """The newest first, archived ones too."""
+        """List the conversations of a project, the newest first, including archived ones."""
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
 
     async def delete(self, id: str) -> None:
-        """Move everything of a conversation to the trash, if there is such a one. Raises ConversationBusy, OSError."""
+        """Move everything of a conversation to the trash, if it exists. Raises ConversationBusy, OSError."""
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._locations, id)

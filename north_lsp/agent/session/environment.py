@@ -1,4 +1,4 @@
-"""What all sessions of a process have in common."""
+"""The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Environment:
-    """What all sessions of a process share. `load_tools` may take a while at first, so it is called on a thread;
-    `background` owns what may outlive a turn."""
+    """The shared parts. `load_tools` may take a while the first time, so it is called in a thread; `background` owns
+    what may outlive a turn."""
 
     locations: Locations
     environ: Mapping[str, str]
@@ -36,5 +36,5 @@ class Environment:
 
     @property
     def settings(self) -> Settings:
-        """Those of now: the user may have changed them since."""
+        """The current settings: the user may have changed them since the start."""
         return self.settings_file.current()

@@ -1,4 +1,4 @@
-"""Making sessions: new ones, and ones from a stored conversation. An adapter says only which editor each one gets."""
+"""Makes sessions: new ones, and ones from a stored conversation. An adapter only says which editor each one gets."""
 
 import contextlib
 from collections.abc import Callable
@@ -42,17 +42,17 @@ from north_lsp.workspace.workspace import Workspace
 
 
 class OtherProject(ValueError):
-    """A conversation about another project than the one that is open; `root` is that project's."""
+    """The conversation belongs to another project than the one that is open; `root` is that project's."""
 
     def __init__(self, id: str, root: str) -> None:
-        super().__init__(f"the conversation {id} is about {root}: open that folder")
+        super().__init__(f"the conversation {id} belongs to {root}: open that folder")
         self.root = root
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a new session starts with; `client` names the editor, and `choose` gives the model for a folder and what is
-    to be said of it. `allowed` says which models may be used in a folder."""
+    """The defaults of new sessions; `client` names the editor, and `choose` returns the model for a folder, with
+    notices on the choice. `allowed` says which models may be used in a folder."""
 
     model: Model
     mode: Mode
@@ -62,7 +62,8 @@ class Defaults:
 
 
 class SessionFactory:
-    """`editor_for` gives the editor of a session, by the session's id, and `language_for` its language servers."""
+    """Makes sessions. `editor_for` returns the editor of a session, by the session's id, and `language_for` its
+    language servers."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class SessionFactory:
         self._language_for = language_for
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
-        """A session of its own; nothing is written until its first prompt, or until it is kept."""
+        """Make a session with a new conversation; nothing is written until its first prompt, or until it is kept."""
         choice = self._choice(roots.main)
         conversation = Conversation.create(
             self._environment.locations,
@@ -101,15 +102,15 @@ class SessionFactory:
         return self._bind(log, roots, choice.notices, choice.model)
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
-        """The model of a stored conversation, or another one and what is to be said of that."""
+        """Find the model of a stored conversation, or else another one, with notices on that."""
         known = self._environment.models.catalog
         model = known.recover(selector)
         if model is not None and known.is_available(model):
             return model, ()
         choice = self._choice(roots.main)
-        if choice.model.problem:  # it says so itself
+        if choice.model.problem:  # its notices say so
             return choice.model, choice.notices
-        reason = "is not there any more" if model is None else "cannot be used: its key is missing"
+        reason = "is no longer available" if model is None else "cannot be used: its key is missing"
         told = f"the conversation's model {selector} {reason}; {choice.model.title} answers instead"
         return choice.model, (told, *choice.notices)
 
@@ -117,7 +118,7 @@ class SessionFactory:
         return self._defaults.choose(folder) if self._defaults.choose is not None else Choice(self._defaults.model)
 
     async def open(self, id: str, roots: Roots) -> Session:
-        """A stored conversation. Raises UnknownConversation, OtherProject."""
+        """Open a stored conversation. Raises UnknownConversation, OtherProject."""
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
@@ -126,8 +127,9 @@ class SessionFactory:
         return self._bind(log, roots, held=held, moved_from=moved)
 
     def _finish_interrupted_reviews(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
-        """Who has a stored conversation open, which then decides what is pending in it; and the folder that it was
-        about, if that is gone and this one has taken its place. Raises OtherProject."""
+        """Settle what was pending in a stored conversation, unless another process has it open. Returns the holder in
+        that case, and the folder that the conversation belonged to, if that is gone and this one has taken its place.
+        Raises OtherProject."""
         conversation = log.conversation
         root, hash = conversation.header.get("repoRoot"), project_hash(roots.main)
         moved = conversation.header.get("repoHash") not in (None, hash)
@@ -141,7 +143,7 @@ class SessionFactory:
                 conversation.resolve_pending()
         if held is None:
             conversation.close()
-        log.path()  # which takes a while for the first time
+        log.path()  # takes a while the first time
         return held, str(root) if moved else None
 
     def _bind(
@@ -153,7 +155,8 @@ class SessionFactory:
         held: LockHeld | None = None,
         moved_from: str | None = None,
     ) -> Session:
-        """Mode and model of a stored conversation win over the defaults; `model` is that of a new one."""
+        """Make the session of a log. The mode and model of a stored conversation win over the defaults; `model` is that
+        of a new one."""
         environment, conversation = self._environment, log.conversation
         mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
         level = environment.settings.models.thinking_level
@@ -171,7 +174,7 @@ class SessionFactory:
             model, told = self._stored_model(selector, roots)
             notices = (*notices, *told)
         if moved_from is not None:
-            notices = (f"this conversation was about {moved_from}, and goes on in {roots.main}", *notices)
+            notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
         editor = self._editor_for(conversation.id)
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading

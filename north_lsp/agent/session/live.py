@@ -1,4 +1,4 @@
-"""A live session as its slash commands use it."""
+"""A live session, as its slash commands use it."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from north_lsp.vocabulary import Mode
 
 
 class LiveSession(Protocol):
-    """See `Session`, which is one."""
+    """The part of a `Session` that slash commands use."""
 
     mode: Mode
     choice: ModelChoice

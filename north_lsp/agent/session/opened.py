@@ -1,4 +1,4 @@
-"""What a session is opened with."""
+"""The data that a session is opened with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from north_lsp.vocabulary import Mode
 
 @dataclass(frozen=True)
 class Stored:
-    """What is kept of it; `queue` is what an earlier process left."""
+    """The stored parts of a session; `queue` is what an earlier process left."""
 
     conversation: Conversation
     log: Log
@@ -28,7 +28,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Start:
-    """With what it goes on; `notices` are what the user should be told of how it was opened."""
+    """The model and mode that a session starts with; `notices` are what the user should be told about opening it."""
 
     model: Model
     mode: Mode

@@ -1,4 +1,4 @@
-"""A live conversation bound to an editor: prompts, cancel, mode and model. The only way in and out of the core."""
+"""A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -82,11 +82,11 @@ if TYPE_CHECKING:
 _TITLE_LENGTH = 60
 _LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
-_GOES_ON = "It goes on in memory, and saving it is tried again with every step."
+_GOES_ON = "It continues in memory, and saving is retried with every step."
 
 
 class Session:
-    """One conversation, live; made by `factory.py`. Prompts are answered one after the other."""
+    """One live conversation; made by `factory.py`. Prompts are answered one after the other."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Session:
         self._artifacts = artifacts
         self._recovering = anyio.Lock()
         self._recovered = False
-        self._news = undo_for_model(checkpoints.unsaid())  # what the user did between turns that the model has to know
+        self._news = undo_for_model(checkpoints.unsaid())  # what the user did between turns and the model must know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
@@ -145,7 +145,7 @@ class Session:
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
-        self._joined: list[QueuedPrompt] = []  # prompts that became part of the turn that runs
+        self._joined: list[QueuedPrompt] = []  # prompts that became part of the running turn
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         locations, project = environment.locations, project_hash(self.roots[0])
         resources = ShellResources(
@@ -192,12 +192,12 @@ class Session:
 
     @property
     def is_running(self) -> bool:
-        """Something runs that a cancel would end."""
+        """Whether something runs that a cancel would end."""
         return bool(self._scopes)
 
     @property
     def file(self) -> Path:
-        """Where the conversation is stored."""
+        """The file where the conversation is stored."""
         return self._conversation.folder.with_suffix(".jsonl")
 
     @property
@@ -205,12 +205,12 @@ class Session:
         return sum(one.is_message for one in self._log.path())
 
     def usage(self) -> UsageChanged | None:
-        """What the conversation has used; None before the first answer."""
+        """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
-        """The slash commands of a prompt."""
+        """The slash commands that a prompt may use."""
         return self._slash.infos
 
     async def quiet(self) -> None:
@@ -220,7 +220,7 @@ class Session:
     async def edit_queued(
         self, queued_prompt: QueuedPrompt, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
     ) -> None:
-        """Change what waits. Raises ValueError for words that would be nothing to send."""
+        """Change a queued prompt. Raises ValueError if nothing would be left to send."""
         if parts is not None:
             _check(parts)
         rest = parts
@@ -241,13 +241,13 @@ class Session:
 
     @property
     def load_warnings(self) -> list[str]:
-        """What was wrong with the stored conversation, for the user to know."""
+        """Problems with the stored conversation that the user should know of."""
         reason, holder = self.read_only_reason, self._conversation.holder()
         told = [f"read only: {reason}"] if reason is not None else []
         if holder is not None:
             told.append(
-                f"this conversation is open in another editor or chat ({holder}): it can be read here; to go on with "
-                "it, close it there first, or begin a new one here"
+                f"this conversation is open in another editor or chat ({holder}): you can read it here; to continue "
+                "it, close it there first, or start a new one here"
             )
         return [*self._conversation.warnings, *told]
 
@@ -255,7 +255,7 @@ class Session:
 
     async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope, kind: QueueKind | None = None) -> Stopped:
         """Run a turn for what the user sent. A prompt during a turn waits for its end (`followUp`) or becomes part of
-        it (`steer`), as `kind` or the settings say. Cancelling `scope` gives up this prompt alone.
+        it (`steer`), as `kind` or the settings say. Cancelling `scope` cancels only this prompt.
 
         Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
         """
@@ -274,7 +274,7 @@ class Session:
             if rest is None:
                 return "end_turn"
             parts = rest
-        self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
+        self._scopes.append(scope)  # before the first await, so that a cancel right after the prompt finds it
         stopped: Stopped = "cancelled"
         if own is not None:
             try:
@@ -298,10 +298,10 @@ class Session:
         return "cancelled" if scope.cancelled_caught else stopped
 
     async def _arrived(self) -> bool:
-        """Make this conversation ours to write, one prompt after the other, so that none overtakes another; False if
-        the prompts are given up meanwhile. Raises ConversationBusy."""
+        """Make this process the writer of the conversation, one prompt after the other so that none overtakes another;
+        False if the prompt is cancelled meanwhile. Raises ConversationBusy."""
         scope = anyio.CancelScope()
-        self._scopes.append(scope)  # before the first await, so that a cancel right behind the prompt finds it
+        self._scopes.append(scope)  # before the first await, so that a cancel right after the prompt finds it
         try:
             with scope:
                 async with self._arriving:
@@ -311,12 +311,12 @@ class Session:
         return not scope.cancel_called
 
     async def keep(self) -> None:
-        """Store a new conversation, in which nothing was said yet."""
+        """Store a new conversation that has no messages yet."""
         await anyio.to_thread.run_sync(self._conversation.keep)
 
     async def _take_over(self) -> None:
-        """Become the one who writes, and show what another process has written since this one read it. Raises
-        ConversationBusy while that goes on."""
+        """Become the writer, and show what another process has written since this one read the conversation. Raises
+        ConversationBusy while the other one has it open."""
         conversation = self._conversation
         if conversation.is_writer:
             return
@@ -326,7 +326,7 @@ class Session:
         path = self._log.path()
         if [one.id for one in path[: len(before)]] != before:
             await self._editor.show(
-                Notice("warning", "this conversation was changed elsewhere: load it again to see how")
+                Notice("warning", "this conversation was changed elsewhere: reload it to see the changes")
             )
         new = path[len(before) :]
         tools = await self._tools()
@@ -340,7 +340,7 @@ class Session:
         self._one_ended.set()
 
     async def _run_queue(self, own: QueuedPrompt) -> Stopped:
-        """Turns until `own` has had its own, and for what was queued behind it with nobody to wait for it."""
+        """Run turns until `own` has had its turn, and for the queued prompts after it that no caller waits for."""
         stopped: Stopped = own.stopped or "end_turn"
         while batch := await self.queue.take_follow_ups(own):
             good = False
@@ -357,12 +357,12 @@ class Session:
         return stopped
 
     async def _run_batch(self, batch: list[QueuedPrompt]) -> Stopped:
-        """One turn for prompts that are taken together; the user's own commands run one by one."""
+        """Run one turn for prompts that are taken together; own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
             own = parse_user_command(batch[0].parts) if len(batch) == 1 else None
             if own is not None:
-                self.queue.done([queued_prompt.id for queued_prompt in batch])  # it will not run twice
+                self.queue.done([queued_prompt.id for queued_prompt in batch])  # so that it never runs twice
                 stopped = await self._run_user_command(own, locked=True)
             else:
                 stopped = await self._run_turn(batch)
@@ -376,29 +376,29 @@ class Session:
         return stopped
 
     def _restore_unsent(self) -> None:
-        """What was queued goes back to the user, since the turn that it was queued behind did not end well."""
+        """Return queued prompts to the user, since the turn that they waited for did not end well."""
         self._unsent += [
             QueuedPromptText(queued_prompt.id, queued_prompt.text) for queued_prompt in self.queue.restore_unsent()
         ]
 
     def pop_unsent_prompts(self) -> list[QueuedPromptText]:
-        """The texts that were queued and will not be sent, once: they belong in the editor's input again. Those of an
-        earlier process are among them. They are stored until they are `returned`."""
+        """Return, once, the texts that were queued and will not be sent: they belong in the editor's input again. Those
+        of an earlier process are included. They remain stored until `confirm_unsent`."""
         back, self._unsent = self._unsent, []
         return back
 
     def confirm_unsent(self, words: Sequence[QueuedPromptText]) -> None:
-        """The user has them back."""
-        with suppress(ConversationBusy):  # another process has it open by now, and offers them as well
+        """Drop unsent prompts from the store: the user has them back."""
+        with suppress(ConversationBusy):  # another process has the conversation open now, and offers them, too
             self.queue.done([queued_prompt.id for queued_prompt in words])
 
     def _keep_queue(self, rows: list[Row]) -> None:
-        if not self._closed:  # what waits when a conversation is closed is offered when it is opened again
+        if not self._closed:  # what is queued when a conversation is closed is offered when it is opened again
             self._log.keep_queue(rows)
 
     async def steer(self, parts: tuple[Part, ...]) -> QueuedPrompt:
-        """Words for the turn that runs: `delivered` when they have become part of it, and not when it ended without
-        them. Raises ValueError while no turn runs, or for nothing to send."""
+        """Queue a prompt for the running turn: it is `delivered` when it has become part of the turn, and not if the
+        turn ended without it. Raises ValueError if no turn runs, or for nothing to send."""
         _check(parts)
         rest = await self._without_commands(parts)
         if rest is None:
@@ -406,8 +406,8 @@ class Session:
         return await self.queue.steer(rest, self.mode)
 
     async def follow_up(self, parts: tuple[Part, ...]) -> QueuedPrompt:
-        """A prompt for the end of the turn that runs; one of which nothing is left but commands does not wait. Raises
-        ValueError while none runs, or for nothing to send."""
+        """Queue a prompt for the end of the running turn; one that consists only of commands does not wait. Raises
+        ValueError if no turn runs, or for nothing to send."""
         _check(parts)
         rest = parts if parse_user_command(parts) is not None else await self._without_commands(parts)
         if rest is None:
@@ -415,7 +415,8 @@ class Session:
         return await self.queue.follow_up(rest, self.mode)
 
     async def _without_commands(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-        """What is left of words for a turn when the commands in them have run. Raises ValueError while no turn runs."""
+        """Run the commands in a prompt for the running turn; returns what is left of it. Raises ValueError if no turn
+        runs."""
         if not self.queue.is_open:
             raise ValueError("no turn is running: send a prompt instead")
         if (own := parse_user_command(parts)) is not None:
@@ -424,12 +425,12 @@ class Session:
         return await self._slash.take(parts)
 
     def give_up_questions(self) -> None:
-        """Those that commands of a prompt ask."""
+        """Give up the questions that slash commands are asking."""
         for scope in self.questions:
             scope.cancel()
 
     def cancel(self) -> None:
-        """Stop the running turn and give up the prompts that wait, and what commands ask; does nothing when idle."""
+        """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
         self._restore_unsent()
         self.give_up_questions()
         for scope in self._scopes:
@@ -460,7 +461,7 @@ class Session:
                 self._gate.end()
                 if message_id:
                     await self._editor.show(TurnEnded(message_id, reason))
-                else:  # it has not come to what was taken from the queue
+                else:  # the turn ended before the prompts it took from the queue were stored
                     self._unsent += [
                         QueuedPromptText(queued_prompt.id, queued_prompt.text)
                         for queued_prompt in batch
@@ -474,7 +475,7 @@ class Session:
         self.queue.set_modes(turns.steering_mode, turns.follow_up_mode, turns.interrupt_mode)
 
     async def _follow_settings(self) -> None:
-        """Take over what the user has changed in the settings file since the last turn, and say what is wrong there."""
+        """Adopt what the user has changed in the settings file since the last turn, and report problems in it."""
         before, now = self._settings, self._environment.settings
         if before is not now:
             self._settings = now
@@ -490,7 +491,7 @@ class Session:
                     self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
                 )
             if later := needs_restart(before, now):
-                text = f"the settings {', '.join(later)} have changed: they take effect when North is started again"
+                text = f"the settings {', '.join(later)} have changed: they take effect when North restarts"
                 await self._editor.show(Notice("info", text))
         for problem in self._environment.settings_file.take_problems():
             await self._editor.show(Notice("warning", problem))
@@ -519,7 +520,7 @@ class Session:
         finally:
             self.queue.close()
             with anyio.CancelScope(shield=True):
-                self._conversation.resolve_pending()  # no question is left without its decision
+                self._conversation.resolve_pending()  # no question may be left without a decision
                 await turn.finalize()
                 await self._sync()
                 with self._diagnostics.guarded("counting costs"):
@@ -530,7 +531,7 @@ class Session:
             self._diagnostics.event("turn_end", durationMs=duration)
 
     async def _append_user_message(self, queued_prompt: QueuedPrompt) -> None:
-        """What the user said meanwhile, in its place. A prompt of the client's own is shown by the client."""
+        """Add a queued prompt to the running turn. The client itself shows a prompt for which it made a request."""
         content = await to_log(queued_prompt.parts, self._workspace, self._checkpoints.keep)
         logged = self._append_prompt(content, [queued_prompt])
         if queued_prompt.is_owned:
@@ -548,8 +549,8 @@ class Session:
         return await unsaved_files(self._workspace)
 
     def take_over_shell(self, other: "Session") -> None:
-        """Go on where the shell of another conversation of the same folder is: its directory, variables and jobs. While
-        something runs there, it stays there."""
+        """Take over the shell of another conversation in the same folder: its directory, variables and jobs. While
+        something runs there, it is left where it is."""
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._runner.take_over(other._runner)
 
@@ -558,7 +559,7 @@ class Session:
             await self._editor.show(event)
 
     def _append_prompt(self, parts: Sequence[PromptPart], words: list[QueuedPrompt]) -> Logged:
-        """One entry brings it into the conversation and takes it out of what waits."""
+        """Append a prompt to the log; the same entry takes it out of the queue."""
         waited = tuple(self.queue.stored(words))
         logged = self._log.append(PromptEntry(Content(tuple(parts)), at_ms=now_ms(), from_queue=waited))
         self.queue.delivered(words)
@@ -638,7 +639,7 @@ class Session:
         return system_text(self.roots, started)
 
     async def _sync(self) -> None:
-        """Bring the conversation to the disk. That it cannot be saved is told once, and so is that it can again."""
+        """Flush the conversation to the disk. If it cannot be saved, the user is told once, and again when it can."""
         await anyio.to_thread.run_sync(self._conversation.sync)
         error = self._conversation.write_error
         if self._closed or (error is not None) == self._unsaved:
@@ -650,16 +651,18 @@ class Session:
                 Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
             )
         else:
-            await self._editor.show(Notice("info", "this conversation is saved again, with all that was missing"))
+            await self._editor.show(
+                Notice("info", "this conversation is saved again, including everything that was missing")
+            )
 
     # -- everything else -------------------------------------------------------------------------------------------
 
     def set_auto_retry(self, enabled: bool) -> None:
-        """Whether a model that failed is asked again, from the next turn on."""
+        """Set whether a failed model is asked again, from the next turn on."""
         self.retry = replace(self.retry, enabled=enabled)
 
     async def set_mode(self, mode: Mode) -> None:
-        """For the next prompt on."""
+        """Set the mode, for the next prompt on."""
         if mode != self.mode:
             entry = ModeEntry(mode)
             self._log.append(entry)
@@ -668,11 +671,11 @@ class Session:
 
     @property
     def jobs(self) -> Jobs:
-        """What runs in the background."""
+        """The background jobs."""
         return self._runner.jobs
 
     async def recover(self) -> None:
-        """Once: take back what a killed process left half written in this project, and say so."""
+        """Take back, once per session, what a killed process left half written in this project, and tell the user."""
         async with self._recovering:
             if self._recovered:
                 return
@@ -696,14 +699,15 @@ class Session:
 
     @property
     def undo_history(self) -> UndoHistory:
-        """What can be taken back; `take_back` does it."""
+        """The changes that can be undone; `take_back` writes a plan of it."""
         return UndoHistory(self._checkpoints, self._workspace, self._editor)
 
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
-        """Write a plan of `undoing`, made (with a title) when its turn has come: one that was asked for just before is
-        done by then. Raises ToolError; ValueError while a turn is running, or a prompt waits for one."""
+        """Write a plan of `undo_history`; `prepare` makes it (with a title) once the gate is free, so that an undo
+        requested just before is done by then. Raises ToolError, and ValueError while a turn is running or a prompt
+        waits for one."""
         if self.queue.waiting:
-            raise ValueError("a prompt waits for its turn: wait for its end or cancel it")
+            raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
         async with self._gate.between():
             done = await self.undo_history.apply(*await prepare())
             await self._sync()
@@ -712,14 +716,14 @@ class Session:
         return done
 
     async def complete_path(self, query: str, limit: int) -> Completion:
-        """What the user may mean by the beginning of a path; incomplete after a while without an answer."""
+        """Return what the user may mean by the beginning of a path; an incomplete answer after a while."""
         with anyio.move_on_after(_LONGEST_COMPLETION):
             unsaved = tuple(await self._workspace.unsaved_texts())
             return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
         return Completion(is_incomplete=True)
 
     async def replay(self) -> list[Event]:
-        """The whole conversation as it was shown."""
+        """Return the whole conversation as it was shown."""
         path = self._log.path()
         tools = await self._tools()
         events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools))))
@@ -732,7 +736,7 @@ class Session:
         return [*events, replace(usage, all_time_usd=self._environment.costs.all_time())]
 
     async def close(self, reason: str) -> None:
-        """Cancel what runs, end what commands left behind, and close the log."""
+        """Cancel what runs, end the processes that commands left running, and close the log."""
         if self._closed:
             return
         self._closed = True
@@ -750,7 +754,7 @@ class Session:
 
 
 def _check(parts: tuple[Part, ...]) -> None:
-    """Raises ValueError for what is nothing to send."""
+    """Refuse a prompt with nothing to send. Raises ValueError."""
     if is_blank(parts):
         raise ValueError("nothing to send: the message is empty")
     if (problem := nothing_to_run(parts)) is not None:

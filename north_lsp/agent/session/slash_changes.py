@@ -1,4 +1,4 @@
-"""What the commands about changes ask of a session, in Markdown."""
+"""The slash commands about changes, as far as they need a session; output in Markdown."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ChangesHost:
-    """The half of a `commands.base.Host` that is about changes. Every method may raise CommandError."""
+    """The half of a slash command's `Host` that is about changes. Every method may raise CommandError."""
 
     def __init__(self, session: "LiveSession") -> None:
         self._session = session
@@ -36,7 +36,7 @@ class ChangesHost:
             id = self._session.undo_history.name_point(name)
         except ToolError as error:
             raise CommandError(visible(error.message)) from None
-        return f"Marked as **{visible(name)}**: `/checkpoints restore {id}` comes back to here."
+        return f"Marked as **{visible(name)}**: `/checkpoints restore {id}` returns to this point."
 
     def checkpoints(self) -> str:
         return visible(restoring.points(self._session))
@@ -55,7 +55,7 @@ class ChangesHost:
         return restoring.statistics(self._session)
 
     def _point(self, name: str) -> str:
-        """The id of a checkpoint by its id, or of the last one that has this name."""
+        """Return the id of a checkpoint, given its id or the name of the last point that has this name."""
         every = self._session.undo_history.all()
         if any(one.id == name for one in every):
             return name

@@ -1,4 +1,4 @@
-"""Slash commands in a live session: found in a prompt, run at once, and kept in the conversation."""
+"""Slash commands in a live session: found in a prompt, run at once, and stored in the conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class SlashCommands:
-    """Those of one session."""
+    """The slash commands of one session."""
 
     def __init__(self, log: Log, editor: Editor, host: Host, commands: Commands | None = None) -> None:
         self._log = log
@@ -48,8 +48,8 @@ class SlashCommands:
         return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
 
     async def take(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-        """Run the command that a prompt is; what there is for the model, or None if nothing is. What is attached to a
-        command goes along with what it has to say to the model."""
+        """Run the command in a prompt, if there is one; returns what is left for the model, None if nothing is.
+        Attachments of a command are sent along with the prompt that the command makes."""
         words = [part for part in parts if isinstance(part, TextPart)]
         if not words or "/" not in words[0].text:
             return parts
@@ -82,7 +82,7 @@ class SlashCommands:
 
 
 class SessionHost(ChangesHost, ProvidersHost):
-    """A session as commands see it."""
+    """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
@@ -135,14 +135,14 @@ class SessionHost(ChangesHost, ProvidersHost):
             thinking = self._session.choice.model.thinking
             known = self._session.choice.last_thinking() or (thinking.default if thinking is not None else "medium")
         if known is None:
-            raise CommandError(f"there is no level {one_line(level)!r}: /thinking takes on, {', '.join(LEVELS)}")
+            raise CommandError(f"there is no thinking level {one_line(level)!r}: use on, {', '.join(LEVELS)}")
         await self._session.choice.set_thinking_level(known)
 
     async def costs(self) -> Costs:
         totals = await self._environment.costs.totals()
         rows: list[Spent] = []
         for name, row in totals["byModel"].items():
-            models = self._environment.models.catalog.models  # older North wrote the id alone
+            models = self._environment.models.catalog.models  # older versions wrote the id alone
             known = next((model for model in models if name in (model.selector, model.id)), None)
             priced = known is None or known.prices.known
             selector = known.selector if known is not None else name
@@ -171,19 +171,19 @@ class SessionHost(ChangesHost, ProvidersHost):
 
     async def permissions(self) -> str:
         self._listed = await self._session.approvals.listed()
-        more = "\n\n`/permissions revoke <n>` takes one back." if self._listed else ""
+        more = "\n\n`/permissions revoke <n>` revokes one." if self._listed else ""
         trusted = self._session.approvals.trusted
-        none = f"{trust_in_words(trusted)} Nothing of this holds.\n\n" if trusted and not trusted[0] else ""
+        none = f"{trust_in_words(trusted)} None of these apply.\n\n" if trusted and not trusted[0] else ""
         return none + described(self._listed) + more
 
     async def revoke(self, number: int) -> str:
         listed = self._listed if self._listed is not None else await self._session.approvals.listed()
         if not 1 <= number <= len(listed):
-            raise CommandError(f"there is no permission {number}: `/permissions` lists those that there are")
+            raise CommandError(f"there is no permission {number}: `/permissions` lists them")
         chosen = listed[number - 1]
         if not await self._session.approvals.revoke(chosen.id):
-            raise CommandError(f"{what_it_allows(chosen)} was taken back already")
-        return f"Taken back: {what_it_allows(chosen)}."
+            raise CommandError(f"{what_it_allows(chosen)} was already revoked")
+        return f"Revoked: {what_it_allows(chosen)}."
 
     @property
     def auto(self) -> Mapping[str, bool]:
@@ -220,7 +220,7 @@ class SessionHost(ChangesHost, ProvidersHost):
         return f"Job {job.id} {job.state()}."
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        """None also for a question that the user gives up."""
+        """Ask the user to choose; None also if the user gives up the question."""
         choice = Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail)
         with anyio.CancelScope() as scope:
             self._session.questions.append(scope)

@@ -1,4 +1,4 @@
-"""What the commands about providers and keys ask of a session."""
+"""The slash commands about providers and keys, as far as they need a session."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ _COMMAND_LINE = (
 
 
 class ProvidersHost:
-    """The part of a `commands.base.Host` that is about providers and keys. Every method may raise CommandError."""
+    """The part of a slash command's `Host` that is about providers and keys. Every method may raise CommandError."""
 
     def __init__(self, environment: "Environment") -> None:
         self._environment = environment
@@ -57,7 +57,7 @@ class ProvidersHost:
             await self._environment.models.catalog_refresh.refresh()
 
         shown = fenced(addition.difference, "diff")
-        return PlannedProvider(str(addition.path), shown, f"`/login {name}` goes on.", write)
+        return PlannedProvider(str(addition.path), shown, f"Continue with `/login {name}`.", write)
 
     async def how_to_log_in(self, provider: str | None) -> str:
         known, offered = await self._keys.known(), self._keys.providers()
@@ -68,7 +68,8 @@ class ProvidersHost:
         info = next((info for info in offered if info.id == provider), None)
         if info is None:
             ids = ", ".join(info.id for info in offered)
-            raise CommandError(f"this is not a provider that needs a key; there are {ids}")  # it may have been a key
+            # What was typed is not repeated: it may have been a key.
+            raise CommandError(f"this is not a provider that needs a key; those that do are {ids}")
         variables = " or ".join(info.credentials)
         return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
 

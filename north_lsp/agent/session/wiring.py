@@ -1,4 +1,4 @@
-"""How the parts of a turn are put together: those that live as long as the session, and those of one turn."""
+"""Puts the parts of a turn together: those that live as long as the session, and those of one turn."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ from north_lsp.storage.artifacts import Artifacts
 
 @dataclass(frozen=True)
 class SessionTools:
-    """What the tools of one session work with. `detached` takes over what a cancelled turn cannot wait for."""
+    """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for."""
 
     runner: CommandRunner
     checkpoints: Checkpoints
@@ -45,7 +45,7 @@ class SessionTools:
     abandoned: AbandonedTasks
 
     def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
-        """What runs the calls of the session."""
+        """Make the runner of the session's calls."""
         runner, artifacts, editor = self.runner, self.artifacts, ports.editor
         quarantine = Quarantine(runner, edits)
         jobs = JobCommands(runner, artifacts, reviews, editor, quarantine)
@@ -57,7 +57,7 @@ class SessionTools:
 
 @dataclass(frozen=True)
 class SessionParts:
-    """What the turns of one session share."""
+    """The parts that the turns of one session share."""
 
     log: Log
     history: History
@@ -68,7 +68,7 @@ class SessionParts:
     ports: Ports
 
     def turn(self, context: TurnContext, answering: AnsweringModel, waiting: RetryWait, steering: Steering) -> Turn:
-        """One turn; it runs once."""
+        """Make one turn, which runs once."""
         ports, log = self.ports, self.log
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
         dispatcher = Dispatcher(context, calls, self.tools, ports)

@@ -1,4 +1,4 @@
-"""Whether a command may run: decided by the project's approvals and the walls around it, or asked of the user."""
+"""Decides whether a command may run: by the project's approvals and the sandbox, or by asking the user."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +35,8 @@ _MAX_EDITED_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A command that may run: as the user left it, where, and whether in a terminal that the user types into."""
+    """A command that may run: as the user left it, where it runs, and whether in a terminal that the user types
+    into."""
 
     command: Command
     shell: ShellPlace
@@ -46,8 +47,9 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What stands around a command: why there is no sandbox that holds (`missing`), what the sandbox of this machine
-    can do (`held`, None where none is asked for), and whether the command runs `outside` of it."""
+    """The sandbox situation of a command: why there is no sandbox that holds (`missing`), what the sandbox of this
+    machine can do (`held`, None if the settings ask for none), and whether the command runs `outside` of it. `changes`
+    are what earlier commands did that may change what a word means."""
 
     missing: str | None
     held: ActiveRestrictions | str | None
@@ -56,7 +58,7 @@ class _Around:
 
 
 class CommandApprover:
-    """Of one session."""
+    """Approves the commands of one session."""
 
     def __init__(self, runner: CommandRunner, walls: Walls, reviews: ReviewRecord, log: Log, ports: Ports) -> None:
         self._runner = runner
@@ -66,7 +68,8 @@ class CommandApprover:
         self._ports = ports
 
     async def approve(self, context: TurnContext, call: ToolCall, title: str, command: Command) -> Approved | Result:
-        """Ask, unless an earlier answer allows it; a result means that it does not run. Raises StopTurn, ToolError."""
+        """Ask about a command, unless an earlier answer allows it; a result means that it is not run. Raises StopTurn,
+        ToolError."""
         runner, workspace = self._runner, context.workspace
         now = runner.state(workspace.roots.main)
         asked = replace(command, cwd=command.cwd or now.cwd)
@@ -108,26 +111,26 @@ class CommandApprover:
     async def approve_outside(
         self, context: TurnContext, call: ToolCall, title: str, command: Command, why: str
     ) -> Approved | list[str]:
-        """A command that ran without a question in the sandbox, and failed for want of something outside: asked about
-        like any other. Notes mean that the user does not want it. Raises StopTurn, ToolError."""
+        """Ask about a command that ran in the sandbox without a question and failed because something was denied there.
+        A list of notes means that the user declined. Raises StopTurn, ToolError."""
         asked = replace(command, cwd=command.cwd or self._runner.state(context.workspace.roots.main).cwd)
         review = self._reviews.open(call.id, CommandRequest.of(asked)).id
         await self._reviews.sync_question()
         warnings = ("runs outside the sandbox, with all of your rights",)
-        reasons = (f"it ran in the sandbox without a question, and failed there ({why}); what it did so far stays",)
+        reasons = (f"it ran in the sandbox without a question and failed there ({why}); its effects so far remain",)
         question = CommandReview(call.id, asked, title, False, warnings, reasons, may_use_terminal=True)
         decision = await self._decision(question)
         status = _STATUSES[decision.kind]
         edited = self._closed(review, command, decision, status)
         if status != "ran":
             said = f" The user says: {decision.comment}" if decision.comment else ""
-            why_not = "It does not run outside it: the user says no."
+            why_not = "It was not run outside the sandbox: the user declined."
             return [f"It ran in the sandbox and failed there ({why}). {why_not}{said}"]
         await self._ports.show(CallRunning(call.id))
         return _as_decided(command, edited, decision, "outside")
 
     async def _decision(self, question: CommandReview) -> CommandDecision:
-        """The command's text is for the log's level `debug` only."""
+        """Ask the user and log the decision. The command's text is only logged at level `debug`."""
         diagnostics, command = self._ports.diagnostics, question.command.command
         diagnostics.event("shell_review_shown", callId=question.call_id, dangers=len(question.warnings))
         diagnostics.debug("shell_review_shown_text", command=command)
@@ -137,7 +140,8 @@ class CommandApprover:
         return decision
 
     def _closed(self, review: str, command: Command, decision: CommandDecision, status: str) -> Command | None:
-        """The command as the user changed it, once the outcome is in the log. Raises StopTurn, ToolError."""
+        """Log the outcome of a review; returns the command as the user changed it, None if unchanged. Raises StopTurn,
+        ToolError."""
         edited = _edited(command, decision.command) if status == "ran" else None
         ran = edited.command if edited is not None else None
         self._reviews.close(review, StoredDecision(status, decision.comment, command=ran))
@@ -160,7 +164,8 @@ class CommandApprover:
                 pass
 
     def _decide(self, context: TurnContext, command: Command, around: _Around) -> Verdict:
-        """On a thread: parses, looks at the disk, may ask git. Raises ToolError when a tool is to be used instead."""
+        """Judge a command. Run it in a thread: it parses, looks at the disk and may ask git. Raises ToolError if a tool
+        must be used instead."""
         settings, workspace, missing = context.settings, context.workspace, around.missing
         warnings = find_dangers(command.command, settings.shell_always_ask)
         if settings.shell_interceptor and not warnings and not self._asked_for(command.command):
@@ -173,7 +178,7 @@ class CommandApprover:
                 else "runs outside the sandbox, with all of your rights"
             )
         if command.keep:
-            each_time.append("goes on after North has ended, until it ends by itself or `/jobs kill` ends it")
+            each_time.append("keeps running after North has ended, until it exits or `/jobs kill` ends it")
         if each_time:
             return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=around.changes)
         place = Place(
@@ -200,22 +205,22 @@ class CommandApprover:
         if verdict.contained:
             return replace(verdict, status=None, reasons=(*verdict.reasons, missing))
         if has_closed_names(workspace):
-            closed = f"{missing}, so that nothing keeps it from showing files that are closed by .northignore"
+            closed = f"{missing}, so nothing keeps it from reading files that .northignore closes"
             return replace(verdict, status=None, reasons=(*verdict.reasons, closed))
         return verdict
 
     def _asked_for(self, command: str) -> bool:
-        """Whether the user's newest prompt spells this very command out: then it is what they want."""
+        """Tell whether the user's newest prompt contains this very command: then it is what they want."""
         prompts = (one.entry for one in reversed(self._log.path()) if isinstance(one.entry, PromptEntry))
         newest = next(prompts, None)
         return newest is not None and command.strip() in newest.typed
 
 
 def _ensure_no_better_tool(context: TurnContext, command: str) -> None:
-    """Raises ToolError for a command that a tool does better, by North's table or by the user's."""
+    """Refuse a command that a tool does better, by North's table or the user's. Raises ToolError."""
     rules = context.settings.shell.interceptor_rules
     own = [
-        Pattern(row.pattern, Better(row.tool, row.reason or "it is what the user wants", row.name))
+        Pattern(row.pattern, Better(row.tool, row.reason or "the user prefers it", row.name))
         for row in rules
         if row.enabled
     ]
@@ -240,16 +245,16 @@ def _as_decided(command: Command, edited: Command | None, decision: CommandDecis
 
 
 def _place_of(verdict: Verdict, missing: str | None) -> ShellPlace:
-    """Where a command runs that nobody is asked about."""
+    """Return where a command runs that needs no question."""
     if missing is not None:
         return "bare"
     return "clean" if verdict.status == "always" and verdict.shell == "clean" else "contained"
 
 
 def _edited(command: Command, text: str | None) -> Command | None:
-    """The command as the user changed it; None if they did not. Raises ToolError for what cannot be run."""
+    """Return the command as the user changed it; None if they did not. Raises ToolError if it cannot be run."""
     if text is None or text == command.command:
         return None
     if not text.strip() or "\0" in text or len(text.encode("utf-8", "replace")) > _MAX_EDITED_BYTES:
-        raise ToolError("INVALID_INPUT", "the command that the user put in its place cannot be run")
+        raise ToolError("INVALID_INPUT", "the command as the user edited it cannot be run")
     return replace(command, command=text)

@@ -1,4 +1,4 @@
-"""Checkpoints of what commands change, as far as that can be told; only if the user's settings ask for it."""
+"""Records checkpoints of what commands change, as far as that can be determined; only if the settings ask for it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ _SHOWN = 20
 
 
 class ChangeObserver:
-    """Of one session."""
+    """Observes the commands of one session."""
 
     def __init__(self, checkpoints: Checkpoints, editor: Editor) -> None:
         self._checkpoints = checkpoints
@@ -28,7 +28,7 @@ class ChangeObserver:
 
     @asynccontextmanager
     async def around(self, workspace: Workspace, call_id: str, command: str) -> AsyncIterator[None]:
-        """Around a command: what it changed becomes a checkpoint, and what cannot be taken back is said."""
+        """Watch a command: what it changed becomes a checkpoint, and the user is told what cannot be restored."""
         if not workspace.edits.shell_checkpoints:
             yield
             return
@@ -68,7 +68,7 @@ def _take_all(workspace: Workspace) -> list[Snapshot | None]:
 
 
 def _compared(workspace: Workspace, snapshot: Snapshot) -> Observed:
-    """What changed, without what the user keeps closed and without North's own files."""
+    """Return what changed, without closed files and North's own."""
     found = compare(snapshot)
 
     def is_open(image: FileImage) -> bool:

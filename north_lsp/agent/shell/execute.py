@@ -1,4 +1,4 @@
-"""Running one approved command: in the session's shell, in the sandbox, or in a terminal of the editor's."""
+"""Runs one approved command: in the session's shell, in the sandbox, or in a terminal of the editor."""
 
 import time
 from functools import partial
@@ -20,7 +20,7 @@ _INTERACTIVE_SECONDS = 3600.0
 
 
 class CommandExecution:
-    """Of one session."""
+    """Runs the commands of one session."""
 
     def __init__(
         self, runner: CommandRunner, observer: ChangeObserver, artifacts: Artifacts | None, ports: Ports
@@ -31,13 +31,13 @@ class CommandExecution:
         self._ports = ports
 
     def log_start(self, call: ToolCall, command: Command) -> None:
-        """The command's text is for the level `debug` only."""
+        """Log the start of a command; its text is only logged at level `debug`."""
         diagnostics = self._ports.diagnostics
         diagnostics.event("shell_run_start", callId=call.id, background=command.background)
         diagnostics.debug("shell_run_start_text", command=command.command)
 
     async def run(self, context: TurnContext, call: ToolCall, command: Command, approved: Approved) -> CommandResult:
-        """Until it ends, is cancelled or takes too long. Raises ToolError."""
+        """Run a command until it ends, is cancelled or takes too long. Raises ToolError."""
         self.log_start(call, command)
         started, ran = time.monotonic(), None
         try:

@@ -1,4 +1,4 @@
-"""Commands in the background: started after the same approval as others, looked after with the tool `job`."""
+"""Runs commands in the background: started after the same approval as others, managed with the tool `job`."""
 
 import re
 import time
@@ -67,7 +67,7 @@ class JobCommands:
         return [text] if text.strip() else ["(no output yet)" if job.running else "(no output)"]
 
     async def run(self, workspace: Workspace, call: ToolCall, title: str, request: JobRequest) -> Result:
-        """What the tool `job` asks for. Raises StopTurn, ToolError."""
+        """Do what the tool `job` asks for. Raises StopTurn, ToolError."""
         jobs = self._runner.jobs
         await self._editor.show(CallRunning(call.id))
         if request.action == "list":
@@ -93,8 +93,8 @@ class JobCommands:
         return _result(call, title, "\n".join([text, *await self._quarantine.review_late(workspace, call)]))
 
     async def _approved_input(self, call: ToolCall, title: str, job: Job, text: str) -> str | Result:
-        """What a job is given to read: it may run it, so that this is asked about like a command, unless all commands
-        are approved and it is held by the sandbox. Raises StopTurn."""
+        """Ask about input for a job like about a command, since the job may run it; no question is needed if all
+        commands are approved and the job is contained. Raises StopTurn."""
         if job.place in UNASKED and self._reviews.approvals.shell_auto_approved():
             return text
         review = self._reviews.open(call.id, CommandRequest(text, str(job.cwd), 0)).id
@@ -114,9 +114,9 @@ class JobCommands:
 
 
 def _reserved(artifacts: Artifacts | None) -> tuple[int, Path]:
-    """Where a command prints that goes on after North. Raises ToolError."""
+    """Reserve an artifact for the output of a command that keeps running after North. Raises ToolError."""
     if artifacts is None:
-        raise ToolError("UNAVAILABLE", "there is no place for the output of a command that goes on after North")
+        raise ToolError("UNAVAILABLE", "there is no place for the output of a command that keeps running after North")
     try:
         return artifacts.reserve("job")
     except OSError as error:
@@ -128,16 +128,17 @@ def _is(job: Job) -> str:
 
 
 def _pattern(text: str | None) -> Callable[[str], bool] | None:
-    """Whether a line of an output fits. Raises ToolError for what is no expression, or one that may take long."""
+    """Compile a pattern to a test of whether a line of an output matches. Raises ToolError if it is not a regular
+    expression, or could take too long."""
     if text is None:
         return None
     try:
         pattern = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
-        raise ToolError("INVALID_INPUT", f"the pattern is no regular expression: {error}") from None
+        raise ToolError("INVALID_INPUT", f"the pattern is not a valid regular expression: {error}") from None
     longest = longest_text(text)
     if longest is not None and longest < _LEAST_LINE:
-        raise ToolError("INVALID_INPUT", "the pattern repeats what repeats, which can take forever", "make it simpler")
+        raise ToolError("INVALID_INPUT", "the pattern has nested repetition, which can take forever", "simplify it")
 
     def fits(output: str) -> bool:
         end = time.monotonic() + _MATCHING_SECONDS

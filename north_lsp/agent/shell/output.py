@@ -1,4 +1,4 @@
-"""What the model is told of a command that ran: its output within bounds, and notes. The whole of it is kept."""
+"""Reports to the model on a command that ran: its output within bounds, and notes. The complete output is kept."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _DENIED = re.compile(
     r"|device or resource busy|EBUSY|invalid cross-device link|EXDEV|ENOTFOUND|cannot assign requested address"
     r"|but --offline was specified|may be offline|offline mode|dial tcp|no route to host|could not connect to server"
     r"|from versions: none|unknown ?host|dns error|tcp connect error"
-    r"|ENOENT: no such file or directory, mkdir",  # what node makes of a read-only file system when it makes a path
+    r"|ENOENT: no such file or directory, mkdir",  # how Node reports a read-only file system when it creates a path
     re.IGNORECASE,
 )
 _UNREADABLE = re.compile(r"permission denied|EACCES", re.IGNORECASE)
@@ -34,7 +34,8 @@ _ASKED_FOR_CHARACTERS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """`number` is that of the artifact with the whole output, if there is one; `truncation` says what is missing."""
+    """The text for the model. `number` is that of the artifact with the complete output, if there is one; `truncation`
+    describes what is missing."""
 
     text: str
     number: int | None
@@ -51,8 +52,8 @@ def report_to_model(
     notes: list[str],
     most: int | None = None,
 ) -> ModelReport:
-    """The text for the model, with `most` lines instead of the few of a digest. Writes an artifact where lines are left
-    out: call it on a thread."""
+    """Make the text for the model, with `most` lines instead of a digest's few. Call it in a thread: it writes an
+    artifact if lines are left out."""
     output = ran.output
     text, shortened, is_selected = output.text, output.truncated, False
     part = select_lines(text, command.head, command.tail)
@@ -65,8 +66,8 @@ def report_to_model(
     elif minimizes and ran.exit_code == 0 and (small := minimize(command.command, text)) is not None:
         text, shortened, is_selected = small.text, True, True
         notes.append(
-            f"(the filter {small.name!r} left out {small.left_out} lines that only say that all went well; "
-            f"{output.total_lines} lines, {output.total_bytes} bytes in all)"
+            f"(the filter {small.name!r} left out {small.left_out} lines that only report success; "
+            f"{output.total_lines} lines, {output.total_bytes} bytes in total)"
         )
     text = text.rstrip("\n") or "(no output)"
     if artifacts is None:
@@ -85,7 +86,7 @@ def report_to_model(
 
 
 def denied_by_sandbox(ran: CommandResult) -> str | None:
-    """The line that shows that the sandbox may be what made a command fail."""
+    """Return the line that suggests that the sandbox made a command fail; None if there is none."""
     if ran.sandbox is None or ran.exit_code == 0 or ran.timed_out:
         return None
     line = next((line for line in _denials(ran) if not _is_about_closed(line, ran)), None)
@@ -99,7 +100,7 @@ def _denials(ran: CommandResult) -> Iterator[str]:
 
 
 def _is_about_closed(line: str, ran: CommandResult) -> bool:
-    """Whether a line says that something could not be read which the user closes, and nothing else."""
+    """Tell whether a line says that a closed file could not be read, and nothing else."""
     if not ran.closed or not _UNREADABLE.search(line):
         return False
     names = {name for path in ran.closed for name in (path, os.path.relpath(path, ran.cwd))}
@@ -107,13 +108,14 @@ def _is_about_closed(line: str, ran: CommandResult) -> bool:
 
 
 def _met_closed(ran: CommandResult) -> bool:
-    """Whether a command did not get at something in the sandbox, and all of that is closed."""
+    """Tell whether something was denied to a command in the sandbox, and all of it is closed."""
     denials = [*_denials(ran)] if ran.sandbox is not None and ran.exit_code != 0 else []
     return bool(denials) and all(_is_about_closed(line, ran) for line in denials)
 
 
 def notes_of(ran: CommandResult, command: Command, *, offered: bool) -> list[str]:
-    """What is worth knowing beside the output. `offered`: the user was asked whether it may run outside the sandbox."""
+    """List what is worth knowing besides the output. `offered`: the user was asked whether it may run outside the
+    sandbox."""
     notes = []
     if ran.timed_out:
         notes.append(
@@ -121,7 +123,7 @@ def notes_of(ran: CommandResult, command: Command, *, offered: bool) -> list[str
             "call again with background: true, or with a longer timeout"
         )
     elif ran.enough:
-        notes.append("stopped: the lines that were asked for were there, and the command went on")
+        notes.append("stopped after the requested lines; the command was still running")
     elif ran.exit_code is None:
         notes.append("missing exit status")
     elif ran.exit_code:
@@ -131,7 +133,7 @@ def notes_of(ran: CommandResult, command: Command, *, offered: bool) -> list[str
     if ran.lost:
         notes.append(f"{ran.lost}: variables and functions of earlier commands are gone")
     if ran.alone:
-        notes.append(f"this ran in a bash of its own, of which nothing stays: {ran.alone}")
+        notes.append(f"this ran in a separate bash, so none of its state is kept: {ran.alone}")
     if ran.moved:
         notes.append(f"the shell is now in {ran.cwd}")
     if ran.shell_ended:
@@ -139,12 +141,12 @@ def notes_of(ran: CommandResult, command: Command, *, offered: bool) -> list[str
     if ran.left_running:
         notes.append(f"background processes still running: {', '.join(map(str, ran.left_running))}")
     if _met_closed(ran):
-        notes.append(f"What it could not read is closed by `{OWN_IGNORE_FILE}`; what else it says holds.")
+        notes.append(f"What it could not read is closed by `{OWN_IGNORE_FILE}`; the rest of its output is valid.")
     if not offered and denied_by_sandbox(ran) is not None:
         notes.append(
-            "This ran in a sandbox, which may be what denied it: only the workspace and the temporary folder "
+            "This ran in a sandbox, which may be why it failed: only the workspace and the temporary folder "
             "($TMPDIR) can be written, git's and other protected files and the home folder are closed, and "
-            "there is no network. If it is needed, call again with `outside_sandbox: true`: the user is asked."
+            "there is no network. If it needs more, call again with `outside_sandbox: true`: the user will be asked."
         )
     notes += command.notices
     return notes

@@ -1,4 +1,4 @@
-"""What a command in the sandbox made and was taken away: shown as an edit that the user accepts or not."""
+"""Shows files that were quarantined from a command in the sandbox as an edit, which the user accepts or not."""
 
 import os
 import shutil
@@ -29,15 +29,15 @@ _EXECUTABLE = 0o100
 
 
 class Quarantine:
-    """Of one session."""
+    """Reviews the quarantined files of one session."""
 
     def __init__(self, runner: CommandRunner, edits: EditReviewer) -> None:
         self._runner = runner
         self._edits = edits
 
     async def review(self, workspace: Workspace, call: ToolCall, taken: Sequence[QuarantinedFiles]) -> list[str]:
-        """Ask about all that was taken away, in one question, and put back what is accepted. Says in words what became
-        of each. Raises StopTurn."""
+        """Ask about all quarantined files in one question, and put back what is accepted. Returns what became of each,
+        in words. Raises StopTurn."""
         roots = workspace.roots
         notes: list[str] = []
         offered: list[tuple[QuarantinedFiles, list[FileChange]]] = []
@@ -45,7 +45,7 @@ class Quarantine:
             try:
                 offered.append((one, await anyio.to_thread.run_sync(partial(_listed_changes, workspace, one))))
             except ToolError as error:
-                notes.append(_said(roots, one, f"lies in {one.kept} ({error.message})"))
+                notes.append(_said(roots, one, f"is kept in {one.kept} ({error.message})"))
         if not offered:
             return notes
         problem = ""
@@ -57,18 +57,18 @@ class Quarantine:
             stands = await anyio.to_thread.run_sync(_all_there, changes)
             if stands:
                 await anyio.to_thread.run_sync(_forget, one)
-            refused = f"it lies in {one.kept} ({problem})" if problem else "the user did not accept it"
-            words = "the user accepted it, and it stands there now" if stands else refused
-            notes.append(_said(roots, one, f"shown; {words}"))
+            refused = f"it is kept in {one.kept} ({problem})" if problem else "the user did not accept it"
+            words = "the user accepted it, and it has been put back" if stands else refused
+            notes.append(_said(roots, one, f"shown to the user: {words}"))
         return notes
 
     async def review_late(self, workspace: Workspace, call: ToolCall) -> list[str]:
-        """The same for what was taken away while nobody waited for a command."""
+        """Review, in the same way, what was quarantined while no command was waited for."""
         box = self._runner.containment
         return await self.review(workspace, call, box.take_quarantined()) if box is not None else []
 
     async def _review(self, workspace: Workspace, call: ToolCall, changes: list[FileChange]) -> None:
-        why = "it was made by a command in the sandbox, which may not make such names"
+        why = "it was made by a command in the sandbox, which must not create such names"
         names = ", ".join(dict.fromkeys(change.relative for change in changes))
         title, without_words = one_line(f"Taken away: {names}", 200), replace(call, arguments={})
         await self._edits.review(workspace, without_words, title, changes, asks=(why,))
@@ -77,7 +77,7 @@ class Quarantine:
 def _said(roots: Roots, taken: QuarantinedFiles, what: str) -> str:
     root = next(root for root in roots.roots if taken.path.is_relative_to(root))
     name = taken.path.relative_to(root).as_posix()
-    return f"{name} is a protected name: what the command made there was taken away and {what}"
+    return f"{name} is a protected name: what the command created there was taken away and {what}"
 
 
 def _all_there(changes: Sequence[FileChange]) -> bool:
@@ -85,14 +85,14 @@ def _all_there(changes: Sequence[FileChange]) -> bool:
 
 
 def _changes(workspace: Workspace, taken: QuarantinedFiles) -> Iterator[FileChange]:
-    """Raises ToolError for what cannot be offered."""
+    """Yield the changes that put quarantined files back. Raises ToolError if they cannot be offered."""
     kept = taken.kept
     if kept is None:
         raise ToolError("NOT_FOUND", "it is gone")
     root = next(root for root in workspace.roots.roots if taken.path.is_relative_to(root))
     paths = sorted(_files(kept))
     if len(paths) > _MAX_FILES:
-        raise ToolError("TOO_LARGE", f"{len(paths)} files are too many to be shown")
+        raise ToolError("TOO_LARGE", f"{len(paths)} files are too many to show")
     total = 0
     for path in paths or [kept]:
         target = taken.path if path == kept else taken.path / path.relative_to(kept)
@@ -114,7 +114,8 @@ def _changes(workspace: Workspace, taken: QuarantinedFiles) -> Iterator[FileChan
 
 
 def _listed_changes(workspace: Workspace, taken: QuarantinedFiles) -> list[FileChange]:
-    """Raises ToolError for what cannot be offered."""
+    """List the changes that put quarantined files back, if the guards allow them. Raises ToolError if they cannot be
+    offered."""
     changes = list(_changes(workspace, taken))
     if (why := refusal(changes, workspace.roots, workspace.private)) is not None:
         raise ToolError("OUTSIDE_WORKSPACE", why)

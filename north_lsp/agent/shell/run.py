@@ -1,4 +1,4 @@
-"""Running the commands that the model asks for, and what the model is told of them."""
+"""Runs the commands that the model asks for, and reports on them to the model."""
 
 from dataclasses import replace
 from functools import partial
@@ -25,7 +25,7 @@ from north_lsp.tools.base import Command
 
 
 class ShellCommands:
-    """Of one session."""
+    """The commands of one session."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ShellCommands:
         self._artifacts = artifacts
 
     async def run(self, context: TurnContext, call: ToolCall, title: str, command: Command) -> Result:
-        """Ask, unless an earlier answer allows it, and run. Raises StopTurn, ToolError."""
+        """Run a command, after asking about it unless an earlier answer allows it. Raises StopTurn, ToolError."""
         workspace = context.workspace
         approved = await self._approver.approve(context, call, title, command)
         if isinstance(approved, Result):
@@ -67,7 +67,7 @@ class ShellCommands:
             again = await self._approver.approve_outside(context, call, title, command, why)
             if isinstance(again, Approved):
                 notes += [
-                    f"In the sandbox this failed ({why}); it ran again outside it, as the user said.",
+                    f"This failed in the sandbox ({why}); with the user's approval, it ran again outside of it.",
                     *again.notes,
                 ]
                 approved, command = again, again.command

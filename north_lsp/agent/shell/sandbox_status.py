@@ -1,4 +1,4 @@
-"""Which walls stand around a command: whether there is a sandbox that holds, and what is said where there is none."""
+"""Finds out whether there is a sandbox that holds, and tells the user if there is none."""
 
 import anyio.to_thread
 
@@ -10,13 +10,13 @@ from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.workspace import Workspace
 
 COST = (
-    "What you allow once and for all asks all the same, except for plain commands that only read. "
-    "`north-lsp doctor` says more."
+    "Commands that you have allowed for good still ask, except for plain commands that only read. "
+    "Run `north-lsp doctor` for details."
 )
 
 
 class Walls:
-    """Of one session."""
+    """The sandbox as one session sees it."""
 
     def __init__(self, runner: CommandRunner, editor: Editor) -> None:
         self._runner = runner
@@ -24,8 +24,8 @@ class Walls:
         self._told = False
 
     async def missing(self) -> str | None:
-        """Why there is no sandbox that holds, for the question and for people; None if there is one. Takes a while the
-        first time. What that costs is told once."""
+        """Return why there is no sandbox that holds, as shown to people; None if there is one. The user is told of the
+        consequences once. Takes a while the first time."""
         missing = await self._missing()
         if missing is not None and not self._told:
             self._told = True
@@ -37,7 +37,7 @@ class Walls:
         if isinstance(held, str):
             return f"there is no sandbox here ({held})"
         if not held.namespaces:
-            return f"the sandbox of this machine cannot hold protected and closed names ({held.why})"
+            return f"the sandbox of this machine cannot guard protected and closed names ({held.why})"
         box = self._runner.containment
         if box is None:
             return "there is no sandbox here"
@@ -46,7 +46,7 @@ class Walls:
 
 
 def has_closed_names(workspace: Workspace) -> bool:
-    """Whether a command that just reads could show what the user keeps closed. Looks at the disk."""
+    """Tell whether a command that only reads could show files that the user keeps closed. Looks at the disk."""
     return any(
         (root / OWN_IGNORE_FILE).exists()
         or any(path.rpartition("/")[2] == OWN_IGNORE_FILE for path in workspace.trees.tree(root).listing().files)
@@ -55,9 +55,9 @@ def has_closed_names(workspace: Workspace) -> bool:
 
 
 def held_words(held: ActiveRestrictions | str | None) -> str | None:
-    """What holds a command that the user is asked about."""
+    """Describe what contains a command that the user is asked about; None if nothing does."""
     if not isinstance(held, ActiveRestrictions):
         return None
     network = "no network" if held.namespaces else "no sockets at all"
-    gaps = "".join(f" Not held back here: {gap}." for gap in held.gaps())
-    return f"In the sandbox: it writes to the workspace and to its own temporary folder only, {network}.{gaps}"
+    gaps = "".join(f" Not blocked here: {gap}." for gap in held.gaps())
+    return f"In the sandbox: it can write only to the workspace and its own temporary folder, {network}.{gaps}"

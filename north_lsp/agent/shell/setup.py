@@ -1,4 +1,4 @@
-"""How a session's shells are made, from the user's settings and the editor's environment."""
+"""Makes a session's shells, from the user's settings and the editor's environment."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -27,9 +27,9 @@ _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 
 @dataclass(frozen=True)
 class ShellResources:
-    """What the shells of a session are made with, beside the user's settings. `own` are variables that North adds for
-    this session; `kept` is for the records of what outlives North, `quarantine` for what must not appear in the
-    workspace."""
+    """The resources that a session's shells are made with, besides the user's settings. `own` are variables that North
+    adds for this session; `kept` is the folder for records of jobs that outlive North, `quarantine` the folder for what
+    must not appear in the workspace."""
 
     environ: Mapping[str, str]
     secret_names: frozenset[str]
@@ -41,7 +41,7 @@ class ShellResources:
 
 
 def make_runner(settings: Settings, workspace: Workspace, resources: ShellResources) -> CommandRunner:
-    """The shells of a session; none is started yet."""
+    """Make the command runner of a session; no shell is started yet."""
     shell, environ, roots = settings.shell, resources.environ, workspace.roots.roots
     passed = (*settings.shell_pass_variables, *(resources.secret_names if shell.pass_keys else ()))
     given = command_environment(environ, resources.secret_names, passed, {**resources.own, **shell.env})
@@ -60,8 +60,8 @@ def sandbox_of(
     workspace: Workspace | None = None,
     quarantine: Path | None = None,
 ) -> Sandbox:
-    """The sandbox of a workspace, in which whatever runs without a question runs; what is asked about as well if the
-    settings say so. Whether the machine has one shows when it is used."""
+    """Make the sandbox of a workspace. What runs without a question runs in it; so does, if the settings say so, what
+    is asked about. Whether the machine supports it only shows when it is used."""
     rules = {root: IgnoreRules.of(root) for root in roots} if workspace is None else workspace.ignore
     private = () if workspace is None else workspace.private
 
@@ -78,21 +78,22 @@ def sandbox_of(
 
     held = Watched({root: rules[root] for root in roots}, protected, closed, private, named)
     readable = (*extra_roots(settings.reading.extra_roots), *_git_folders(roots))
-    # Whatever is not plainly "off" asks for the sandbox.
+    # Anything other than "off" asks for the sandbox.
     return Sandbox(roots, environ, held.look, readable, settings.sandbox != "off", quarantine)
 
 
 def _git_folders(roots: tuple[Path, ...]) -> list[Path]:
-    """Where git keeps what belongs to a linked work tree, or to a root inside a larger one."""
+    """Return git's folders of linked work trees, and of roots inside a larger repository."""
     named = [git_folder(top) for root in roots if (top := top_level(root)) is not None]
     own = [folder.resolve() for folder in named if folder is not None]
     both = {*own, *(common_folder(folder).resolve() for folder in own)}
-    # A file `.git` that somebody wrote may name any folder.
+    # A `.git` file that someone wrote may name any folder.
     return sorted(path for path in both if (path / "HEAD").is_file() and not path.joinpath("HEAD").is_symlink())
 
 
 def _named_by_git(root: Path) -> Iterator[Path]:
-    """What git runs or reads, wherever it lies. Asked of git again only when its configuration or its hooks changed."""
+    """Yield what git runs or reads, wherever it is. Git is only asked again when its configuration or hooks have
+    changed."""
     top = top_level(root)
     if top is not None:
         folder = git_folder(top) or top / ".git"
@@ -113,7 +114,7 @@ def _changed(path: Path) -> int:
         return 0
 
 
-# What builds and tools make, and do away with again.
+# What builds and tools create, and remove again.
 _OUTPUTS = ALWAYS_SKIPPED - {".git", ".hg", ".svn", ".idea"} | {
     ".hypothesis", ".ruff_cache", ".tox", ".nox", ".turbo", ".nuxt", ".svelte-kit", ".parcel-cache", "htmlcov",
 }  # fmt: skip
@@ -121,7 +122,8 @@ _OF_OUTPUTS = re.compile(r"package\.json|\..*ignore", re.IGNORECASE)
 
 
 def _is_protected(relative: str) -> bool:
-    """Quickly: a name alone is known from before, and only what lies in a hidden folder needs its whole path."""
+    """Tell whether a path is protected. Quick: a bare name is looked up in a cache, and only paths in hidden folders
+    are judged whole."""
     folder, _, name = relative.rpartition("/")
     if "." in folder and any(part.startswith(".") for part in folder.split("/")):
         found = write_rule(relative, relative) != "free"
@@ -134,5 +136,5 @@ def _is_protected(relative: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def is_protected_name(name: str) -> bool:
-    """Whether a file of this name is protected wherever it lies."""
+    """Tell whether a file with this name is protected wherever it is."""
     return write_rule(name, name) != "free"

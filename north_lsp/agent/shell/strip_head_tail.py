@@ -1,4 +1,5 @@
-"""`| head` and `| tail` at the end of a command: done on the captured output, so that the rest of it stays readable."""
+"""Takes `| head` and `| tail` off the end of a command and applies them to the captured output, so that the rest of it
+stays readable."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,15 +14,15 @@ _DEFAULT = 10
 
 @dataclass(frozen=True, slots=True)
 class OutputSelection:
-    """Numbers of lines; `head` comes before `tail`. `text` is what is left, `left_out` how many lines are not."""
+    """The selected lines: `text` is what is left, `left_out` how many lines are not."""
 
     text: str
     left_out: int
 
 
 def strip_head_tail(command: Command) -> Command:
-    """The command as it is run: with the last `head` or `tail` of its pipeline as numbers. Nothing is changed where it
-    could change what the command does. Parses: call it on a thread."""
+    """Return the command to run, with the last `head` or `tail` of its pipeline as numbers. Nothing is changed where
+    that could change what the command does. Parses, so call it in a thread."""
     match = _LAST.search(command.command)
     if match is None or command.head is not None or command.tail is not None or command.background:
         return command
@@ -42,14 +43,14 @@ def strip_head_tail(command: Command) -> Command:
     except NotSimple:
         return command
     if [one.words for one in left] != [one.words for one in parse(command.command)[:-1]]:
-        return command  # the blank before the pipe was the end of a word
+        return command  # the space before the pipe was part of a word
     if match["program"] == "head":
         return replace(command, command=shorter, head=count)
     return replace(command, command=shorter, tail=count)
 
 
 def select_lines(text: str, head: int | None, tail: int | None) -> OutputSelection:
-    """The first lines, and of those the last ones."""
+    """Select the first `head` lines, and the last `tail` of those."""
     lines = text.splitlines(keepends=True)
     kept = lines[:head] if head is not None else lines
     kept = kept[-tail:] if tail is not None else kept

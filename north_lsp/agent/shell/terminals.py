@@ -1,4 +1,4 @@
-"""Commands in a terminal of the editor's own."""
+"""Runs commands in a terminal of the editor."""
 
 from pathlib import Path
 

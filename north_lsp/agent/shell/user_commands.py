@@ -1,4 +1,5 @@
-"""Commands that the user types into the conversation (`!ls`): run at once, without a model and without a question."""
+"""Own commands, which the user types into the conversation (`!ls`): run at once, without a model and without a
+question."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +30,8 @@ _CONTEXT_CHARACTERS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class UserCommand:
-    """`excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user type there.
-    `note` stands behind its output."""
+    """An own command. `excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user
+    type there. `note` is appended to its output."""
 
     command: str
     excluded: bool
@@ -39,7 +40,8 @@ class UserCommand:
 
 
 def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
-    """The command in a prompt that begins with `!` or `/terminal`, and has nothing else; None for any other prompt."""
+    """Parse the command in a prompt that begins with `!` or `/terminal` and has nothing else; None for any other
+    prompt."""
     if len(parts) != 1 or not isinstance(parts[0], TextPart):
         return None
     text = parts[0].text.strip()
@@ -53,18 +55,19 @@ def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
 
 
 def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
-    """Why a prompt that looks like such a command is none, and is nothing for a model either."""
+    """Explain why a prompt that looks like an own command is not one, and is nothing for a model either; None
+    otherwise."""
     text = parts[0].text.strip() if len(parts) == 1 and isinstance(parts[0], TextPart) else ""
     if text and not text.strip("!"):
-        return "nothing to run: a command has to follow the `!`"
+        return "nothing to run: a command must follow the `!`"
     if "\0" in text and (text.startswith("!") or text.partition(" ")[0] == "/terminal"):
-        return "nothing to run: a command cannot hold a NUL character"
+        return "nothing to run: a command cannot contain a NUL character"
     return None
 
 
 class UserCommands:
-    """Those of one session. While a turn runs, they run beside it, in a shell of their own;
-    `sync` writes what is stored."""
+    """The own commands of one session. While a turn runs, they run in parallel, in a shell of their own; `sync` flushes
+    what is stored."""
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class UserCommands:
         sync: Callable[[], Awaitable[None]],
         unsaved: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
-        """`unsaved` names the open files whose text the disk does not have."""
+        """`unsaved` returns the open files with unsaved changes."""
         self._log = log
         self._runner = runner
         self._editor = editor
@@ -86,7 +89,7 @@ class UserCommands:
         self._unsaved = unsaved
 
     async def run(self, own: UserCommand, *, locked: bool) -> None:
-        """`locked`: it has a turn's place, so that no turn runs beside it."""
+        """Run an own command. `locked`: the caller holds the gate, so no turn runs at the same time."""
 
         async def store(entry_id: str, entry: OwnCommandEntry) -> None:
             self._log.append(entry, entry_id)
@@ -114,7 +117,8 @@ async def run_user_command(
     store: Callable[[str, OwnCommandEntry], Awaitable[None]],
     place: Place,
 ) -> None:
-    """Run it with the user's own rights, in the shell's directory, and record it. A cancelled one is recorded, too."""
+    """Run a command with the user's full rights, in the shell's directory, and record it. A cancelled one is recorded,
+    too."""
     entry = OwnCommandEntry(own.command, cancelled=True, excluded=own.excluded, at_ms=now_ms())
 
     async def on_output(text: str) -> None:
@@ -147,7 +151,7 @@ async def _ran(
     entry_id: str,
     on_output: Callable[[str], Awaitable[None]],
 ) -> CommandResult:
-    """Raises ToolError."""
+    """Run a command in the shell or, if it asks for that, in a terminal. Raises ToolError."""
     if not own.in_terminal:
         return await runner.run(own.command, None, _SECONDS, on_output, place, root)
     cwd = runner.state(root).cwd

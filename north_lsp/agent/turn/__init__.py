@@ -1,1 +1,1 @@
-"""One turn, from the prompt to the model's last answer. Begin with `turn.py`."""
+"""One turn, from the prompt to the model's last answer. Start with `turn.py`."""

@@ -1,4 +1,4 @@
-"""How answers are kept in the conversation: whole, cut off by the user, failed, or broken and asked for again."""
+"""Stores answers in the conversation: complete, cut off by the user, failed, or broken off and asked for again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from north_lsp.storage.entries import now_ms
 
 
 class AnswerLog:
-    """Of one turn."""
+    """Stores the answers of one turn."""
 
     def __init__(self, log: Log, editor: Editor, calls: OpenCalls) -> None:
         self._log = log
@@ -28,7 +28,7 @@ class AnswerLog:
     def form(
         self, message: AssistantMessage, model: Model, reason: str, streamed: Streamed, *, estimated: bool = False
     ) -> AnswerEntry:
-        """An answer as it is stored; `estimated` tells that nobody but North has counted its tokens."""
+        """Make the entry of an answer; `estimated` says that its tokens were counted by North alone."""
         used, cost = message.usage, model.prices.cost(message.usage)
         counts = (used.input, used.output, used.cache_read, used.cache_write)
         return AnswerEntry(
@@ -52,8 +52,8 @@ class AnswerLog:
         error: str | None = None,
         excluded: bool = False,
     ) -> Logged:
-        """In the log; its partial copy is not needed any more. `error` is why nothing more of it comes, and an
-        `excluded` one is not given to a model."""
+        """Store an answer in the log and drop its partial copy. `error` is why it is not complete; an `excluded` one is
+        not sent to models."""
         reason = "stop" if message.stop_reason == "refusal" else message.stop_reason
         entry = self.form(message, model, reason, streamed, estimated=estimated)
         logged = self._log.append(replace(entry, error=error, excluded=excluded), streamed.entry_id)
@@ -62,7 +62,7 @@ class AnswerLog:
         return logged
 
     def keep_cancelled(self, streamed: Streamed, model: Model, *, in_file: bool) -> None:
-        """What there was when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
+        """Store what had arrived when the user cancelled, marked as such; `in_file`: its end belongs to a file."""
         message = streamed.message()
         last = message.blocks[-1] if message.blocks else None
         if isinstance(last, Text) and not in_file:
@@ -70,7 +70,7 @@ class AnswerLog:
         self.store(replace(message, stop_reason="aborted"), model, streamed)
 
     async def keep_failed(self, end: Failed, streamed: Streamed, model: Model) -> None:
-        """What there is of an answer that will not come; the user reads why, and the model does not get it."""
+        """Store what there is of a failed answer; the user sees why it failed, and models do not get it."""
         arrived = {block.id: block for block in streamed.blocks.values() if isinstance(block, ToolCall)}
         blocks = [
             arrived.get(block.id, block) if isinstance(block, ToolCall) else block for block in end.partial.blocks
@@ -81,12 +81,12 @@ class AnswerLog:
             await self._editor.show(event)
 
     async def keep_broken(self, end: Failed, streamed: Streamed, model: Model) -> None:
-        """An answer that is asked for again: it stays in the conversation, but the model does not get it."""
+        """Store an answer that is asked for again: it stays in the conversation, but models do not get it."""
         partial = replace(streamed.message(), usage=end.partial.usage, stop_reason="error")
         self.store(partial, model, streamed, excluded=True)
         await self.fail_unrun(partial.calls, end.message)
 
     async def fail_unrun(self, calls: Sequence[ToolCall], reason: str) -> None:
-        """The calls of an answer that broke off: none of them is run."""
+        """Fail the calls of an answer that broke off: none of them is run."""
         self._calls.fail(calls, ToolError("CANCELLED", f"not run: {reason}"))
         await self._calls.finish()

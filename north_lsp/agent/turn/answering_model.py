@@ -1,4 +1,4 @@
-"""Which model answers now: the one that the user has chosen meanwhile, or another one that goes on for it."""
+"""Tracks which model answers now: the one that the user has chosen meanwhile, or another one in its place."""
 
 from north_lsp.agent.log.choices import ModelEntry
 from north_lsp.agent.log.log import Log
@@ -11,7 +11,7 @@ from north_lsp.providers.model import Model
 
 
 class AnsweringModel:
-    """Of one turn: `model`, and the `provider` through which it is reached."""
+    """The answering model of one turn: `model`, and the `provider` through which it is reached."""
 
     def __init__(self, choice: ModelChoice, model: Model, provider: Provider, log: Log, ports: Ports) -> None:
         self.model, self.provider = model, provider
@@ -19,12 +19,13 @@ class AnsweringModel:
         self._chosen = choice.model
         self._log = log
         self._ports = ports
-        self._fell_from = ""  # the model that another one answers for
+        self._fell_from = ""  # the model in whose place another one answers
         self._was_too_long_for: set[str] = set()
 
     async def follow_choice(self) -> bool:
-        """Go on with the model that the user has chosen meanwhile, if it can be used; what stands in the way is told
-        when it is chosen. Only more or less thinking concerns whichever model answers. Whether it is another model."""
+        """Switch to the model that the user has chosen meanwhile, if it can be used; obstacles are reported when it is
+        chosen. A change of the thinking level alone applies to whichever model answers. Returns whether the model
+        changed."""
         before, self._chosen = self._chosen, self._choice.model
         if self._chosen.selector == before.selector:
             if self._chosen.level != before.level:
@@ -38,11 +39,11 @@ class AnsweringModel:
         return True
 
     async def fallback(self, end: Failed) -> tuple[Model, Provider] | None:
-        """Another model, where the user has named one for this case."""
+        """Find another model, if the user has named one for this case."""
         return await self._choice.after(self.model, end)
 
     async def fall_back_to(self, found: tuple[Model, Provider], end: Failed) -> None:
-        """Go on with another model after a failure."""
+        """Continue with another model after a failure."""
         before = self._switch_model(found, "retry")
         self._ports.diagnostics.event("retry_fallback_applied", before=before.selector, after=self.model.selector)
         text = f"{before.title} failed ({end.message}); {self.model.title} answers instead"
@@ -51,26 +52,26 @@ class AnsweringModel:
         await self._ports.show(FallbackUsed("applied", before.selector, self.model.selector))
 
     async def larger(self) -> tuple[Model, Provider] | None:
-        """A model that has a larger window, where there is one; each is tried once."""
+        """Find a model with a larger window, if there is one; each is tried once."""
         self._was_too_long_for.add(self.model.selector)
         return await self._choice.larger(self.model, self._was_too_long_for)
 
     async def promote_to(self, found: tuple[Model, Provider]) -> None:
-        """Go on with a model that has a larger window."""
+        """Continue with a model that has a larger window."""
         before = self._switch_model(found, "promotion")
         self._ports.diagnostics.event("context_promoted", before=before.selector, after=self.model.selector)
-        text = f"the conversation is too long for {before.title}: {self.model.title}, with a larger window, answers"
+        text = f"the conversation is too long for {before.title}; {self.model.title} answers, with a larger window"
         await self._ports.show(Notice("warning", text))
         await self._ports.show(ContextPromoted(before.selector, self.model.selector))
 
     def _switch_model(self, found: tuple[Model, Provider], reason: str) -> Model:
-        """The model that answered before."""
+        """Switch to another model; returns the one that answered before."""
         before, (self.model, self.provider) = self.model, found
         self._log.append(ModelEntry(self.model.selector, reason, temporary=True))
         return before
 
     async def ended(self, *, failed: bool) -> None:
-        """Tell that another model has answered, where one has."""
+        """Show that a fallback has answered, if one has."""
         before, self._fell_from = self._fell_from, ""
         if before and not failed:
             await self._ports.show(FallbackUsed("succeeded", before, self.model.selector))

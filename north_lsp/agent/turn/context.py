@@ -1,4 +1,4 @@
-"""What the model sees, in a cache-stable order: the tools, the system text, the conversation."""
+"""Builds what the model sees, in a cache-stable order: the tools, the system text, the conversation."""
 
 import platform
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from north_lsp.providers.model import Model
 
 
 def system_text(roots: tuple[Path, ...], started: date) -> str:
-    """The fixed behaviour text and the environment facts; the same for the whole conversation."""
+    """Render the fixed instructions and the facts of the environment; the same for the whole conversation."""
     return render(
         "system",
         system=f"{platform.system()} {platform.release()}",
@@ -31,8 +31,8 @@ def system_text(roots: tuple[Path, ...], started: date) -> str:
 
 
 class RequestBuilder:
-    """Makes the requests of one turn. `read_picture` gives the bytes of a picture by its digest. `read` is how many
-    tokens the last one has."""
+    """Makes the requests of one turn. `read_picture` returns the bytes of a picture by its digest. `read` is how many
+    input tokens the last request has."""
 
     def __init__(self, context: TurnContext, history: History, read_picture: Callable[[str], bytes | None]) -> None:
         self._context = context
@@ -41,8 +41,8 @@ class RequestBuilder:
         self.read = 0
 
     def build(self, model: Model) -> ModelRequest | Failed:
-        """One request; for a longer history of the same conversation it begins with the whole of this one. A failure
-        stands for a request which would leave no room for an answer."""
+        """Build a request; for a longer history of the same conversation, it begins with all of this one. Returns a
+        failure if the request would leave no room for an answer."""
         context = self._context
         messages, last = self._history.messages(model), self._history.last_usage()
         tools, conversation = context.tools.specs(context.mode), self._history.conversation_id
@@ -55,7 +55,7 @@ class RequestBuilder:
         return replace(request, max_output=room) if room is not None and room < most else request
 
     async def with_pictures(self, request: ModelRequest, model: Model) -> ModelRequest:
-        """The request as it is sent."""
+        """Fill in the pictures of a request, for sending it."""
         if not has_images(request):
             return request
         fill = partial(with_images, request, self._read_picture, takes_images=model.images)

@@ -1,4 +1,4 @@
-"""How much of a model's window a request leaves for the answer."""
+"""Calculates how much of a model's window a request leaves for the answer."""
 
 from itertools import takewhile
 
@@ -11,13 +11,13 @@ MIN_OUTPUT_TOKENS = 1_024
 
 
 def remaining_output_tokens(model: Model, read: int) -> int | None:
-    """Tokens that what is read leaves; None for a model whose window nobody has told."""
+    """Return how many tokens are left after `read` tokens; None for a model whose window is unknown."""
     return model.window - read if model.window_known and model.provider.api != "offline" else None
 
 
 def read_tokens(last: StoredUsage | None, request: ModelRequest) -> int:
-    """What a model reads of a request: by what was counted for the last answer (`last`), and an
-    estimate of what is new since."""
+    """Return how many tokens a model reads of a request: those counted for the last answer (`last`), plus an estimate
+    of what is new since."""
     if last is not None and (total := last.all_tokens):
         newest = takewhile(lambda message: not isinstance(message, AssistantMessage), reversed(request.messages))
         return total + message_tokens(newest)
@@ -25,10 +25,10 @@ def read_tokens(last: StoredUsage | None, request: ModelRequest) -> int:
 
 
 def too_long(model: Model, room: int) -> Failed:
-    """The failure that stands for a request which leaves too little, and is not sent."""
+    """Make the failure for a request that leaves too little room and is not sent."""
     used = max(model.window - room, 0)
     message = (
-        f"the conversation fills the window of {model.title}: about {used:,} of {model.window:,} tokens. Start a new "
-        "one, or choose a model with a larger window"
+        f"the conversation fills the context window of {model.title}: about {used:,} of {model.window:,} tokens. "
+        "Start a new one, or choose a model with a larger window"
     )
     return Failed("context_overflow", message, AssistantMessage(()))

@@ -1,4 +1,4 @@
-"""Merging of text deltas: the first is shown at once, later ones by time; a slow editor slows the model."""
+"""Merges text deltas: the first is shown at once, later ones at intervals; a slow editor slows the model down."""
 
 import math
 import time
@@ -14,7 +14,8 @@ _MAX_BUFFERED = 64 * 1024
 
 
 class DeltaMerger:
-    """`push` or `add` text, `flush` before any other event; `run` has to be running meanwhile."""
+    """Merges the deltas of one answer: `push` or `add` text, and `flush` before any other event; `run` must be running
+    meanwhile."""
 
     def __init__(
         self, message_id: str, show: Callable[[Event], Awaitable[None]], seconds: float = FLUSH_SECONDS
@@ -37,7 +38,7 @@ class DeltaMerger:
             await self.flush_shown()
 
     def push(self, text: str) -> bool:
-        """More text of the kind of the last; whether it is time to `flush_shown`."""
+        """Add text of the same kind as the last; True if it is time to `flush_shown`."""
         self._parts.append(text)
         self._size += len(text)
         if time.monotonic() - self._last >= self._seconds or self._size > _MAX_BUFFERED:
@@ -47,11 +48,11 @@ class DeltaMerger:
         return False
 
     async def flush(self) -> None:
-        """Show everything: something else follows."""
+        """Show everything, since something else follows."""
         await self._flush(keeps_emoji=False)
 
     async def flush_shown(self) -> None:
-        """Show what no later piece can change: an emoji may go on in the next one, and is not shown in halves."""
+        """Show what no later text can change: an emoji may continue in the next piece, and is not shown in halves."""
         await self._flush(keeps_emoji=True)
 
     async def _flush(self, *, keeps_emoji: bool) -> None:
@@ -64,13 +65,13 @@ class DeltaMerger:
             if end:
                 event = ThoughtDelta if self._thinking else AnswerDelta
                 await self._show(event(self._message_id, text[:end]))
-            # Only now, so that a cancelled wait for the editor loses nothing.
+            # Only now, so that nothing is lost if the wait for the editor is cancelled.
             self._parts[:count] = [text[end:]] if end < len(text) else []
             self._size -= end
             self._last = time.monotonic()
 
     async def run(self) -> None:
-        """Show what is left lying when the model pauses; runs until cancelled."""
+        """Show what remains when the model pauses; runs until cancelled."""
         while True:
             await self._waiting.wait()
             self._waiting = anyio.Event()

@@ -1,4 +1,5 @@
-"""Files that a model writes in the text of its answer: kept as they arrive, continued when they break off, reviewed."""
+"""Files that a model writes in the text of its answer: kept as they arrive, continued when they are cut off,
+reviewed."""
 
 import os
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ _MAX_BYTES = 5 * 1024 * 1024
 
 @dataclass
 class _Block:
-    """One file. `resolved` is None and `refusal` set for one that is not written."""
+    """One file. For a file that is not written, `resolved` is None and `refusal` is set."""
 
     id: str
     path: str
@@ -82,22 +83,22 @@ class FileBlocks:
         self._entry_id = ""
         self._count = 0
         self._current: _Block | None = None
-        self._open: _Block | None = None  # broke off, and may be continued
+        self._open: _Block | None = None  # was cut off, and may be continued
         self._finished: list[_Block] = []
         self._previews: Previews | None = None
 
     @property
     def in_block(self) -> bool:
-        """The text that arrives belongs to a file."""
+        """Whether the text that is arriving belongs to a file."""
         return self._current is not None and self._current.refusal is None
 
     @property
     def has_unreviewed(self) -> bool:
-        """Files have arrived that are not reviewed yet."""
+        """Whether files have arrived that are not reviewed yet."""
         return bool(self._finished) or self._open is not None or self._current is not None
 
     def begin(self, entry_id: str, previews: Previews) -> None:
-        """A new answer begins, or the same one again."""
+        """Begin a new answer, or the same one again."""
         self._previews = previews
         self._parser = BlockParser()
         self._entry_id = entry_id
@@ -105,11 +106,11 @@ class FileBlocks:
         self._current = None
 
     async def take(self, text: str) -> str:
-        """Text of the answer; what of it is to be shown as such."""
+        """Take text of the answer; returns the part to show as text."""
         return "".join([await self._piece(piece) for piece in self._parser.feed(text)])
 
     async def finish(self) -> str:
-        """No more text comes; what is left to show."""
+        """Take the end of the text; returns what is left to show."""
         return "".join([await self._piece(piece) for piece in self._parser.finish()])
 
     async def _piece(self, piece: Prose | BlockStart | BlockText | BlockEnd) -> str:
@@ -172,7 +173,7 @@ class FileBlocks:
         return FilePreviewSource(block.id, resolved.path, so_far, read_old, appends=block.appends)
 
     async def _resolve(self, start: BlockStart) -> Resolved:
-        """Raises ToolError for a file that cannot be written."""
+        """Resolve the path of a file. Raises ToolError if it cannot be written."""
         if not self._context.may_write:
             raise ToolError("MODE_FORBIDDEN", "files are written in agent mode only")
         if self._count > _MAX_BLOCKS:
@@ -188,7 +189,7 @@ class FileBlocks:
         return resolved
 
     def _stage(self, block: _Block) -> None:
-        """Where the content is kept as it arrives, so that it survives whatever happens."""
+        """Open a file that keeps the content as it arrives, so that it survives whatever happens."""
         folder = private_directory(self._log.folder / "staging")
         name = Path(block.path).name[:80] or "file"
         block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
@@ -198,7 +199,7 @@ class FileBlocks:
         data = text.encode("utf-8", "replace")
         block.size += len(data)
         if block.size > _MAX_BYTES:
-            return  # too long: what has been kept so far is told as such at the end
+            return  # too long; the end of the turn reports what was kept so far
         block.more.append(text)
         block.lines += text.count("\n")
         if block.file is not None and not block.continuations:
@@ -210,10 +211,10 @@ class FileBlocks:
     # -- after the answer --------------------------------------------------------------------------------------------
 
     async def review_finished(self) -> bool:
-        """Review what is complete. True when the model has to be asked again: to go on with a file that broke off, or
-        because something did not become what it proposed. Raises StopTurn."""
+        """Review the complete files. True if the model must be asked again: to continue a file that was cut off, or
+        because a file was not written as proposed. Raises StopTurn."""
         outcomes: list[bool] = []
-        while self._finished:  # one that is cancelled while it is reviewed is left for `finalize`
+        while self._finished:  # a file whose review is cancelled is left for `finalize`
             outcomes.append(await self._decide(self._finished[0], complete=True))
             del self._finished[0]
         block = self._open
@@ -229,13 +230,13 @@ class FileBlocks:
         return True
 
     async def finish_incomplete(self) -> None:
-        """The model does not go on: what there is of an open file is reviewed as it stands. Raises StopTurn."""
+        """Review what there is of an open file, since the model will not continue it. Raises StopTurn."""
         block, self._open = self._open, None
         if block is not None:
             await self._decide(block, complete=False)
 
     async def finalize(self) -> None:
-        """After a cancel: what had arrived is kept aside, and the user is told where."""
+        """Keep what had arrived after a cancel, and tell the user where."""
         left = [*self._finished, *([self._open] if self._open is not None else [])]
         if self._current is not None and self._current not in left:
             left.append(self._current)
@@ -248,7 +249,7 @@ class FileBlocks:
                 await self._end(block, Result(failed(error), True, CallEnded(block.id, block.title, False, text)))
 
     async def _decide(self, block: _Block, *, complete: bool) -> bool:
-        """Whether the file stands as it was proposed."""
+        """Review a file; returns whether it was written as proposed."""
         if block.refusal is not None:
             await self._end(block, Result(failed(block.refusal), True, CallEnded(block.id, block.title, False, "")))
             return False
@@ -264,18 +265,19 @@ class FileBlocks:
         return complete and result.ended.ok
 
     async def _changes(self, block: _Block, *, is_whole: bool) -> tuple[Sequence[FileChange], Sequence[str]]:
-        """The change, by the rules of the edit tools, and why the user is asked in any case. Raises ToolError."""
+        """Return the change, made by the rules of the edit tools, and reasons to ask the user in any case. Raises
+        ToolError."""
         resolved, workspace = block.resolved, self._context.workspace
         assert resolved is not None
         leak = leak_in(block.text) if may_leak(self._context.model.id) else None
         if leak is not None:
             raise ToolError(
                 "INVALID_INPUT",
-                f"the content holds text that belongs to another channel ({one_line(block.text[leak:], 60)})",
+                f"the content contains text that belongs to another channel ({one_line(block.text[leak:], 60)})",
                 "write the file again without it",
             )
         if block.size > _MAX_BYTES:
-            raise ToolError("TOO_LARGE", f"a file block may have {_MAX_BYTES >> 20} MB")
+            raise ToolError("TOO_LARGE", f"a file in an answer may have at most {_MAX_BYTES >> 20} MB")
         content = block.text
         if block.appends:
             text, _ = await text_of(resolved.path, workspace)
@@ -292,7 +294,7 @@ class FileBlocks:
 
 
 def _join(block: _Block) -> None:
-    """Add what has arrived; a continuation that repeats the last lines repeats them only once."""
+    """Add what has arrived; if a continuation repeats the last lines, they are added only once."""
     more = "".join(block.more)
     block.more = []
     if block.continuations and block.text:
@@ -306,7 +308,7 @@ def _join(block: _Block) -> None:
 
 
 def overlap(before: str, after: str) -> int:
-    """How many characters at the beginning of `after` repeat the last lines (at most 30) of `before`."""
+    """Count the characters at the beginning of `after` that repeat the last lines (at most 30) of `before`."""
     window = before.split("\n")[-_WINDOW - 1 :]
     for size in range(len(window), 0, -1):
         tail = "\n".join(window[-size:])

@@ -1,4 +1,5 @@
-"""What the active path of a conversation adds up to, kept from one request to the next: a look costs what is new."""
+"""Sums up the active path of a conversation, and keeps that from one request to the next: a look costs only what is
+new."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +15,7 @@ from north_lsp.storage.entries import now_ms
 
 
 class History:
-    """Of one session; one for all its turns."""
+    """The history of one session, shared by its turns."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -35,8 +36,8 @@ class History:
         return self._log.id
 
     def exclude_answer_with(self, call_id: str) -> bool:
-        """No model gets the answer with this call again, here or in a later turn; whether there is one. It stays in the
-        conversation."""
+        """Keep the answer with this call from models, here and in later turns; returns whether there is one. It stays
+        in the conversation."""
         for one in self._log.path():
             if isinstance(one.entry, AnswerEntry) and any(call.id == call_id for call in one.entry.calls):
                 self._log.exclude(one.id)
@@ -44,7 +45,7 @@ class History:
         return False
 
     def exclude_last_prompt(self) -> None:
-        """The last prompt and what came after it stay in the conversation, but no model gets them again."""
+        """Keep the last prompt and what came after it from models; they stay in the conversation."""
         for one in reversed(self._log.path()):
             if one.is_message:
                 self._log.exclude(one.id)
@@ -52,11 +53,11 @@ class History:
                     return
 
     def append_nudge(self, text: str) -> None:
-        """Words of North's own to the model, which people are not shown."""
+        """Append a prompt from North itself to the model, which people are not shown."""
         self._log.append(nudge(text, now_ms()))
 
     def messages(self, model: Model) -> Sequence[Message]:
-        """What a model is given, in a list of its own."""
+        """Return the messages for a model, in a new list."""
         self._look()
         if self._transcript is None or self._model is None or not _same(self._model, model):
             self._transcript, self._given = Transcript(model), 0
@@ -66,17 +67,17 @@ class History:
         return list(self._transcript.messages)
 
     def call_ids(self) -> Collection[str]:
-        """The ids of all calls, also of those that no model gets."""
+        """Return the ids of all calls, including those that models no longer get."""
         self._look()
         return self._call_ids
 
     def usage(self, window: int) -> UsageChanged | None:
-        """Use and cost, for a model with this window; None before the first answer."""
+        """Return usage and cost, for a model with this window; None before the first answer."""
         self._look()
         return self._totals.shown(window)
 
     def last_usage(self) -> StoredUsage | None:
-        """What the last answer that models get has used."""
+        """Return the usage of the last answer that is sent to models."""
         self._look()
         return self._totals.last
 

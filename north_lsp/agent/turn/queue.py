@@ -1,4 +1,4 @@
-"""What the user sends while a turn runs: words for this turn (`steer`), and prompts for when it ends (`followUp`)."""
+"""Prompts that the user sends while a turn runs: for this turn (`steer`), and for when it ends (`followUp`)."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
 from north_lsp.vocabulary import Mode
 
 Row = dict[str, str]
-"""Words as they are stored: their `id`, `kind`, `mode`, and the `text` that the user gets back."""
+"""A queued prompt as it is stored: its `id`, `kind`, `mode`, and the `text` that the user gets back."""
 
 Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
 
 @dataclass(eq=False)
 class QueuedPrompt:
-    """Something that waits. `mode` is the one that was in force when it was sent. Where `scope` is set, a request of
-    the client's own waits for it, and ends with it; `stopped` is how the turn ended that it became part of."""
+    """A prompt that waits. `mode` is the one that was set when it was sent. If `scope` is set, a request of the client
+    waits for the prompt and ends with it; `stopped` is how the turn that it became part of ended."""
 
     id: str
     kind: QueueKind
@@ -42,9 +42,9 @@ class QueuedPrompt:
 
 
 class PromptQueue:
-    """The queues of one session, in the order in which things were sent. `show` is told of every change; before that,
-    `keep` stores what waits, and what has left the queue without being in the conversation or back with the user yet:
-    `kept` is what an earlier process left of that."""
+    """The queued prompts of one session, in the order in which they were sent. `show` is told of every change; before
+    that, `keep` stores what is queued, and what has left the queue but is neither in the conversation nor back with the
+    user yet. `kept` is what an earlier process left of that."""
 
     def __init__(
         self,
@@ -65,7 +65,8 @@ class PromptQueue:
         self.interrupt_mode: InterruptMode = "immediate"
 
     def set_modes(self, steering: DequeueMode, follow_up: DequeueMode, interrupt: InterruptMode) -> None:
-        """How much is taken at once for the turn and for the next one, and whether it interrupts calls."""
+        """Set how many prompts are taken at once for the turn and for the next one, and whether steering interrupts
+        calls."""
         self.steering_mode, self.follow_up_mode, self.interrupt_mode = steering, follow_up, interrupt
 
     @property
@@ -74,26 +75,27 @@ class PromptQueue:
 
     @property
     def is_open(self) -> bool:
-        """A turn runs that takes words."""
+        """Whether a turn runs that takes steering."""
         return self._open
 
     @property
     def interrupts(self) -> bool:
-        """The calls that have not begun are to be skipped for what the user said."""
+        """Whether calls that have not begun must be skipped because of steering."""
         return self.interrupt_mode == "immediate" and any(
             queued_prompt.kind == "steer" for queued_prompt in self._prompts
         )
 
     def open(self, mode: Mode) -> None:
-        """A turn begins, in a mode; words that were sent in another one are not for it."""
+        """Begin a turn in a mode; steering that was sent in another mode is not for it."""
         self._open, self._mode = True, mode
 
     def takes(self, mode: Mode) -> bool:
-        """Whether a turn runs that takes words sent in this mode."""
+        """Tell whether a turn runs that takes steering sent in this mode."""
         return self._open and mode == self._mode
 
     def close(self) -> None:
-        """The turn has ended: words that were for it go back to whoever sent them, and prompts wait for the next."""
+        """End the turn: steering that it did not take goes back to its sender, and follow-ups wait for the next
+        turn."""
         self._open = False
         for queued_prompt in [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "steer"]:
             if queued_prompt.is_owned:
@@ -105,13 +107,13 @@ class PromptQueue:
     def put(
         self, kind: QueueKind, parts: tuple[Part, ...], mode: Mode, scope: anyio.CancelScope | None = None
     ) -> QueuedPrompt:
-        """Add at the end. `scope` is that of the request that waits for it. Call `changed` behind it."""
+        """Add a prompt at the end. `scope` is that of the request that waits for it. Call `changed` afterwards."""
         queued_prompt = QueuedPrompt(new_entry_id({other.id for other in self._prompts}), kind, parts, mode, scope)
         self._prompts.append(queued_prompt)
         return queued_prompt
 
     async def changed(self) -> None:
-        """Store and tell what waits, if that is not what was told last."""
+        """Store and show what is queued, if that has changed."""
         self._store()
         rows = {
             kind: tuple(
@@ -141,24 +143,27 @@ class PromptQueue:
             self._leaving.append(queued_prompt.id)
 
     def stored(self, queued_prompts: Sequence[QueuedPrompt]) -> list[str]:
-        """Those that are stored as waiting, by id: whoever puts them into the conversation names them there."""
+        """Return the ids of those prompts that are stored as queued, to be named in the entry that puts them into the
+        conversation."""
         ids = [row["id"] for row in self._kept]
         return [queued_prompt.id for queued_prompt in queued_prompts if queued_prompt.id in ids]
 
     def delivered(self, queued_prompts: Sequence[QueuedPrompt]) -> None:
-        """They stand in the conversation, by whose entry they do not wait any more."""
+        """Take prompts out of the store that are in the conversation now; their entry has taken them out of the
+        queue."""
         ids = {queued_prompt.id for queued_prompt in queued_prompts}
         self._leaving = [id for id in self._leaving if id not in ids]
         self._kept = [row for row in self._kept if row["id"] not in ids]
 
     def done(self, ids: Collection[str]) -> None:
-        """They are back with the user, or under way."""
+        """Take prompts out of the store that are back with the user, or being processed."""
         self._leaving = [id for id in self._leaving if id not in ids]
         self._store()
 
     async def steer(self, parts: tuple[Part, ...], mode: Mode) -> QueuedPrompt:
-        """Wait until the words are part of the conversation, or have come back (`delivered` tells), as do words that
-        were sent in another mode than the turn's. Cancelling withdraws them. Raises ValueError while no turn runs."""
+        """Queue steering, and wait until it is part of the conversation or has come back (see `delivered`). It comes
+        back at once if it was sent in another mode than the turn's. Cancelling withdraws it. Raises ValueError if no
+        turn runs."""
         if self._open and not self.takes(mode):
             return QueuedPrompt("", "steer", parts, mode)
         queued_prompt = self._put_into_turn("steer", parts, mode)
@@ -173,7 +178,7 @@ class PromptQueue:
         return queued_prompt
 
     async def follow_up(self, parts: tuple[Part, ...], mode: Mode) -> QueuedPrompt:
-        """A prompt for the end of the turn, which nobody waits for. Raises ValueError while no turn runs."""
+        """Queue a prompt for the end of the turn, which no request waits for. Raises ValueError if no turn runs."""
         queued_prompt = self._put_into_turn("followUp", parts, mode)
         await self.changed()
         return queued_prompt
@@ -184,19 +189,19 @@ class PromptQueue:
         return self.put(kind, parts, mode)
 
     async def take_steering(self) -> list[QueuedPrompt]:
-        """The oldest words for this turn, or all of them; they are delivered with that."""
+        """Take the oldest steering for this turn, or all of it; it counts as delivered."""
         queued_prompts = [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "steer"]
         taken = queued_prompts if self.steering_mode == "all" else queued_prompts[:1]
         return await self._taken(taken)
 
     async def take_follow_ups(self, own: QueuedPrompt) -> list[QueuedPrompt]:
-        """What the next turn is for: the oldest prompt (or all that wait), up to `own`, whose request asks; behind it
-        only those that nobody waits for. Empty when there is none."""
+        """Take the prompts of the next turn: the oldest one (or all), up to `own`, whose request is calling; after
+        `own` only those that no request waits for. Empty if there are none."""
         queued_prompts = [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "followUp"]
         if own in queued_prompts:
             taken = queued_prompts if self.follow_up_mode == "all" else queued_prompts[:1]
             if not (self.follow_up_mode == "all" or taken[0] is own or not taken[0].is_owned):
-                taken = [own]  # an owned prompt ahead has its own task, which comes for it
+                taken = [own]  # an owned prompt ahead has its own task, which will take it
         elif queued_prompts and not queued_prompts[0].is_owned:
             ahead = next(
                 (index for index, queued_prompt in enumerate(queued_prompts) if queued_prompt.is_owned),
@@ -221,10 +226,10 @@ class PromptQueue:
         queued_prompt.delivered = delivered
         queued_prompt.settled.set()
 
-    # -- the user changes his mind -----------------------------------------------------------------------------------
+    # -- the user changes their mind ---------------------------------------------------------------------------------
 
     def find(self, id: str) -> QueuedPrompt:
-        """Raises KeyError for what does not wait (any more)."""
+        """Find a queued prompt. Raises KeyError if it is not queued (any more)."""
         for queued_prompt in self._prompts:
             if queued_prompt.id == id:
                 return queued_prompt
@@ -237,7 +242,7 @@ class PromptQueue:
         kind: QueueKind | None = None,
         place: int | None = None,
     ) -> None:
-        """Other words, another queue, or another place in it (from 0)."""
+        """Give a queued prompt other parts, another queue, or another place in it (from 0)."""
         queued_prompt.parts = parts or queued_prompt.parts
         queued_prompt.kind = kind or queued_prompt.kind
         if place is not None:
@@ -247,20 +252,20 @@ class PromptQueue:
         await self.changed()
 
     async def withdraw(self, queued_prompt: QueuedPrompt) -> None:
-        """Out of the queue; a request that waits for it answers that it was cancelled."""
+        """Remove a prompt from the queue; a request that waits for it is answered as cancelled."""
         self._finish(queued_prompt, delivered=False)
         if queued_prompt.scope is not None:
             queued_prompt.scope.cancel()
         await self.changed()
 
     def drop(self, queued_prompt: QueuedPrompt) -> None:
-        """Whoever waited for it does not any more."""
+        """Drop a prompt whose request no longer waits for it."""
         if queued_prompt in self._prompts:
             self._prompts.remove(queued_prompt)
         self.done([queued_prompt.id])
 
     def restore_unsent(self) -> list[QueuedPrompt]:
-        """Everything that nobody waits for, out of the queues: the user gets it back, and then it is `done`."""
+        """Take everything that no request waits for out of the queue: the user gets it back, and then it is `done`."""
         back = [queued_prompt for queued_prompt in self._prompts if not queued_prompt.is_owned]
         for queued_prompt in back:
             self._leave(queued_prompt)
@@ -269,19 +274,19 @@ class PromptQueue:
 
 
 class Steering:
-    """What the user says to the turn that runs. `say` brings it into the conversation."""
+    """Steering for the running turn. `append_user_message` adds it to the conversation."""
 
     def __init__(self, queue: PromptQueue, append_user_message: Callable[[QueuedPrompt], Awaitable[None]]) -> None:
         self._queue = queue
         self._append_user_message = append_user_message
 
     def interrupts(self) -> bool:
-        """Whether the calls that have not begun are to be skipped for it."""
+        """Tell whether calls that have not begun must be skipped because of it."""
         return self._queue.interrupts
 
     async def take(self) -> bool:
-        """Bring the oldest of it, or all of it, into the conversation; whether there was anything."""
-        with anyio.CancelScope(shield=True):  # what is taken out of the queue stands in the conversation
+        """Add the oldest steering, or all of it, to the conversation; returns whether there was any."""
+        with anyio.CancelScope(shield=True):  # what is taken out of the queue must reach the conversation
             said = await self._queue.take_steering()
             for queued_prompt in said:
                 await self._append_user_message(queued_prompt)

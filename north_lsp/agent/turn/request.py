@@ -1,4 +1,4 @@
-"""One answer of the model: asked for, and asked for again where it helps, by this model or another one."""
+"""Gets one answer of the model: asks, and asks again where that helps, this model or another one."""
 
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -21,7 +21,8 @@ from north_lsp.providers.orphans import orphaned_call
 
 
 class ModelFailed(Exception):
-    """The model gave no answer. The log and the editor have been told; `failure` is for whoever ends the prompt."""
+    """The model gave no answer. The log and the editor have been told; `failure` is for the code that ends the
+    prompt."""
 
     def __init__(self, failure: Failed) -> None:
         super().__init__(failure.message)
@@ -49,10 +50,10 @@ class ModelRequester:
         self._waiting, self._retries = waiting, waiting.retries
         self._account = account
         self._ports = ports
-        self._recovered = False  # from a call that the vendor took for one without a result
+        self._recovered = False  # from a call that the vendor reported as having no result
 
     async def request_answer(self) -> AssistantMessage:
-        """The next answer, stored and shown. Raises ModelFailed, LimitReached."""
+        """Get the next answer, stored and shown. Raises ModelFailed, LimitReached."""
         await self._account.check(self._answering.model)
         while True:
             if await self._answering.follow_choice():
@@ -100,7 +101,7 @@ class ModelRequester:
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
     async def _try_once(self) -> tuple[Streamed, Done | Failed]:
-        """A request which would leave no room for an answer is not sent."""
+        """Send one request, unless it would leave no room for an answer."""
         model, ports = self._answering.model, self._ports
         request = self._builder.build(model)
         if isinstance(request, Failed):
@@ -116,7 +117,7 @@ class ModelRequester:
             raise
 
     async def _succeeded(self, message: AssistantMessage, streamed: Streamed) -> AssistantMessage:
-        """An answer whose tokens the vendor did not count is kept with an estimate."""
+        """Store and report an answer; if the vendor did not count its tokens, they are estimated."""
         model, diagnostics = self._answering.model, self._ports.diagnostics
         estimated = model.provider.api != "offline" and not _is_reported(message.usage)
         if estimated:
@@ -168,7 +169,7 @@ class ModelRequester:
     async def _searched(
         self, search: Awaitable[tuple[Model, Provider] | None], streamed: Streamed
     ) -> tuple[Model, Provider] | None:
-        """What had arrived is kept, also if the user cancels while another model is looked for."""
+        """Search for another model; if the user cancels meanwhile, what had arrived is kept."""
         try:
             return await search
         except anyio.get_cancelled_exc_class():
@@ -178,8 +179,8 @@ class ModelRequester:
     # -- trying again ------------------------------------------------------------------------------------------------
 
     async def _retry_or_give_up(self, end: Failed, streamed: Streamed, step: Wait) -> AssistantMessage:
-        """An answer that broke off inside a file is not asked for again: what has arrived stands, and is continued.
-        Raises ModelFailed if the user gives up."""
+        """Keep an answer that was cut off inside a file instead of asking for it again; after the wait, the file is
+        continued. Raises ModelFailed if the user gives up."""
         message = replace(streamed.message(), stop_reason="length")
         self._log.store(message, self._answering.model, streamed)
         await self._log.fail_unrun(message.calls, end.message)
@@ -189,14 +190,15 @@ class ModelRequester:
         return message
 
     async def _report_end(self, error: str = "") -> None:
-        """Tell how the attempts ended, and that another model has answered, where there was anything to tell of."""
+        """Show how the retries ended, and that a fallback has answered, as far as either happened."""
         await self._waiting.ended(error)
         await self._answering.ended(failed=bool(error))
 
     # -- keeping what arrived ----------------------------------------------------------------------------------------
 
     def _keep_cancelled(self, streamed: Streamed) -> None:
-        """Also where nothing had come: the next request is not to look as if nobody had been asked."""
+        """Store what arrived before a cancel, even if nothing did: the next request must not look as if the model had
+        not been asked."""
         model = self._answering.model
         self._account.record(model, streamed.message().usage)
         self._log.keep_cancelled(streamed, model, in_file=self._streams.in_file)

@@ -1,4 +1,5 @@
-"""When a model that failed is asked again: three budgets, their delays, and the user's word in between."""
+"""Decides when a model that failed is asked again: three budgets, their delays, and the user's control over the
+wait."""
 
 import random
 from collections.abc import Callable
@@ -19,7 +20,7 @@ _QUICK = 2.0
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
     """Budgets count repeats, not the first try. Delays are in milliseconds; `base_delay_ms` is that of a turn's first
-    repeat, a request's first repeat waits half of it."""
+    repeat, and a request's first repeat waits half of it."""
 
     enabled: bool = True
     request_max_retries: int = 5
@@ -43,14 +44,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class RetryExhausted:
-    """`note` says what was tried, or when to try again; empty where there is nothing to add."""
+    """Do not try again. `note` says what was tried, or when to try again; empty if there is nothing to add."""
 
     note: str = ""
 
 
 @dataclass
 class Retries:
-    """The budgets of one turn. `jitter` gives numbers from 0 to 1."""
+    """The budgets of one turn. `jitter` returns numbers from 0 to 1."""
 
     settings: RetrySettings
     jitter: Callable[[], float] = random.random
@@ -59,11 +60,12 @@ class Retries:
     _waited: float = 0.0
 
     def succeeded(self) -> None:
-        """An answer arrived: the budgets are whole again."""
+        """Reset the budgets, since an answer arrived."""
         self._used = {"request": 0, "stream": 0, "turn": 0}
 
     def after(self, failure: Failed, *, started: bool, delivered: bool) -> Wait | RetryExhausted:
-        """What to do after a failure. `started`: the stream had begun; `delivered`: the user has seen some of it."""
+        """Decide what to do after a failure. `started`: the stream had begun; `delivered`: the user has seen some of
+        it."""
         settings = self.settings
         if not failure.retryable:
             return RetryExhausted()
@@ -97,7 +99,7 @@ class Retries:
 
 
 class RetryControl:
-    """The user's word while North waits: go on now, or give up."""
+    """The user's control while North waits: continue now, or give up."""
 
     def __init__(self) -> None:
         self._event: anyio.Event | None = None
@@ -108,18 +110,18 @@ class RetryControl:
         return self._event is not None
 
     def now(self) -> None:
-        """End the wait; does nothing while none is on."""
+        """End the wait; does nothing if there is none."""
         if self._event is not None:
             self._event.set()
 
     def abort(self) -> None:
-        """End the wait and the attempts; does nothing while none is on."""
+        """End the wait and the retries; does nothing if there is none."""
         if self._event is not None:
             self.aborted = True
             self._event.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait; True if the user ended it."""
+        """Wait; returns True if the user ended the wait."""
         self._event = self._event or anyio.Event()
         with anyio.move_on_after(seconds):
             await self._event.wait()

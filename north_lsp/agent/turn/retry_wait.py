@@ -1,4 +1,4 @@
-"""Waiting before a model is asked again: with a countdown that the user can see, shorten and end."""
+"""Waits before a model is asked again, with a countdown that the user can see, shorten and end."""
 
 import math
 from typing import Literal
@@ -13,16 +13,16 @@ from north_lsp.storage.entries import new_entry_id
 
 
 class RetryWait:
-    """Of one turn; `retries` decides whether and for how long."""
+    """The waits of one turn; `retries` decides whether and for how long."""
 
     def __init__(self, retries: Retries, control: RetryControl, ports: Ports) -> None:
         self.retries = retries
         self._control = control
         self._ports = ports
-        self._attempt = 0  # of asking again
+        self._attempt = 0  # number of the current retry
 
     async def wait(self, step: Wait, failure: Failed) -> bool:
-        """False if the user gives up."""
+        """Wait before a retry; returns False if the user gives up."""
         ports, control = self._ports, self._control
         ports.diagnostics.event("auto_retry_start", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000)
         id = f"retry-{new_entry_id(())}"
@@ -33,9 +33,8 @@ class RetryWait:
         await ports.status.set("retrying")
         deadline = anyio.current_time() + step.seconds
         try:
-            while (
-                left := max(deadline - anyio.current_time(), 0.0)
-            ) > 0 or first:  # what ends has begun, however short
+            # A wait that ends has begun, however short it is.
+            while (left := max(deadline - anyio.current_time(), 0.0)) > 0 or first:
                 if step.shown:
                     event = RetryWaiting(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
                     await ports.show(event)
@@ -55,7 +54,7 @@ class RetryWait:
         return outcome == "over"
 
     async def ended(self, error: str = "") -> None:
-        """Tell how the attempts ended, where there were any."""
+        """Show how the retries ended, if there were any."""
         attempt, self._attempt = self._attempt, 0
         if attempt:
             await self._ports.show(RetryEnded(not error, attempt, error))

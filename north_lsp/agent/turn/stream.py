@@ -1,5 +1,5 @@
-"""One answer while it arrives: its events go to the editor, to the files that are written in it, and to a partial copy,
-written before anything of it is shown, that a killed process leaves behind."""
+"""Streams one answer: its events go to the editor, to the files that are written in it, and to a partial answer in the
+log, which is written before anything is shown and survives a killed process."""
 
 from contextlib import aclosing
 from dataclasses import replace
@@ -9,14 +9,12 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
-from north_lsp.agent.calls.preflight import StreamingCall, cannot_apply
-from north_lsp.agent.calls.previews import CallPreviewSource, Previews
+from north_lsp.agent.calls.previews import Previews
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.projection import call_named
-from north_lsp.agent.ports.events import CallReady, CallTitled
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.answer_log import AnswerLog
+from north_lsp.agent.turn.arriving_calls import ArrivingCalls
 from north_lsp.agent.turn.deltas import DeltaMerger
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
@@ -38,12 +36,10 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.model import Model
-from north_lsp.storage.partial_file import NOT_COMPLETE
-from north_lsp.tools.base import WriteTool
 
 
 class AnswerStreams:
-    """Opens the streams of one turn's answers. `log` keeps what becomes of them."""
+    """Opens the streams of one turn's answers. `log` stores what becomes of them."""
 
     def __init__(
         self,
@@ -65,11 +61,11 @@ class AnswerStreams:
 
     @property
     def in_file(self) -> bool:
-        """What arrived last belongs to a file."""
+        """Whether the last text that arrived belongs to a file."""
         return self.files.in_block
 
     def nothing(self) -> Streamed:
-        """Of a request that is not sent."""
+        """Return the empty answer of a request that is not sent."""
         return Streamed(self.conversation.reserve_id())
 
     def open(self, model: Model) -> "AnswerStream":
@@ -77,24 +73,25 @@ class AnswerStreams:
 
 
 class AnswerStream:
-    """The stream of one request. `streamed` is what there is of it, also when it is cancelled."""
+    """The stream of one request. `streamed` is what has arrived, also if the stream is cancelled."""
 
     def __init__(self, turn: AnswerStreams, model: Model) -> None:
-        self._context = turn.context
         self._conversation = turn.conversation
         self._turn = turn
         self._files = turn.files
-        self._titles = turn.dispatcher.titles
         self._ports = turn.ports
         self._model = model
         self._previews = Previews(turn.ports.show, turn.ports.on_failure)
         self.streamed = turn.nothing()
-        self._ready: set[int] = set()
         seconds = turn.context.settings.turns.flush_ms / 1000
         self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
+        self._calls = ArrivingCalls(
+            turn.context, turn.files, turn.dispatcher, self.streamed, self._previews, self._merger, turn.ports
+        )
 
     async def run(self, provider: Provider, request: ModelRequest) -> Done | Failed:
-        """Until it ends. What a provider does wrong is a failure; cancelling leaves everything that arrived shown."""
+        """Stream the answer until it ends. A provider's error becomes a failure; if the stream is cancelled, everything
+        that arrived is shown."""
         conversation, streamed, merger = self._conversation, self.streamed, self._merger
         self._files.begin(streamed.entry_id, self._previews)
         form = self._turn.log.form(streamed.message(), self._model, "aborted", streamed)
@@ -126,9 +123,9 @@ class AnswerStream:
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await merger.flush()
-                await self._show_ready()
+                await self._calls.show_ready()
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a provider does wrong, what was shown is kept
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a provider, what was shown is kept
             self._ports.on_failure("model stream", error)
             end = Failed("network", "the model's stream could not be read; see North's log", streamed.message())
         return end or Failed("network", "the model's stream ended early", streamed.message(), retryable=True)
@@ -146,68 +143,19 @@ class AnswerStream:
             case ThinkingDelta(_, text):
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
-                await merger.flush()
-                call = ToolCall(id, name, {}, NOT_COMPLETE)
-                tool = self._context.tools.find(name)
-                title = self._titles.title(call)
-                await self._ports.show(call_named(call, self._context.tools, title))
-                blocks[index] = call
-                streamed.calls[index] = StreamingCall(id, tool, title=title)
-                if isinstance(tool, WriteTool) and self._context.may_write:
-                    streamed.growing[index] = CallPreviewSource(streamed.calls[index], tool, self._context.workspace)
+                await self._calls.begin(index, id, name)
             case BlockEnd(_, ToolCall()):
-                await self._previews.stop()
-                await merger.flush()
-                await self._show_ready()
+                await self._calls.finish_arriving()
             case CallDelta(index, json):
-                arriving = streamed.calls.get(index)
-                with self._ports.diagnostics.guarded("looking into a call that arrives"):
-                    if arriving is not None and arriving.take(json):
-                        await self._look_ahead(arriving, index)
-                with self._ports.diagnostics.guarded("previewing an edit"):
-                    if (growing := streamed.growing.get(index)) is not None and not streamed.cut_short:
-                        self._previews.note(growing)
+                await self._calls.take(index, json)
             case _:
                 pass
-
-    async def _show_ready(self) -> None:
-        """Calls whose arguments have come; also when it is cancelled just now, since they are stored like that."""
-        for index, block in list(self.streamed.blocks.items()):
-            if isinstance(block, ToolCall) and block.problem != NOT_COMPLETE and index not in self._ready:
-                title, places = self._titles.title(block), self._titles.places(block)
-                await self._ports.show(CallReady(block.id, title, dict(block.arguments), places))
-                self._ready.add(index)
 
     def _known(self, event: StreamEvent) -> Block | None:
         return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None
 
-    async def _look_ahead(self, call: StreamingCall, index: int) -> None:
-        """More arguments are complete: the title may say more, and an edit that cannot apply is not waited for."""
-        context, ports, streamed, merger = self._context, self._ports, self.streamed, self._merger
-        block = streamed.blocks[index]
-        if not isinstance(block, ToolCall):
-            return
-        known = replace(block, arguments=call.partial.complete_fields)
-        title = self._titles.title(known)
-        if title != call.title:
-            call.title = title
-            await merger.flush()
-            await ports.show(CallTitled(call.id, title))
-        if not context.settings.turns.stream_guard or not context.may_write:
-            return
-        earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
-        if self._files.has_unreviewed or (error := await cannot_apply(call, earlier, context.workspace)) is None:
-            return
-        ports.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
-        self._turn.dispatcher.preset_error(call.id, error)
-        streamed.blocks[index] = replace(known, problem=None)
-        streamed.cut_short = True
-        await self._previews.stop()
-        await merger.flush()
-        await self._show_ready()
-
     async def _prose(self, text: str) -> str:
-        """What of the answer's text is shown as such: not the files that are written in it."""
+        """Return the part of the answer's text that is shown as text: not the files that are written in it."""
         if not self._files.in_block and "<" in text:
-            await self._merger.flush()  # a file may begin here, and what was said before it comes before it
+            await self._merger.flush()  # a file may begin here; the text before it must be shown first
         return await self._files.take(text)

@@ -1,4 +1,4 @@
-"""What has arrived of an answer."""
+"""The part of an answer that has arrived."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from north_lsp.providers.base import AssistantMessage, Block, Usage
 
 @dataclass
 class Streamed:
-    """What has arrived; `began` when its stream did, `delivered` when the user has seen some of it."""
+    """An answer as far as it has arrived; `began`: the stream has begun; `delivered`: the user has seen some of it."""
 
     entry_id: str
     started: float = field(default_factory=time.monotonic)
@@ -20,12 +20,12 @@ class Streamed:
     delivered: bool = False
     broke_in_file: bool = False
     calls: dict[int, StreamingCall] = field(default_factory=dict)
-    growing: dict[int, CallPreviewSource] = field(default_factory=dict)
-    cut_short: bool = False  # by North: a call that cannot succeed was still coming
+    preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict)
+    cut_short: bool = False  # by North, since a call that was still arriving cannot succeed
     usage: Usage = field(default_factory=Usage)
 
     def message(self) -> AssistantMessage:
-        """With what the vendor has counted till now; it tells what it wrote at the end."""
+        """Make the message, with what the vendor has counted so far; it reports the output only at the end."""
         message = AssistantMessage(tuple(self.blocks[index] for index in sorted(self.blocks)))
         return replace(message, usage=at_least(self.usage, message))
 

@@ -1,4 +1,4 @@
-"""One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left whole."""
+"""One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left consistent."""
 
 import re
 
@@ -16,17 +16,19 @@ from north_lsp.agent.turn.request import ModelFailed, ModelRequester
 from north_lsp.providers.base import AssistantMessage
 
 _TOO_LONG = 3
-_CUT = "the answer reached the model's length limit; `/continue` goes on with it"
-_SHOWN_EDIT = re.compile(  # a fenced block that names a file: behind the marks, or in the line before
+_CUT = "the answer reached the model's length limit; send `/continue` to go on with it"
+_SHOWN_EDIT = re.compile(  # a fenced block that names a file: after the marks, or in the line before
     r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
 )
 _STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
-_BROKEN = "something failed inside North, and the turn was ended; what was done is kept (`/continue` goes on). See {}"
-_LIMIT = "the turn was ended after {} requests; say `go on` to continue it"
+_BROKEN = (
+    "something failed inside North, and the turn was ended; what was done is kept (send `/continue` to go on). See {}"
+)
+_LIMIT = "the turn was ended after {} requests; send `/continue` to go on"
 
 
 class Turn:
-    """Runs once. The prompt is already in the log."""
+    """Runs one turn, once. The prompt is already in the log."""
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class Turn:
         self._reminded = False
 
     async def run(self) -> Stopped:
-        """Until the model stops or the caller cancels. Raises ModelFailed."""
+        """Run until the model stops or the caller cancels. Raises ModelFailed."""
         context, ports = self._context, self._ports
         was_empty = False
         too_long = 0
@@ -86,7 +88,7 @@ class Turn:
         except LimitReached as reached:
             await ports.show(Notice("warning", str(reached)))
             return "end_turn"
-        except Exception as error:  # noqa: BLE001 - the frame around the turn: what was done is kept, and said
+        except Exception as error:  # noqa: BLE001 - the frame around the turn: what was done is kept, and the user is told
             ports.on_failure("turn", error)
             await ports.show(Notice("error", _BROKEN.format(ports.diagnostics.log.path)))
             return "end_turn"
@@ -94,7 +96,8 @@ class Turn:
         return "max_turn_requests"
 
     def _is_to_be_reminded(self, answer: AssistantMessage) -> bool:
-        """The model shows an edit in its answer and makes none, where the user wants that to be said; once."""
+        """Tell whether to remind the model that it shows an edit in its answer but has made none; once, and only if the
+        user wants it."""
         context = self._context
         if self._reminded or not context.settings.turns.nudge_unapplied_code or not context.may_write:
             return False
@@ -123,7 +126,7 @@ class Turn:
                 return "end_turn"
 
     async def finalize(self) -> None:
-        """After the end, however it came: every call that was begun has its result. The caller shields this."""
+        """End every call that was begun with a result, however the turn ended. The caller shields this."""
         with self._ports.diagnostics.guarded("ending files in the answer"):
             await self._files.finalize()
         await self._dispatcher.close()

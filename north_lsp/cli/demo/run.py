@@ -1,4 +1,4 @@
-"""The demonstration: the real server as a subprocess, this terminal as its ACP client, a copy of a project."""
+"""The demo: the real server as a subprocess, this terminal as its ACP client, on a copy of a project."""
 
 import os
 import shutil
@@ -29,8 +29,8 @@ _TEXT_ENDINGS = (".md", ".rst", ".txt", ".py", ".ts", ".js", ".go", ".rs", ".jav
 
 
 def run_demo(options: Options, *, prompt: str | None, unattended: bool) -> int:
-    """Show one turn and return the exit code: 0 if it came to its end, 1 if it failed, 130 after Ctrl-C. Raises
-    UsageError; BrokenPipeError where nobody reads any more."""
+    """Show one turn and return the exit code: 0 if it completed, 1 if it failed, 130 after Ctrl-C. Raises UsageError,
+    and BrokenPipeError if nobody reads the output any more."""
     terminal = Terminal(unattended=unattended)
     with tempfile.TemporaryDirectory(prefix="north-demo-") as folder:
         home = Path(folder).resolve()
@@ -59,7 +59,7 @@ def _copy(source: Path, target: Path) -> None:
             try:
                 size += Path(root, name).lstat().st_size
             except OSError:
-                continue  # it is gone, or it cannot be copied, which is said below
+                continue  # it is gone, or it cannot be copied, which is reported below
             if size > _MAX_COPY_BYTES:
                 raise UsageError(
                     f"{source} is larger than {_MAX_COPY_BYTES // 2**20} MB: choose a smaller folder to copy"
@@ -74,7 +74,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _not_copied(folder: str, names: list[str]) -> set[str]:
-    """What others make again, and what is no file: sockets, pipes, devices."""
+    """Name what is not copied: what tools can generate again, and what is not a file (sockets, pipes, devices)."""
     return _SKIPPED(folder, names) | {name for name in names if not _can_be_copied(Path(folder, name))}
 
 
@@ -87,7 +87,7 @@ def _can_be_copied(path: Path) -> bool:
 
 
 def _prompt_for(project: Path) -> str:
-    """A prompt that the offline model can carry out on any project: read a text, edit a line of it, run a command."""
+    """Write a prompt that the offline model can carry out on any project: read a file, edit a line, run a command."""
     for path in _texts(project):
         name = path.relative_to(project).as_posix()
         line = _unique_line(path)
@@ -140,7 +140,7 @@ async def _run(options: Options, project: Path, home: Path, prompt: str, termina
         "NORTH_STATE_DIR": str(home / "state"),
         "NORTH_OFFLINE_DELAY_MS": "12",
     }
-    # A group of its own: Ctrl-C is for this process, which ends the server.
+    # The server gets its own process group: Ctrl-C is for this process, which ends the server.
     process = await anyio.open_process(command, stderr=None, env=environ, cwd=project, start_new_session=True)
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
@@ -176,14 +176,14 @@ async def _run(options: Options, project: Path, home: Path, prompt: str, termina
 
 @dataclass(frozen=True)
 class _Ended:
-    """How the turn ended; `failed`: the model gave no answer."""
+    """How the turn ended; `failed` means that the model gave no answer."""
 
     reason: str
     failed: bool
 
 
 async def _turn(peer: Peer, project: Path, prompt: str) -> _Ended:
-    """Raises RpcError."""
+    """Open a session, send the prompt and wait for the turn's end. Raises RpcError."""
     capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     info = {"name": "north-demo", "version": "1"}
     await peer.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info})
@@ -213,4 +213,4 @@ class _ProcessPipe:
             raise PipeClosed from error
 
     def abort(self) -> None:
-        """The process is ended by its own context."""
+        """Do nothing: the process is ended by its own context."""

@@ -1,4 +1,4 @@
-"""What the demonstration prints and asks. It shows only what came over the protocol."""
+"""What the demo prints and asks. It shows only what came over the protocol."""
 
 import contextlib
 import difflib
@@ -24,17 +24,17 @@ _APPROVING = ("allow_once", "allow_always")
 
 
 class Terminal:
-    """One demonstration's screen. `unattended` answers every question with the first option."""
+    """The screen of one demo. `unattended` answers every question with the first option that approves."""
 
     def __init__(self, *, unattended: bool) -> None:
         self._unattended = unattended
-        self._colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        self._color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         self._in_text = False
         self._titles: dict[str, str] = {}
         self._typed = b""
 
     def _paint(self, text: str, *codes: str) -> str:
-        return f"{''.join(codes)}{text}{_RESET}" if self._colour else text
+        return f"{''.join(codes)}{text}{_RESET}" if self._color else text
 
     def _line(self, text: str = "") -> None:
         if self._in_text:
@@ -107,7 +107,7 @@ class Terminal:
                 return str(options[int(typed) - 1]["optionId"])
 
     async def _read_line(self) -> str | None:
-        """What the user types, or None at the end of the input; a wait that can be cancelled, unlike `input`."""
+        """Read a line that the user types, or None at the end of the input; unlike `input`, it can be cancelled."""
         descriptor = sys.stdin.fileno()
         while b"\n" not in self._typed:
             with contextlib.suppress(PermissionError):  # a file is always ready
@@ -124,8 +124,8 @@ class Terminal:
         old, new = (part.get("oldText") or "").split("\n"), part["newText"].split("\n")
         before = name if part.get("oldText") is not None else "/dev/null"
         for line in difflib.unified_diff(old, new, before, name, lineterm=""):
-            colour = {"+": _GREEN, "-": _RED, "@": _CYAN}.get(line[:1], "")
-            self._line("    " + self._paint(visible(line), colour))
+            color = {"+": _GREEN, "-": _RED, "@": _CYAN}.get(line[:1], "")
+            self._line("    " + self._paint(visible(line), color))
 
     def failure(self, where: str, error: BaseException) -> None:
         self._line(self._paint(f"{where}: {error!r}", _RED))

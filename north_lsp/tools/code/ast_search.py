@@ -1,4 +1,4 @@
-"""`ast_search`: code that has the shape of a pattern."""
+"""`ast_search`: finds code that has the structure of a pattern."""
 
 import os
 import threading
@@ -101,7 +101,7 @@ class AstSearch(ReadTool):
 
 
 def _files(named: Iterable[tuple[str, Resolved | None]], workspace: Workspace) -> list[tuple[Path, str]]:
-    """The files that are meant, each once: root and path relative to it."""
+    """List the files that are meant, each once: root and path relative to it."""
     trees = workspace.trees
     chosen: dict[tuple[Path, str], None] = {}
     for spelled, place in named:

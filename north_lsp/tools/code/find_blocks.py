@@ -1,4 +1,4 @@
-"""`find_blocks`: the parts of a page, style sheet or source file, without their content."""
+"""`find_blocks`: lists the parts of a page, style sheet or source file, without their content."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`find_code_block`: the function, class or block that has a name or holds a text."""
+"""`find_code_block`: finds the function, class or block that has a name or contains a text."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ _LINE = 500
 
 class FindCodeBlockArgs(Arguments):
     path: str = Field(min_length=1, description="Relative to the workspace root.")
-    query: str = Field(min_length=1, description="A name, or a text that stands in the block.")
+    query: str = Field(min_length=1, description="A name, or a text in the block.")
     kind: CodeKind = "any"
 
 
@@ -45,7 +45,7 @@ class FindCodeBlock(ReadTool):
             if args.query.casefold() not in text.casefold():
                 shown = repr(args.query[:200])
                 raise ToolError("NO_MATCH", f"{parsed.resolved.relative} does not contain {shown}", "use search_text")
-            hint = "the text is there, but in no such block: use find_blocks, or read_around"
+            hint = "the text is there, but not in such a block: use find_blocks or read_around"
         most = workspace.limits.code_blocks
         matches = [
             {

@@ -1,4 +1,4 @@
-"""`get_file_outline`: a file's structure at a glance."""
+"""`get_file_outline`: shows a file's structure at a glance."""
 
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,12 @@ class GetFileOutline(ReadTool):
 
 
 def _outlined(parsed: Parsed, most: int, notices: Notices) -> tuple[dict[str, object], int]:
-    """The answer, and how many entries there are."""
+    """Return the result's data, and how many entries there are."""
     lines = plain_lines(parsed.text.text)
     entries = outline(parsed.structure, lines)
     shown = entries[:most]
     if len(entries) > most:
-        notices.append(f"the outline has {len(entries)} entries; it goes on at line {entries[most].startLine}")
+        notices.append(f"the outline has {len(entries)} entries; it continues at line {entries[most].startLine}")
     data: dict[str, object] = {
         "path": parsed.resolved.relative,
         "totalLines": len(lines),

@@ -1,4 +1,4 @@
-"""`get_file_symbols`: the functions, classes and types of a file."""
+"""`get_file_symbols`: lists the functions, classes and types of a file."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the structure tools share: a file's text, parsed on a thread."""
+"""Shared by the structure tools: reads a file and parses it on a thread."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from north_lsp.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """`language` is the id, None for an unknown one."""
+    """A parsed file. `language` is the id, None for an unknown one."""
 
     resolved: Resolved
     text: Text
@@ -25,7 +25,7 @@ class Parsed:
 
 
 async def parsed_file(path: str, workspace: Workspace, notices: Notices) -> Parsed:
-    """Raises ToolError."""
+    """Read and parse a file, and note it as seen by the model. Raises ToolError."""
     resolved, text, source, notice = await existing_text(path, workspace)
     notices += [notice] if notice else []
     language = language_of(resolved.path.name)
@@ -33,7 +33,7 @@ async def parsed_file(path: str, workspace: Workspace, notices: Notices) -> Pars
     structure = await on_thread(structure_of, id or "", text.text)
     if structure.errors:
         lines = ", ".join(map(str, structure.errors[:5]))
-        notices.append(f"the parser stumbled at line {lines}; what it could not place was found by patterns")
-    # An outline shows a part of the file, though none of its lines.
+        notices.append(f"the parser failed at line {lines}; patterns found what it could not place")
+    # An outline shows part of the file, though none of its lines.
     workspace.seen.note(resolved.path, text.tag, ())
     return Parsed(resolved, text, source, id, structure)

@@ -1,1 +1,1 @@
-"""Tools that propose edits, and what they share."""
+"""Tools that propose edits, and the code that they share."""

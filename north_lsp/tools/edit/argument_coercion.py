@@ -1,4 +1,5 @@
-"""Arguments of a call as models spell them: lists and objects as JSON in a text, calls in calls under several names."""
+"""Reads the arguments of a call as models write them: lists and objects as JSON in a string, nested calls under several
+names."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,11 +10,11 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.patch import parse_patch
 
 INNER = ("args", "arguments", "parameters", "input")
-"""Where the arguments of an edit in a batch stand."""
+"""The keys under which the arguments of an edit in a batch may be."""
 
 
 def decoded(value: Any) -> Any:
-    """What a text that holds a JSON list or object stands for; anything else as it is."""
+    """Decode a string that holds a JSON list or object; return anything else as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -23,7 +24,7 @@ def decoded(value: Any) -> Any:
 
 
 def raw_paths(arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Every path as the model spelled it, also within a batch."""
+    """Yield every path as the model wrote it, also within a batch."""
     for key in ("path", "from", "to"):
         if isinstance(name := arguments.get(key), str) and name:
             yield name

@@ -1,4 +1,4 @@
-"""Empty folders under edit: which go, which are made, and why one that is not empty stays."""
+"""Empty folders in a draft: which are deleted, which are created, and why one that is not empty stays."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ from north_lsp.workspace.workspace import Workspace
 
 @dataclass
 class DraftFolder:
-    """A folder: whether it stands at first and now, and which one was moved here."""
+    """A folder: whether it existed at first (`stood`) and exists now (`stands`), and which one was moved here."""
 
     resolved: Resolved
     stood: bool
@@ -30,7 +30,7 @@ class DraftFolder:
 
 
 def existing_folder(resolved: Resolved) -> DraftFolder | None:
-    """The folder that stands at a path, if one does."""
+    """Return the folder at a path; None if there is none."""
     try:
         mode = os.lstat(resolved.path).st_mode
     except OSError:
@@ -41,7 +41,7 @@ def existing_folder(resolved: Resolved) -> DraftFolder | None:
 def ensure_empty(
     folder: DraftFolder, what: str, gone: Collection[Path], there: Iterable[Path], workspace: Workspace
 ) -> None:
-    """Pass a folder that holds nothing but what is `gone`. `there` are paths that stand, or will. Raises ToolError:
+    """Check that a folder holds nothing but what is `gone`. `there` are paths that exist, or will. Raises ToolError:
     CONFLICT for the workspace's own folder and one with contents, IO_ERROR."""
     path = folder.path
     if path in workspace.roots.roots:
@@ -60,14 +60,14 @@ def ensure_empty(
             "CONFLICT",
             f"{folder.resolved.relative} is a folder that is not empty, so it is not {what}; in it: "
             + ", ".join([*([some_of(told)] if told else []), *closed]),
-            "only empty folders are deleted and moved: delete or move what is in it first, which one edit_apply_batch "
-            "can do with the folder as its last item; new folders are made with their files",
+            "only empty folders can be deleted or moved: delete or move the contents first; one edit_apply_batch can "
+            "do it all, with the folder as its last item. New folders are created along with their files",
             {"entries": told[:20]},
         )
 
 
 def folder_changes(folders: Mapping[Path, DraftFolder], files: Iterable[Path]) -> Sequence[FileChange]:
-    """The net effect. `files` are the paths at which a file of the draft stands in the end: their folders stay."""
+    """Return the net effect. `files` are the paths where the draft ends up with a file: their folders stay."""
     kept = {above for path in files for above in path.parents}
     kept |= {above for path, one in folders.items() if one.stands for above in path.parents}
     gone = {path: one for path, one in folders.items() if one.stood and not one.stands and path not in kept}

@@ -1,4 +1,4 @@
-"""What keeps an edit from being prepared at all: names that are closed or protected, and what cannot be written."""
+"""Guards that refuse an edit before it is prepared: protected names, links, and text that cannot be written."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,8 @@ from north_lsp.workspace.workspace import Workspace
 
 
 def guard_named(resolved: Resolved, workspace: Workspace) -> None:
-    """Pass a file that the user's settings do not protect: by where the path leads, by how it was spelled, and by the
-    links that lead there, however the names are written. Raises ToolError DENIED."""
+    """Check that the user's settings do not protect a file: neither where the path leads, nor the path as it was given,
+    nor any link that leads there, however the names are written. Raises ToolError DENIED."""
     patterns = {folded(pattern): pattern for pattern in workspace.edits.protected}
     if not patterns:
         return
@@ -27,7 +27,8 @@ def guard_named(resolved: Resolved, workspace: Workspace) -> None:
 
 
 def ensure_outside_files(resolved: Resolved, workspace: Workspace) -> None:
-    """Pass a new path that is no place in a file, as reading spells one (`archive.zip:inner`). Raises ToolError."""
+    """Check that a new path is not a place inside a file, as `read_file` takes one (`archive.zip:inner`). Raises
+    ToolError."""
     names = resolved.path.relative_to(resolved.root).parts
     places = [resolved.root.joinpath(*names[: depth + 1]) for depth in range(len(names))]
     for place in places:
@@ -36,13 +37,13 @@ def ensure_outside_files(resolved: Resolved, workspace: Workspace) -> None:
         if outer is not None and not os.path.lexists(place):
             raise ToolError(
                 "INVALID_INPUT",
-                f"{resolved.relative} would be a place in the file {outer.name}; what is in a file is not written",
-                "name another path, without the colon",
+                f"{resolved.relative} would be inside the file {outer.name}; tools do not write inside files",
+                "use another path, without the colon",
             )
 
 
 def ensure_writable(change: FileChange) -> None:
-    """Raises ToolError INVALID_INPUT for a text that its encoding cannot hold: before anybody has to decide on it."""
+    """Check, before the review, that the file's encoding can hold the new text. Raises ToolError INVALID_INPUT."""
     if change.binary or change.new_text.isascii():
         return
     encode(change.new_text, change.text_encoding)
@@ -52,18 +53,18 @@ def ensure_writable(change: FileChange) -> None:
         if fresh is not None:
             raise ToolError(
                 "INVALID_INPUT",
-                f"it is not known in which encoding {change.relative} is, so {fresh!r} cannot be written there",
+                f"the encoding of {change.relative} is unknown, so {fresh!r} cannot be written to it",
                 "write it without that character, or have the file's encoding changed first",
             )
 
 
 def ensure_no_link(raw_path: str, meant: str, what: str, workspace: Workspace) -> None:
-    """Pass a path whose last name is no link. Raises ToolError CONFLICT."""
+    """Check that the last name of a path is not a link. Raises ToolError CONFLICT."""
     path = Path(raw_path)
     folder = workspace.roots.resolve(str(path.parent)).path
     if os.path.islink(folder / path.name):
         raise ToolError(
             "CONFLICT",
             f"{raw_path} is a link to {meant}, so it is not {what}",
-            f"name {meant} itself if that is meant; links themselves are left to the user",
+            f"name {meant} itself if you mean that; links are left to the user",
         )

@@ -1,6 +1,6 @@
-"""Texts under edit: what a write tool reads and changes before anything is proposed, with the guards on the way.
+"""Drafts: the texts that edit tools read and change before anything is proposed, and the guards that they pass.
 
-Several edits can be made on one draft, so that later ones see what earlier ones did; the changes are the net effect.
+Several edits can be made on one draft: later ones see what earlier ones did, and the changes are the net effect.
 """
 
 import os
@@ -37,19 +37,17 @@ from north_lsp.workspace.text import (
 from north_lsp.workspace.workspace import Workspace
 
 Placing = Literal["content", "lines", "whole"]
-"""How an edit finds its place: by what stands there, or by line numbers, which a changed text makes wrong, or it is the
-whole file that is meant."""
+"""How an edit finds its place: by the content there, by line numbers (which are wrong once the text has changed), or it
+is about the whole file."""
 
-_AMONG_OTHERS = (
-    "use edit_replace_exact with a neighbouring line, and begin `new` with that line, which has no such number"
-)
-_FIRST_LINE = "write the file with another first line, and take that line away in a second edit"
+_AMONG_OTHERS = "use edit_replace_exact with a neighboring line that has no such number, and begin `new` with that line"
+_FIRST_LINE = "write the file with a different first line, then remove that line in a second edit"
 
 
 @dataclass
 class DraftFile:
-    """One file: its text at first and now (None: there is no file), and what else moving another one here changes.
-    `read` has the names and tags of what the model has read."""
+    """One file: its original and its current text (None: there is no file), and what else changes when another one is
+    moved here. `read` has the names and tags of what the model has read."""
 
     resolved: Resolved
     original: str | None
@@ -77,16 +75,16 @@ class DraftFile:
             self.notices.append(text)
 
     def without_pasted(self, content: str, otherwise: str = _AMONG_OTHERS) -> str:
-        """Lines for this file, without what was copied along from a read result. Raises ToolError INVALID_INPUT where
-        it is not certain what belongs to them."""
+        """Strip what was copied from a read result off lines for this file. Raises ToolError INVALID_INPUT where it is
+        not certain what belongs to the lines."""
         content, was_pasted = without_pasted(content, Place(self.text or "", self.read), otherwise)
         if was_pasted:
-            self.note("line numbers or header lines that were copied along were left out")
+            self.note("line numbers or header lines that were copied from a read result were left out")
         return content
 
 
 class Draft:
-    """Made for one tool call."""
+    """The files and folders that one tool call edits, before anything is proposed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -94,7 +92,7 @@ class Draft:
         self._folders: dict[Path, DraftFolder] = {}
 
     async def open(self, raw_path: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
-        """A file that is to be changed, and its text now.
+        """Open a file to change it; return it with its current text.
 
         Raises ToolError: NOT_FOUND, BINARY_FILE, GENERATED_FILE, DENIED, STALE by the user's policy.
         """
@@ -113,13 +111,13 @@ class Draft:
         return file, file.text
 
     async def create(self, raw_path: str, content: str, *, overwrite: bool, guards: bool = True) -> None:
-        """A new file, or a whole new text. Raises ToolError CONFLICT for what stands there, and GENERATED_FILE if it
-        `guards` those."""
+        """Create a file, or replace the whole text of one. Raises ToolError: CONFLICT if there is a file and it is not
+        to `overwrite` it, and GENERATED_FILE if it `guards` those."""
         file = await self._file(raw_path)
         if content.rstrip("\n").count("\n") or overwrite:
             content = file.without_pasted(content, _FIRST_LINE)
         if file.text is None:
-            await self._guard_whole(file, is_lost=True)  # it was deleted by this very call
+            await self._guard_whole(file, is_lost=True)  # it was deleted earlier in the same call
             made = partial(new_file_text, file.resolved.path, file.resolved.root, content)
             file.text = await anyio.to_thread.run_sync(made)
             file.make_executable = content.startswith("#!")
@@ -130,11 +128,11 @@ class Draft:
             raise ToolError(
                 "CONFLICT",
                 f"{file.relative} exists ({len(file.text.encode('utf-8', 'replace'))} bytes)",
-                "edit it, or set overwrite if the whole text is to be replaced",
+                "edit it, or set overwrite to replace its whole text",
                 {"firstLines": [] if file.binary else file.text.split("\n")[:5]},
             )
         if file.binary:
-            raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first if it is to be replaced")
+            raise ToolError("BINARY_FILE", f"{file.relative} is not text", "delete it first to replace it")
         if guards:
             self._guard_generated(file)
         await self._guard_whole(file, is_lost=not content.startswith(file.text))
@@ -146,7 +144,7 @@ class Draft:
         file.text = content
 
     async def check(self, raw_path: str) -> None:
-        """Pass a file that may be written, or a place where one may be made. Raises ToolError."""
+        """Check that a file may be written, or created, at a path. Raises ToolError."""
         await self._file(raw_path)
 
     async def note(self, raw_path: str, text: str) -> None:
@@ -154,20 +152,19 @@ class Draft:
         (await self._file(raw_path)).note(text)
 
     async def put(self, raw_path: str, content: str, *, is_whole: bool) -> Sequence[str]:
-        """A file that the user sees as such: new, or in place of what stands there. Returns why it is asked about in
-        any case: a generated file may be written when the user says so. Raises ToolError."""
+        """Put a file as a whole, new or in place of one that exists; the user has it in view. Returns the reasons to
+        ask in any case: a generated file may be written if the user says so. Raises ToolError."""
         file = await self._file(raw_path)
         marker = self._generated(file)
         await self.create(raw_path, content, overwrite=file.text is not None, guards=marker is None)
         if not is_whole and file.original is None:
-            file.text = content  # what is missing may go on in the middle of the last line
+            file.text = content  # the missing rest may continue in the middle of the last line
         if marker is None:
             return ()
         return (f"{file.relative} is generated ({marker}): a change there may be lost when it is generated again",)
 
     async def delete(self, raw_path: str) -> None:
-        """A file, or an empty folder.
-
+        """Delete a file or an empty folder.
         Raises ToolError NOT_FOUND, GENERATED_FILE, CONFLICT for unsaved changes and for a folder that is not empty.
         """
         folder = await self._folder(raw_path, "deleted")
@@ -178,7 +175,7 @@ class Draft:
         file.text = None
 
     async def move(self, raw_path: str, to: str, *, overwrite: bool) -> None:
-        """Raises ToolError as `delete` does, and CONFLICT for what stands at the new place."""
+        """Move a file or an empty folder. Raises ToolError as `delete` does, and CONFLICT if the new path is taken."""
         folder = await self._folder(raw_path, "moved")
         if folder is not None:
             await self._move_folder(folder, to)
@@ -189,11 +186,11 @@ class Draft:
             raise ToolError(
                 "CONFLICT",
                 f"{raw_path} and {to} are the same file ({file.relative})",
-                "to change upper and lower case only, move it to another name first, and from there in a second edit",
+                "to change only upper and lower case, move it to another name first, then to this one in a second edit",
             )
         if target.text is not None:
             if not overwrite:
-                raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite if it is to be replaced")
+                raise ToolError("CONFLICT", f"{target.relative} exists", "set overwrite to replace it")
             self._guard_generated(target)
             await self._guard_whole(target, is_lost=True)
             target.note(f"{target.relative} is replaced by {file.relative}")
@@ -203,7 +200,7 @@ class Draft:
         file.text, file.moved_from = None, None
 
     async def changes(self) -> Sequence[FileChange]:
-        """The net effect, in the order in which the files were first named."""
+        """Return the net effect, in the order in which the files were first named."""
         return await anyio.to_thread.run_sync(self._changes)
 
     # -- inside --------------------------------------------------------------------------------------------------------
@@ -241,7 +238,7 @@ class Draft:
         return [*found, *folder_changes(self._folders, remaining)]
 
     async def _folder(self, raw_path: str, what: str) -> DraftFolder | None:
-        """The empty folder that a path names; None if it names none."""
+        """Return the empty folder that a path names; None if it names no folder. Raises ToolError."""
         resolved = await resolve_open(raw_path, self.workspace)
         if resolved.path in self._files:
             return None
@@ -251,7 +248,7 @@ class Draft:
         if folder is None:
             return None
         if not folder.stands:
-            raise ToolError("NOT_FOUND", f"{resolved.relative} was deleted or moved by this batch already")
+            raise ToolError("NOT_FOUND", f"{resolved.relative} was already deleted or moved by this batch")
         await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
         meant = f"the folder {resolved.relative}"
         await anyio.to_thread.run_sync(ensure_no_link, raw_path, meant, what, self.workspace)
@@ -269,11 +266,11 @@ class Draft:
         await anyio.to_thread.run_sync(ensure_outside_files, target, self.workspace)
         if target.path.is_relative_to(folder.path):
             shown = folder.resolved.relative
-            raise ToolError("INVALID_INPUT", f"{shown} cannot be moved to {target.relative}, which is it or lies in it")
+            raise ToolError("INVALID_INPUT", f"{shown} cannot be moved to {target.relative}, which is itself or in it")
         known = self._folders.get(target.path)
         stands = target.exists if known is None else known.stands or known.stood
         if stands or target.path in self._files:
-            hint = "name a path at which nothing stands; overwrite replaces files only"
+            hint = "name a path that is free; overwrite replaces only files"
             raise ToolError("CONFLICT", f"{target.relative} exists", hint)
         source = folder.moved_from if not folder.stood and folder.moved_from is not None else folder
         self._folders[target.path] = DraftFolder(target, False, True, folder.mode, source)
@@ -336,7 +333,7 @@ class Draft:
         return file
 
     def _gone(self, file: DraftFile) -> ToolError | None:
-        """The error for a file that an earlier edit of the same call took away."""
+        """Return the error for a file that an earlier edit of this call deleted or moved; None if there was no file."""
         if file.original is None:
             return None
         to = next((one for one in self._files.values() if one.moved_from is file and one.text is not None), None)
@@ -346,7 +343,7 @@ class Draft:
         return ToolError("NOT_FOUND", message, f"name {to.relative}")
 
     def _generated(self, file: DraftFile) -> str | None:
-        """What shows a file to be generated, if the user's settings do not allow to edit it."""
+        """Return the marker of a generated file; None if it is not generated or the settings allow editing it."""
         if file.original is None or file.binary:
             return None
         marker = is_generated(file.original[:1024], file.resolved.path.name)
@@ -362,12 +359,12 @@ class Draft:
             )
 
     async def _guard_whole(self, file: DraftFile, *, is_lost: bool) -> None:
-        """Pass a file that is to go, or to be replaced, and is as the model has seen it. One that it has not seen may
-        be moved or deleted, but its text is not replaced by another. Raises ToolError STALE."""
+        """Check that a file to be removed or replaced is as the model has seen it. One that it has not seen may be
+        moved or deleted, but its text must not be replaced. Raises ToolError STALE."""
         if file.moved_from is not None:
             await self._guard_whole(file.moved_from, is_lost=is_lost)
         if file.original is None or file.moved_from is not None:
-            return  # it comes from this very call
+            return  # it was created by the same call
         if self.workspace.edits.stale_check == "off" or file.first_binary:
             return
         if self.workspace.seen.recall(file.resolved.path, file.tag) is None and not (is_lost and file.original):
@@ -377,28 +374,28 @@ class Draft:
             raise await anyio.to_thread.run_sync(_stale, file, stale, self.workspace)
 
     def _guard_stale(self, file: DraftFile, snapshot: str | None, placing: Placing) -> str | None:
-        """The tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
+        """Return the tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
         tag = file.tag
         shown = self.workspace.seen.recall(file.resolved.path, tag)
         policy = self.workspace.edits.stale_check
-        if snapshot:  # some models fill what they do not need with an empty text
+        if snapshot:  # some models fill arguments they do not need with an empty string
             given = snapshot.rpartition("#")[2].strip("[] ")
             return given if given != tag else None
         if shown is None:
             problem = "was not read in this conversation"
             if file.resolved.path in self.workspace.seen.earlier:
-                problem = "has changed since it was read, before the conversation was opened again"
+                problem = "has changed since it was read, before the conversation was reopened"
             raise ToolError("STALE", f"{file.relative} {problem}", "read the file first")
         if shown == tag or policy == "off":
             return None
         if policy == "strict" or placing != "content":
             return shown
-        file.note(f"{file.relative} has changed since it was read; the edit was fitted to its present text")
+        file.note(f"{file.relative} has changed since it was read; the edit was applied to its current text")
         return None
 
 
 class EditTool(WriteTool):
-    """A write tool whose work is done on a draft, so that a batch can hold it."""
+    """A write tool that works on a draft, so that a batch can include it."""
 
     async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
         draft = Draft(workspace)
@@ -407,11 +404,11 @@ class EditTool(WriteTool):
 
     @abstractmethod
     async def edit(self, args: Any, draft: Draft) -> None:
-        """Change the draft. Raises ToolError; the draft is then thrown away."""
+        """Change the draft. Raises ToolError; the draft is then discarded."""
 
 
 def _update(file: DraftFile, old: str, new: str) -> FileChange | None:
-    """None if the file is as it was. Another file that was moved here brings its encoding and its mode along."""
+    """Return a file's change, None if nothing changed. A file that was moved here brings its encoding and mode."""
     path, before = file.resolved.path, file.first_form
     mode = file.mode if file.mode != file.first_mode else None
     if old == new and file.text_encoding == before and mode is None:
@@ -467,7 +464,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _same_file(one: DraftFile, other: DraftFile) -> bool:
-    """Whether two names are one file, as on file systems that do not tell upper and lower case apart."""
+    """Tell whether two names are one file, as they can be on case-insensitive file systems."""
     if one.resolved.path.name.casefold() != other.resolved.path.name.casefold():
         return False
     try:
@@ -494,7 +491,7 @@ def _too_large(resolved: Resolved) -> ToolError:
     return ToolError(
         "TOO_LARGE",
         f"{resolved.relative} has more than {MAX_WHOLE_FILE >> 20} MB, too much for an edit that can be undone",
-        "change, move or delete it by a command, or ask the user",
+        "change, move or delete it with a command, or ask the user",
     )
 
 

@@ -1,4 +1,4 @@
-"""`edit_apply_batch`: several edits as one proposal, all or none."""
+"""`edit_apply_batch`: makes one proposal of several edits, all or nothing."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ class BatchItem(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _gathered(cls, value: Any) -> Any:
-        """Arguments that stand beside the tool's name are meant as its arguments; calls may be spelled as elsewhere."""
+        """Accept arguments next to the tool's name, and the names that other APIs give to the parts of a call."""
         value = decoded(value)
         if not isinstance(value, dict):
             return value
@@ -39,7 +39,7 @@ class EditApplyBatchArgs(Arguments):
 
 
 class EditApplyBatch(EditTool):
-    """`tools` are those that a batch may hold, by name."""
+    """Applies several edits as one; `tools` are those that a batch may hold, by name."""
 
     name = "edit_apply_batch"
     args = EditApplyBatchArgs
@@ -68,7 +68,9 @@ class EditApplyBatch(EditTool):
         tool = self._tools.get(item.tool)
         if tool is None:
             raise ToolError(
-                "INVALID_INPUT", f"{item.tool!r} cannot be in a batch", f"possible: {', '.join(sorted(self._tools))}"
+                "INVALID_INPUT",
+                f"{item.tool!r} cannot be in a batch",
+                f"a batch can hold {', '.join(sorted(self._tools))}",
             )
         try:
             return tool, tool.args.model_validate(item.args)

@@ -1,4 +1,4 @@
-"""`edit_before_anchor`: whole lines before the line that holds an anchor."""
+"""`edit_before_anchor`: inserts whole lines before the line that holds an anchor."""
 
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,9 @@ from north_lsp.tools.registry import Arguments
 
 class EditBeforeAnchorArgs(Arguments):
     path: str = Field(description="Relative to the workspace root.")
-    anchor: str = Field(description="A piece of the line that is meant, or consecutive lines.")
+    anchor: str = Field(description="Part of the line you mean, or consecutive lines.")
     content: str = Field(description="Whole lines.")
-    occurrence: int | None = Field(None, ge=1, description="Which of several places, from 1.")
+    occurrence: int | None = Field(None, ge=1, description="Which match, from 1, if there are several.")
     snapshot: str | None = Field(None, description="The snapshot that the anchor was taken from.")
 
 

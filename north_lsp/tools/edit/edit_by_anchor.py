@@ -1,4 +1,4 @@
-"""`edit_by_anchor`: whole lines put at, or in place of, lines that are found by what stands in them."""
+"""`edit_by_anchor`: inserts whole lines next to lines that are found by their content, or replaces those."""
 
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,11 @@ AnchorMode = Literal["insert_before", "insert_after", "replace_line", "replace_b
 class EditByAnchorArgs(Arguments):
     path: str = Field(description="Relative to the workspace root.")
     mode: AnchorMode
-    anchor: str = Field(description="A piece of the line that is meant, or consecutive lines.")
+    anchor: str = Field(description="Part of the line you mean, or consecutive lines.")
     anchorEnd: str | None = Field(None, description="Where the replaced lines end, for replace_between only.")
     content: str = Field(description="Whole lines; empty with replace_line or replace_between to delete.")
-    occurrence: int | None = Field(None, ge=1, description="Which of several places, from 1.")
-    inclusive: bool = Field(False, description="Replace the lines of the anchors, too, for replace_between only.")
+    occurrence: int | None = Field(None, ge=1, description="Which match, from 1, if there are several.")
+    inclusive: bool = Field(False, description="Also replace the lines of the anchors, for replace_between only.")
     snapshot: str | None = Field(None, description="The snapshot that the anchor was taken from.")
 
 
@@ -36,7 +36,7 @@ class EditByAnchor(EditTool):
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"
 
     async def edit(self, args: EditByAnchorArgs, draft: Draft) -> None:
-        end = args.anchorEnd or None  # some models fill what they do not need with an empty text
+        end = args.anchorEnd or None  # some models fill arguments they do not need with an empty string
         if (end is None) == (args.mode == "replace_between"):
             needed = "needs" if end is None else "takes no"
             raise ToolError("INVALID_INPUT", f"mode {args.mode} {needed} anchorEnd", details={"field": "anchorEnd"})
@@ -52,7 +52,7 @@ class EditByAnchor(EditTool):
 
 
 def placed(file: DraftFile, text: str, mode: AnchorMode, anchor: str, content: str, occurrence: int | None) -> str:
-    """The text with the content at the anchor. Raises ToolError as `find_anchors` and `choose` do."""
+    """Return the text with the content put at the anchor. Raises ToolError as `find_anchors` and `choose` do."""
     lines = split_lines(text)
     found = _find(file, lines, anchor, occurrence)
     content = file.without_pasted(content)
@@ -75,8 +75,8 @@ def replaced_between(
     *,
     inclusive: bool,
 ) -> str:
-    """The text with the lines between two anchors replaced, and theirs if `inclusive`; the end is the first behind the
-    start. Raises ToolError."""
+    """Return the text with the lines between two anchors replaced, with the anchors' own if `inclusive`; the end is the
+    first match after the start. Raises ToolError."""
     lines = split_lines(text)
     start = _find(file, lines, anchors[0], occurrence, names[0])
     ends = find_anchors(lines, anchors[1], start.end)
@@ -85,9 +85,9 @@ def replaced_between(
         if elsewhere:
             raise ToolError(
                 "NO_MATCH",
-                f"{names[1]} stands only before {names[0]}: line {elsewhere[0].start + 1}, which is not after "
+                f"{names[1]} occurs only before {names[0]}: at line {elsewhere[0].start + 1}, which is not after "
                 f"line {start.end}",
-                "exchange the anchors, or choose another occurrence",
+                "swap the anchors, or choose another occurrence",
                 {
                     "anchor": names[1],
                     "startLine": start.start + 1,
@@ -114,4 +114,4 @@ def _find(file: DraftFile, lines: list[str], anchor: str, occurrence: int | None
 
 def _note_loose(file: DraftFile, found: Found) -> None:
     if found.loose:
-        file.note(f"the anchor matched line {found.start + 1} of {file.relative} but for white space")
+        file.note(f"the anchor matched line {found.start + 1} of {file.relative} except for whitespace")

@@ -1,4 +1,4 @@
-"""`edit_create_file`: a new file, or a whole new text for an old one."""
+"""`edit_create_file`: creates a file, or replaces the whole text of one."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`edit_delete_file`: a file or an empty folder, deleted; the contents stay in the checkpoint."""
+"""`edit_delete_file`: deletes a file or an empty folder; the contents stay in the checkpoint."""
 
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""`edit_insert_at_line`: whole lines before a line number."""
+"""`edit_insert_at_line`: inserts whole lines before a line number."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`edit_move_file`: another name or place for a file or an empty folder."""
+"""`edit_move_file`: moves or renames a file or an empty folder."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,8 +12,8 @@ from north_lsp.vocabulary import Kind
 
 class EditMoveFileArgs(Arguments):
     from_: str = Field(alias="from", description="Relative to the workspace root.")
-    to: str = Field(description="The new path, with the name; missing folders are made.")
-    overwrite: bool = Field(False, description="Replace a file that stands there.")
+    to: str = Field(description="The new path, with the name; missing folders are created.")
+    overwrite: bool = Field(False, description="Replace a file that exists there.")
 
 
 class EditMoveFile(EditTool):

@@ -1,4 +1,4 @@
-"""`edit_patch`: a patch of one file or several, as a unified diff or between `*** Begin Patch` and `*** End Patch`."""
+"""`edit_patch`: applies a patch of one or several files, as a unified diff or in the `*** Begin Patch` form."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -33,12 +33,12 @@ class EditPatch(EditTool):
 
 
 def _ensure_bare(file: DraftFile, hunks: Sequence[PatchHunk]) -> None:
-    """Pass hunks that add no line numbers that were copied along. Raises ToolError INVALID_INPUT."""
+    """Check that hunks add no line numbers copied from a read result. Raises ToolError INVALID_INPUT."""
     for hunk in hunks:
         added = "".join(line for line in hunk.after if line not in hunk.before)
         if added and without_pasted(added, Place(file.text or "", file.read), _OTHERWISE)[1]:
             raise ToolError(
-                "INVALID_INPUT", "the patch adds lines with line numbers of a read result", "leave them out"
+                "INVALID_INPUT", "the patch adds lines with line numbers from a read result", "leave the numbers out"
             )
 
 

@@ -1,4 +1,4 @@
-"""`edit_replace_block`: the lines between two anchors, replaced."""
+"""`edit_replace_block`: replaces the lines between two anchors."""
 
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,11 @@ _NAMES = ("startAnchor", "endAnchor")
 
 class EditReplaceBlockArgs(Arguments):
     path: str = Field(description="Relative to the workspace root.")
-    startAnchor: str = Field(description="A piece of the line before the block, or consecutive lines.")
-    endAnchor: str = Field(description="A piece of the line after the block; the first one after the start counts.")
+    startAnchor: str = Field(description="Part of the line before the block, or consecutive lines.")
+    endAnchor: str = Field(description="Part of the line after the block; the first match after the start counts.")
     content: str = Field(description="Whole lines; empty to delete the block.")
-    occurrence: int | None = Field(None, ge=1, description="Which of several places of startAnchor, from 1.")
-    inclusive: bool = Field(False, description="Replace the lines of the anchors, too.")
+    occurrence: int | None = Field(None, ge=1, description="Which match of startAnchor, from 1, if there are several.")
+    inclusive: bool = Field(False, description="Also replace the lines of the anchors.")
     snapshot: str | None = Field(None, description="The snapshot that the anchors were taken from.")
 
 

@@ -1,4 +1,4 @@
-"""`edit_replace_exact`: an exact piece of text, replaced."""
+"""`edit_replace_exact`: replaces an exact piece of text."""
 
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,8 @@ from north_lsp.workspace.edit.whitespace_match import find_ignoring_whitespace
 class EditReplaceExactArgs(Arguments):
     path: str = Field(description="Relative to the workspace root.")
     old: str = Field(min_length=1, description="The exact text to replace, without line numbers.")
-    new: str = Field(description="What stands there afterwards.")
-    expectedOccurrences: int = Field(1, ge=1, description="How often `old` occurs.")
+    new: str = Field(description="The text to put in its place.")
+    expectedOccurrences: int = Field(1, ge=1, description="How many times `old` occurs.")
     snapshot: str | None = Field(None, description="The snapshot that the text was taken from.")
 
 
@@ -38,15 +38,15 @@ class EditReplaceExact(EditTool):
 
 
 def _as_pasted(pasted: str, bare: str, new: str) -> str:
-    """What is to stand in place of a text that was copied with its line numbers. Raises ToolError INVALID_INPUT for one
-    only some lines of which have such numbers."""
+    """Return the replacement for a text that was copied with its line numbers. Raises ToolError INVALID_INPUT if only
+    some lines of the replacement have such numbers."""
     if pasted == bare:
         return new
     stripped = strip_numbers(new)
     if stripped is None and has_number(new, numbers_in(pasted)):
         raise ToolError(
             "INVALID_INPUT",
-            "`old` has line numbers that are no part of the file, and `new` has some as well, but not in sequence",
+            "`old` has line numbers that are not part of the file, and `new` has some as well, but not in sequence",
             "send both without line numbers",
         )
     return new if stripped is None else stripped
@@ -56,14 +56,14 @@ def _replaced(file: DraftFile, text: str, args: EditReplaceExactArgs, *, toleran
     old, new = args.old, args.new
     if find_occurrences(text, old):
         if strip_numbers(old) is None:  # else the file itself has such lines
-            new = file.without_pasted(new, "begin `old` and `new` with a neighbouring line, which has no such number")
+            new = file.without_pasted(new, "begin `old` and `new` with a neighboring line that has no such number")
     else:
         headless = strip_header(old)
         bare = next((one for one in (headless, strip_numbers(headless)) if one and find_occurrences(text, one)), None)
         if bare is not None:
             new = _as_pasted(headless, bare, strip_header(new))
             old = bare
-            file.note("line numbers or header lines that were copied along were left out")
+            file.note("line numbers or header lines that were copied from a read result were left out")
     try:
         return replace_exact(text, old, new, args.expectedOccurrences)
     except ToolError as error:
@@ -73,6 +73,6 @@ def _replaced(file: DraftFile, text: str, args: EditReplaceExactArgs, *, toleran
         if found is None:
             raise
         file.note(
-            f"lines {found.start + 1}-{found.end} of {file.relative} matched but for white space; theirs was kept"
+            f"lines {found.start + 1}-{found.end} of {file.relative} matched except for whitespace; the file's was kept"
         )
         return replace_lines(text, found.start, found.end, found.content)

@@ -1,5 +1,5 @@
-"""What a model copies along from a read result: header lines and line numbers that are no part of the file. They are
-left out only where it is certain that they are none; where it is not, the model is asked to say it."""
+"""Strips what models copy along from a read result: header lines and line numbers that are not part of the file. They
+are left out only where it is certain that they are not; elsewhere the model is asked to be explicit."""
 
 import re
 from collections.abc import Collection
@@ -16,7 +16,7 @@ _TELLING = 3
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is known of where a text goes: the file's own text, and the names and tags of what was read."""
+    """What is known about where a text goes: the file's own text, and the names and tags of what was read."""
 
     text: str = ""
     read: Collection[str] = ()
@@ -24,7 +24,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A text all lines of which begin with numbers in sequence."""
+    """A text whose lines all begin with consecutive numbers."""
 
     sign: str
     numbers: list[int]
@@ -32,7 +32,7 @@ class _Numbered:
 
 
 def strip_numbers(text: str) -> str | None:
-    """A text that was not found, without line numbers as any tool prints them; None if not all lines have some."""
+    """Strip line numbers, as any tool prints them, off a text that was not found; None if not all lines have one."""
     lines = text.split("\n")
     marks = [_PRINTED.match(line) for line in lines]
     found = [mark for mark, line in zip(marks, lines, strict=True) if mark is not None or line.strip()]
@@ -43,25 +43,25 @@ def strip_numbers(text: str) -> str | None:
 
 
 def strip_header(text: str) -> str:
-    """A text that was not found, without the first line of a read result."""
+    """Strip the first line of a read result off a text that was not found."""
     header = _HEADER.match(text)
     return text[header.end() :] if header else text
 
 
 def has_number(text: str, numbers: Collection[int]) -> bool:
-    """Whether a line begins with one of the numbers, as read results print them."""
+    """Tell whether a line begins with one of the numbers, as read results print them."""
     marks = map(_PRINTED.match, text.split("\n"))
     return any(mark is not None and int(mark[1]) in numbers for mark in marks)
 
 
 def numbers_in(text: str) -> range:
-    """The line numbers that a text was read with, and as many more as it may have become."""
+    """Return the line numbers that a text was read with, and as many more as it may have grown by."""
     found = [int(mark[1]) for mark in map(_PRINTED.match, text.split("\n")) if mark is not None]
     return range(min(found, default=0), max(found, default=-1) + text.count("\n") + 2)
 
 
 def without_pasted(text: str, place: Place, otherwise: str) -> tuple[str, bool]:
-    """The lines that are to be written, without what was copied along, and whether there was any. Raises ToolError
+    """Strip what was copied along off lines to write; return them and whether there was any. Raises ToolError
     INVALID_INPUT where that is not certain; `otherwise` says how to write numbers that are meant."""
     header = _HEADER.match(text)
     body = text[header.end() :] if header else text
@@ -79,7 +79,7 @@ def without_pasted(text: str, place: Place, otherwise: str) -> tuple[str, bool]:
     first = body.split("\n", 1)[0].strip()[:40]
     raise ToolError(
         "INVALID_INPUT",
-        f"every line begins with a number in sequence ({first!r}), as in a read result, and it is not certain whether "
+        f"every line begins with a number in sequence ({first!r}), as in a read result, and it is unclear whether "
         "the numbers belong to the text; nothing was written",
         f"send the lines without the numbers; if the numbers are meant, {otherwise}",
     )
@@ -98,17 +98,17 @@ def _numbered(text: str) -> _Numbered | None:
 
 
 def _is_spaced(numbered: _Numbered) -> bool:
-    """As in `1: one`: nobody prints a line so, and no text is indented by one blank throughout."""
+    """Tell whether lines look like `1: one`: no tool prints that, and no text is indented by one space throughout."""
     return numbered.sign == ":" and all(re.match(r" \S|$", line) for line in numbered.bare)
 
 
 def _has_alike(text: str, sign: str) -> bool:
-    """Whether a file has numbered lines of its own."""
+    """Tell whether a file has numbered lines of its own."""
     return sign in text and re.search(rf"^\s*\d+{re.escape(sign)}", text, re.MULTILINE) is not None
 
 
 def _stands_there(numbered: _Numbered, text: str) -> bool:
-    """Whether one of the lines stands in the file at the very number that it has."""
+    """Tell whether one of the lines is in the file at exactly the number that it has."""
     lines = text.split("\n")
     return any(
         len(bare.strip()) >= _TELLING and 0 < number <= len(lines) and lines[number - 1].rstrip("\r") == bare

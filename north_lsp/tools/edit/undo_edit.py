@@ -1,4 +1,4 @@
-"""`undo_edit`: the last applied changes of this conversation, taken back as a new proposal."""
+"""`undo_edit`: takes back the last applied changes of this conversation, as a new proposal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,5 +26,5 @@ class UndoEdit(WriteTool):
 
     async def prepare(self, args: UndoEditArgs, workspace: Workspace) -> Sequence[FileChange]:
         if workspace.revert is None:
-            raise ToolError("UNAVAILABLE", "nothing is kept here that could be taken back")
+            raise ToolError("UNAVAILABLE", "nothing is kept here that could be undone")
         return await workspace.revert(args.path, args.steps)

@@ -1,4 +1,4 @@
-"""`detect_languages`: which languages a project is written in."""
+"""`detect_languages`: tells which languages a project is written in."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`expand_output`: the full text of a result that was shortened."""
+"""`expand_output`: reads the full text of a result that was shortened."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from north_lsp.workspace.workspace import Workspace
 
 
 class ExpandOutputArgs(Arguments):
-    outputId: str = Field(min_length=1, description="As the shortened result names it.")
+    outputId: str = Field(min_length=1, description="The id that the shortened result gives.")
     startLine: int | None = Field(None, ge=1)
     endLine: int | None = Field(None, ge=1)
     search: str | None = Field(None, min_length=1, description="Only the lines that contain this text.")

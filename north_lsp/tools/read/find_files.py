@@ -1,4 +1,4 @@
-"""`find_files`: paths that match a glob."""
+"""`find_files`: finds paths that match a glob."""
 
 from functools import partial
 from typing import Any, Literal
@@ -20,8 +20,8 @@ class FindFilesArgs(Arguments):
     pattern: str = Field(min_length=1, description="A glob, for example `*.py`, `src/**/test_*.{ts,tsx}`.")
     path: str | None = Field(None, description="A folder to look in.")
     limit: int = Field(50, ge=1, description="At most 500.")
-    hidden: bool = Field(False, description="Also files whose name, or a folder's above, begins with a dot.")
-    type: Literal["file", "dir"] | None = Field(None, description="`file` unless given.")
+    hidden: bool = Field(False, description="Also files whose name, or a parent folder's, begins with a dot.")
+    type: Literal["file", "dir"] | None = Field(None, description="Default: `file`.")
     sort: Literal["path", "mtime"] = Field("path", description="`mtime`: newest first.")
 
 

@@ -1,4 +1,4 @@
-"""`get_line_count`: how large a text file is, before it is read."""
+"""`get_line_count`: tells how large a text file is, before it is read."""
 
 from pathlib import Path
 from typing import Any

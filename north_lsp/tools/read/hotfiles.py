@@ -1,4 +1,4 @@
-"""`hotfiles`: the files that change most."""
+"""`hotfiles`: lists the files that change most."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`list_root`: the entries of a workspace root."""
+"""`list_root`: lists the entries of a workspace root."""
 
 from typing import Any
 

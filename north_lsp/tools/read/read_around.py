@@ -1,4 +1,4 @@
-"""`read_around`: the lines around an anchor text."""
+"""`read_around`: reads the lines around an anchor text."""
 
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from north_lsp.workspace.pagination import Page, make_page, merged, next_range, 
 from north_lsp.workspace.text import split_lines
 from north_lsp.workspace.workspace import Workspace
 
-_NONE = "use search_text to find where it stands"
+_NONE = "use search_text to find where it is"
 
 
 class ReadAroundArgs(Arguments):
     path: str = Field(min_length=1, description="Relative to the workspace root.")
-    anchor: str = Field(min_length=1, description="A text that stands in the file.")
+    anchor: str = Field(min_length=1, description="A text in the file.")
     before: int = Field(12, ge=0, description="Lines before, at most 200.")
     after: int = Field(20, ge=0, description="Lines after, at most 200.")
     occurrence: int | None = Field(None, description="Which occurrence, from 1, if there are several.")

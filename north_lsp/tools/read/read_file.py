@@ -1,4 +1,4 @@
-"""`read_file`: a part of a text file, numbered; and what other files hold, as text."""
+"""`read_file`: reads a part of a text file, with line numbers, and the contents of other files as text."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +42,7 @@ class ReadFileArgs(Arguments):
     occurrence: int = Field(1, ge=1, description="Which match of `aroundMatch`.")
     windowLines: int = Field(20, ge=0, description="Lines before and after the match, at most 250.")
     includeContext: Literal["imports", "full"] | None = Field(
-        None, description="Also the file's imports, or the whole function or class around."
+        None, description="Also the file's imports, or the whole enclosing function or class."
     )
     includeHeadTail: bool = Field(False, description="Also the first and last 10 lines.")
     lineNumbers: bool = True
@@ -81,9 +81,7 @@ class ReadFile(ReadTool):
                 output = await self._virtual(args, resolved.relative, found, workspace, notices)
                 return replace(output, locations=(Location(resolved.path),), pictures=pictures)
         if outer is None and archive_path:
-            notices.append(
-                f"{archive_path!r} names no part of this file: lines are asked for with startLine and endLine"
-            )
+            notices.append(f"{archive_path!r} names no part of this file: use startLine and endLine to ask for lines")
         try:
             text, source = await shown_text(resolved.path, workspace)
         except ToolError as error:
@@ -142,7 +140,7 @@ class ReadFile(ReadTool):
         return Output(title, with_meta(data, notices, source=source), locations=(place,), digest=digest)
 
     async def _part(self, args: ReadFileArgs, resolved: Resolved, workspace: Workspace, notices: Notices) -> Output:
-        """A range of a file that is too large to be read whole."""
+        """Read a range of a file that is too large to be read whole."""
         limits, first = workspace.limits, args.startLine or 1
         part = await stoppable(lambda over: stream_part(resolved.path, first, args.endLine, limits.read_lines, over))
         last = min(part.start + len(part.lines) - 1, args.endLine or part.total)
@@ -179,7 +177,7 @@ class ReadFile(ReadTool):
 
 
 async def _read_archive(path: Path, archive_path: str) -> str | None:
-    """What is inside a file that is no text, as text; None if it is read as plain text after all."""
+    """Return the contents of a file that is not text, as text; None if it is read as plain text after all."""
     if path.name.lower().endswith(PICTURES):
         return await on_thread(describe_picture, path)
     return await parse_in_child(path, archive_path)
@@ -205,7 +203,7 @@ def _data(relative: str, shown: _Shown, text: Text, limits: Limits, notices: Not
 
 
 def _digest(data: dict[str, object], shown: _Shown, limits: Limits, notices: Notices, source: str) -> Digest | None:
-    """The head and tail of what was read without asking for a part."""
+    """Return the head and tail of what was read without asking for a part; None if nothing would be left out."""
     if not shown.plain or not shown.page.ranges:
         return None
     start, end = shown.page.ranges[0]
@@ -226,7 +224,7 @@ def _digest(data: dict[str, object], shown: _Shown, limits: Limits, notices: Not
 
 
 def _window(args: ReadFileArgs, text: Text, relative: str, limits: Limits, notices: Notices) -> _Shown:
-    """What to show of a text."""
+    """Choose what to show of a text. Raises ToolError for a match that is not there."""
     lines = plain_lines(text.text)
     total = len(lines)
     ranges: list[Range] = []
@@ -236,7 +234,7 @@ def _window(args: ReadFileArgs, text: Text, relative: str, limits: Limits, notic
         first, last = _find(args.aroundMatch, args.occurrence, lines, text.text, notices)
         ranges.append((first - window, last + window))
         if args.startLine is not None or args.endLine is not None:
-            notices.append("startLine and endLine do not count beside aroundMatch")
+            notices.append("startLine and endLine are ignored because aroundMatch is given")
         focus = first
     else:
         start, end = args.startLine or 1, args.endLine if args.endLine is not None else total
@@ -268,7 +266,7 @@ def _context(args: ReadFileArgs, relative: str, text: str, focus: int, notices: 
         return [(symbol.start, symbol.end) for symbol in structure.symbols if symbol.kind == "import"]
     around = enclosing(structure, focus)
     if around is None:
-        notices.append("no function or class is around these lines")
+        notices.append("no function or class encloses these lines")
         return []
     if around.end - around.start >= _MAX_FULL:
         notices.append(f"{around.name} has more than {_MAX_FULL} lines (to line {around.end})")

@@ -1,4 +1,4 @@
-"""`read_readme`: what the project says of itself."""
+"""`read_readme`: reads what the project says about itself."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`search_text`: a text or a pattern in the files of the workspace."""
+"""`search_text`: searches for a text or a pattern in the files of the workspace."""
 
 import os
 from functools import partial
@@ -41,7 +41,7 @@ class SearchTextArgs(Arguments):
     glob: str | None = Field(None, description="Only files whose path matches, for example `*.py`.")
     type: str | None = Field(None, description="Only files of a language: py, js, ts, rust, go, java …")
     caseSensitive: bool = False
-    multiline: bool = Field(False, description="The query may match over several lines.")
+    multiline: bool = Field(False, description="The query may match across several lines.")
     contextLines: int = Field(0, ge=0, description="Lines before and after each match, at most 5.")
     mode: Literal["content", "count", "files"] = Field(
         "content", description="Matches, counts per file, or file names."
@@ -63,7 +63,7 @@ class SearchText(ReadTool):
         limit = notices.at_most(args.limit, workspace.limits.matches, "limit")
         context = notices.at_most(args.contextLines, 5, "contextLines")
         if args.lineRange is not None and args.file is None:
-            raise ToolError("INVALID_INPUT", "lineRange needs file", "name the one file whose lines are meant")
+            raise ToolError("INVALID_INPUT", "lineRange needs file", "name the file whose lines you mean")
         if args.lineRange is not None and args.lineRange.start > args.lineRange.end:
             raise ToolError("INVALID_INPUT", f"lineRange starts at {args.lineRange.start}, after its end")
         suffixes = endings_of_type(args.type) if args.type is not None else None
@@ -134,7 +134,8 @@ class SearchText(ReadTool):
 
 
 def _path_of(shown: str, workspace: Workspace) -> Path | None:
-    """None for a file whose name cannot be spelled, for one with a line break in it: it is found, but not opened."""
+    """Return the path of a hit; None for a file whose name cannot be written as a path, with a line break in it for
+    example: such a file is found, but not opened."""
     try:
         return workspace.roots.resolve_readable(shown).path
     except ToolError:
@@ -174,7 +175,7 @@ async def _search(
         notices += [notice] if notice is not None else []
         path = workspace.roots.display_path(place.root, place.path.relative_to(place.root).as_posix())
         if args.file is not None and await on_thread(os.path.isdir, place.path):
-            raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "name it as path, not as file")
+            raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "pass it as path, not as file")
     texts = await workspace.unsaved_texts()
     options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}
     options["seconds"] = float(workspace.limits.search_seconds)
@@ -190,13 +191,13 @@ async def _search(
 
 
 async def _search_in_child(asked: bytes, seconds: float) -> SearchResult:
-    """In a process that is killed when it takes too long or is not wanted any more."""
+    """Search in a process that is killed when it takes too long or is no longer wanted. Raises ToolError."""
     with anyio.move_on_after(seconds):
         ended = await anyio.run_process(COMMAND, input=asked, check=False)
         if ended.returncode != 0:
-            raise ToolError("INTERNAL", "the search ended early", "write the expression in a simpler way")
+            raise ToolError("INTERNAL", "the search ended early", "simplify the expression")
         return result(ended.stdout)
-    notice = f"the search took longer than {seconds:.0f} seconds: repeat fewer things within repetitions"
+    notice = f"the search took longer than {seconds:.0f} seconds: avoid repetitions within repetitions"
     return SearchResult([], 0, 0, True, [notice], {})
 
 

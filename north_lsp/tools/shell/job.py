@@ -1,4 +1,4 @@
-"""`job`: the commands that `shell_run` has put into the background."""
+"""`job`: controls the commands that `shell_run` has put into the background."""
 
 from typing import Any, Literal
 
@@ -15,8 +15,8 @@ _MAX_INPUT = 32 * 1024
 
 class JobArgs(Arguments):
     action: Literal["list", "output", "wait", "kill", "input"]
-    jobId: str | int | None = Field(None, description="For all but list.")
-    lines: int = Field(40, description="For output: how many of the last lines.")
+    jobId: str | int | None = Field(None, description="Required, except for list.")
+    lines: int = Field(40, description="For output: how many of the last lines to show.")
     timeout: float = Field(30, description="For wait: seconds, at most 120.")
     pattern: str | None = Field(None, max_length=1000, description="For wait: a regular expression in the output.")
     port: int | None = Field(None, ge=1, le=65535, description="For wait: a TCP port on this machine.")

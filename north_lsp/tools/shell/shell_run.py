@@ -1,4 +1,4 @@
-"""`shell_run`: one command in the session's shell, after the user's approval."""
+"""`shell_run`: runs one command in the session's shell, after the user's approval."""
 
 import math
 import os
@@ -20,18 +20,18 @@ _MAX_DESCRIPTION = 80
 class ShellRunArgs(Arguments):
     command: str = Field(min_length=1)
     cwd: str | None = Field(None, description="For this command only; relative to the workspace root.")
-    timeout: float | None = Field(None, description="Seconds, 1 to 3600; as a rule 60.")
+    timeout: float | None = Field(None, description="Seconds, 1 to 3600; usually 60 by default.")
     head: int | None = Field(None, description="Only the first lines of the output.")
     tail: int | None = Field(None, description="Only the last lines of the output.")
-    background: bool = Field(False, description="Start it as a job and go on; it may read what job input sends.")
-    keep: bool = Field(False, description="With background: ask the user to let it go on after North ends.")
+    background: bool = Field(False, description="Start it as a job and continue; it can read what job input sends.")
+    keep: bool = Field(False, description="With background: ask the user to let it keep running after North ends.")
     outside_sandbox: bool = Field(False, description="After a denial by the sandbox: ask the user to run it outside.")
     description: str | None = Field(None, description="Why, in at most 80 characters, shown to the user.")
 
     @model_validator(mode="before")
     @classmethod
     def _milliseconds(cls, values: Any) -> Any:
-        """Models that were trained on other tools send `timeoutMs`."""
+        """Accept `timeoutMs`, which models that were trained on other tools send."""
         if isinstance(values, dict) and "timeout" not in values:
             given = values.get("timeoutMs")
             if isinstance(given, int | float) and not isinstance(given, bool):
@@ -84,7 +84,7 @@ class ShellRun(ShellTool):
 
 
 def check_command(command: str) -> None:
-    """Raises ToolError for what is no command that could be run."""
+    """Check that a command could be run at all. Raises ToolError."""
     if not command.strip():
         raise ToolError("INVALID_INPUT", "the command is blank")
     if "\0" in command:

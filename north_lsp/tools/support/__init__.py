@@ -1,1 +1,1 @@
-"""What tools of several rooms share."""
+"""Code that tools of several rooms share."""

@@ -1,4 +1,4 @@
-"""Internal addresses (`scheme://…`): texts that are no files of the workspace, read-only."""
+"""Internal addresses (`scheme://…`): read-only texts that are not files of the workspace."""
 
 import re
 
@@ -18,13 +18,14 @@ _SCHEMES = (
 
 
 def is_address(raw_path: str) -> bool:
-    """Whether a path is an address, other than of a file."""
+    """Tell whether a path is an address other than `file://`."""
     found = _ADDRESS.fullmatch(raw_path)
     return found is not None and found[1].lower() != "file"
 
 
 async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
-    """The address as it is shown, and its text. Raises ToolError NOT_FOUND naming the schemes or what there is."""
+    """Read an address; return it as shown, and its text. Raises ToolError NOT_FOUND naming the schemes or what there
+    is."""
     found = _ADDRESS.fullmatch(raw_path)
     scheme, rest = (found[1].lower(), found[2]) if found is not None else ("", "")
     match scheme:
@@ -43,14 +44,14 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
 
 
 async def read_output(id: str, workspace: Workspace) -> str:
-    """The full text of an earlier result. Raises ToolError NOT_FOUND."""
+    """Read the full text of an earlier result. Raises ToolError NOT_FOUND."""
     outputs = workspace.outputs
     if outputs is None:
         raise ToolError("NOT_FOUND", "no artifacts in this conversation")
     if not id.isascii() or not id.isdigit() or len(id) > 9:
         known = await on_thread(outputs.numbers)
         shown = ", ".join(map(str, known[-20:])) or "none"
-        raise ToolError("NOT_FOUND", f"{id[:40]!r} is no output's number", f"these can be read: {shown}")
+        raise ToolError("NOT_FOUND", f"{id[:40]!r} is not the number of an output", f"these can be read: {shown}")
     return await on_thread(outputs.read, int(id))
 
 

@@ -1,4 +1,4 @@
-"""With very many tools, the rarely used ones are told by name only, until the model has looked them up."""
+"""With very many tools, the rarely used ones are listed by name only, until the model has looked them up."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,8 +20,8 @@ _MAX = 20
 
 @dataclass
 class Discovery(Finder):
-    """One conversation's. `chosen` are the tools that were looked up, `note` keeps them; with `threshold` tools or
-    fewer, or with 0, all are described."""
+    """The tools that one conversation has looked up: `chosen`, which `note` stores. With `threshold` tools or fewer, or
+    a threshold of 0, all are described."""
 
     threshold: int
     chosen: set[str] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Discovery(Finder):
     registry: Registry | None = None
 
     def find(self, query: str, limit: int) -> list[FoundTool]:
-        """The tools that fit a query best; from the next request on they are described in full."""
+        """Find the tools that fit a query best; from the next request on they are described in full."""
         if self.registry is None:
             return []
         specs = {tool.name: self.registry.spec(tool) for tool in self.registry.tools() if tool.discoverable}
@@ -42,7 +42,7 @@ class Discovery(Finder):
 
 
 class DiscoveringRegistry(Registry):
-    """The tools of one conversation, as far as they have been looked up."""
+    """The tools of one conversation, with descriptions of those that have been looked up."""
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
         super().__init__([*registry.tools(), SearchTools()], registry.hidden)
@@ -71,7 +71,7 @@ class DiscoveringRegistry(Registry):
 
 
 class SearchToolsArgs(Arguments):
-    query: str = Field(min_length=1, description="What the tool is to do, or its name.")
+    query: str = Field(min_length=1, description="What the tool should do, or its name.")
     limit: int = Field(5, ge=1, description="At most 20.")
 
 
@@ -88,7 +88,9 @@ class SearchTools(ReadTool):
         limit = notices.at_most(args.limit, _MAX, "limit")
         found = workspace.finder.find(args.query, limit) if workspace.finder is not None else []
         if not found:
-            raise ToolError("NO_MATCH", f"no tool fits {args.query[:100]!r}", "use other words, or a name of the list")
+            raise ToolError(
+                "NO_MATCH", f"no tool fits {args.query[:100]!r}", "use other words, or a name from the list"
+            )
         rows = [{"name": one.name, "description": one.description, "parameters": one.schema} for one in found]
         title = f"{self.title({'query': args.query})} - {len(rows)} tools"
         return Output(title, with_meta({"tools": rows, "note": "they can be called from now on"}, notices))

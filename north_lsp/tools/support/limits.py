@@ -1,19 +1,19 @@
-"""Limits of tools' arguments, and what is told beside a result."""
+"""Limits of tools' arguments, and the notices that go with a result."""
 
 
 class Notices(list[str]):
-    """What the model should know about how a call was understood."""
+    """Notices that tell the model how its call was understood."""
 
     def at_most(self, value: int, maximum: int, name: str) -> int:
-        """A limit within its maximum; lowering it is said."""
+        """Return a limit, lowered to its maximum if it is above; a notice then says so."""
         if value > maximum:
-            self.append(f"{name} is {maximum}, the most there is, instead of {value}")
+            self.append(f"{name} is {maximum}, its maximum, instead of {value}")
             return maximum
         return value
 
 
 def with_meta(data: dict[str, object], notices: list[str], **meta: object) -> dict[str, object]:
-    """The data with what is to be known about it, if there is anything."""
+    """Return the data with its notices and other facts under `meta`, if there are any."""
     told = {key: value for key, value in meta.items() if value is not None}
     if notices:
         told["notices"] = list(notices)

@@ -10,7 +10,7 @@ _PAGE = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 def read_manual(rest: str) -> tuple[str, str]:
-    """The address as it is shown and the text of a page, or the list of pages. Raises ToolError NOT_FOUND."""
+    """Read a page, or the list of pages; return its address as shown, and its text. Raises ToolError NOT_FOUND."""
     name, _, page = rest.strip("/").partition("/")
     pages = _pages()
     if name != "north" or (page and (_PAGE.fullmatch(page) is None or page not in pages)):
@@ -22,7 +22,7 @@ def read_manual(rest: str) -> tuple[str, str]:
 
 
 def _pages() -> dict[str, Path]:
-    """In a package they lie within it, in a checkout beside it."""
+    """List the manual's pages by name. An installed package contains them; in a checkout they are next to it."""
     here = Path(north_lsp.__file__).parent
     folder = next((one for one in (here / "docs", here.parent / "docs") if one.is_dir()), None)
     return {} if folder is None else {path.stem: path for path in sorted(folder.glob("*.md"))}

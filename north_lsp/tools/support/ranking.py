@@ -1,4 +1,4 @@
-"""Which short texts fit a query best (BM25)."""
+"""Ranks short texts by how well they fit a query (BM25)."""
 
 import math
 import re
@@ -10,12 +10,12 @@ _K, _B = 1.5, 0.75
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a text or a name (`read_file`, `readFile`), lower-case."""
+    """Split a text or a name (`read_file`, `readFile`) into words, in lower case."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def ranked(query: str, texts: Mapping[str, str]) -> list[str]:
-    """The keys of the texts that have any word of the query, the best first."""
+    """Return the keys of the texts that have any word of the query, the best first."""
     asked = set(tokenize(query))
     counts = {key: Counter(tokenize(text)) for key, text in texts.items()}
     average = sum(count.total() for count in counts.values()) / max(len(counts), 1)

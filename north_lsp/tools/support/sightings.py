@@ -1,4 +1,4 @@
-"""Which files and lines a search shows of the texts as they are, so that they may be edited without another look."""
+"""Works out which files and lines a search has shown as they are, so that they may be edited without being read."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,13 +8,13 @@ from north_lsp.tools.support.texts import text_now
 from north_lsp.workspace.pagination import plain_lines
 
 Shown = tuple[Path, str, tuple[tuple[int, int], ...]]
-"""A file, the tag of its text, and the lines of it that were shown whole."""
+"""A file, the tag of its text, and the ranges of its lines that were shown whole."""
 
 
 def shown_of(rows: Iterable[tuple[Path, int, str]], texts: Mapping[Path, str]) -> list[Shown]:
-    """Of lines that were shown (file, number, text as shown, with marks where it is cut); `texts` are those of the
-    editor. A line that is cut shows its file, but not itself. A file that has changed since it was searched is left
-    out: what it has now was not shown. Reads the files, so call it on a thread."""
+    """Work out what was seen from lines that were shown (file, number, text as shown, with marks where it is cut);
+    `texts` are those of the editor. Of a line that is cut, only the file counts as seen. A file that has changed since
+    it was searched is left out: its current text was not shown. Reads the files, so call it on a thread."""
     by_file: dict[Path, dict[int, str]] = {}
     for path, number, line in rows:
         by_file.setdefault(path, {})[number] = line
@@ -39,7 +39,7 @@ def _shown(path: Path, lines: Mapping[int, str], texts: Mapping[Path, str]) -> S
 
 
 def _ranges(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Neighbouring numbers, which are sorted, as one range."""
+    """Join consecutive numbers into ranges; the numbers are sorted."""
     ranges: list[tuple[int, int]] = []
     for number in numbers:
         if ranges and ranges[-1][1] == number - 1:

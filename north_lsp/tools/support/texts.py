@@ -1,4 +1,4 @@
-"""The text of a file as its user sees it: the editor's if it has the file open, else the disk's."""
+"""Reads the text of a file as the user sees it: the editor's if it has the file open, else the disk's."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,19 +20,19 @@ Source = Literal["editor", "disk", "disk (the editor did not tell whether it has
 
 
 async def resolve_open(raw_path: str, workspace: Workspace) -> Resolved:
-    """A path that tools may look at and change. Raises ToolError for one outside the roots or on the user's ignore
+    """Resolve a path that tools may read and change. Raises ToolError for one outside the roots or on the user's ignore
     list."""
     return await on_thread(workspace.trees.resolve, raw_path)
 
 
 async def resolve_readable(raw_path: str, workspace: Workspace) -> Resolved:
-    """As `resolve_open`, also for the folders that the user's settings open for reading."""
+    """Resolve as `resolve_open` does, but also in the folders that the user's settings open for reading."""
     return await on_thread(workspace.trees.resolve_readable, raw_path)
 
 
 async def resolve_existing(raw_path: str, workspace: Workspace, *, inner: bool = False) -> tuple[Resolved, str | None]:
-    """A path of a file that exists, and a notice if another one than spelled must have been meant. With `inner`, a path
-    that goes on behind a file's name (`archive.zip:inner/path`) is that file's.
+    """Resolve the path of a file that exists; return it with a notice if another path than the given one must have been
+    meant. With `inner`, a path that continues after a file's name (`archive.zip:inner/path`) is that file's.
 
     Raises ToolError: NOT_FOUND with similar paths that exist, and what `resolve_open` raises.
     """
@@ -59,7 +59,8 @@ async def _is_open(path: Path, workspace: Workspace) -> bool:
 
 
 async def missing_file(resolved: Resolved, workspace: Workspace, otherwise: str) -> ToolError:
-    """The error for a file that does not exist, with similar paths that do; `otherwise` is the hint without any."""
+    """Build the error for a file that does not exist, with similar paths that do; without any, the hint is
+    `otherwise`."""
     return await _missing(resolved, workspace, otherwise, await _suggested(resolved, workspace))
 
 
@@ -84,14 +85,14 @@ async def _suggested(resolved: Resolved, workspace: Workspace) -> Suggestions:
 
 
 async def current_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
-    """Resolve and read, to be looked at. Raises ToolError."""
+    """Resolve a path and read its text, to look at it. Raises ToolError."""
     resolved = await resolve_readable(raw_path, workspace)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source
 
 
 async def attached_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
-    """As `current_text`, for a file that the user has attached by hand: the list of closed files does not stop that."""
+    """Read as `current_text` does, for a file that the user attached by hand: closed files can be attached."""
     resolved = await on_thread(workspace.roots.resolve_readable, raw_path)
     if await on_thread(lies_in, resolved.path, workspace.private):
         raise belongs_to_north(resolved)
@@ -100,8 +101,8 @@ async def attached_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, 
 
 
 async def attached_folder(raw_path: str, workspace: Workspace) -> tuple[str, str] | None:
-    """The path of a folder that the user has attached and what is in it, as far as tools may see it, one path a line;
-    None for anything else. Raises ToolError."""
+    """Return the path of a folder that the user has attached, and what is in it as far as tools may see it, one path a
+    line; None for anything else. Raises ToolError."""
     return await on_thread(_folder, raw_path, workspace)
 
 
@@ -119,21 +120,21 @@ def _folder(raw_path: str, workspace: Workspace) -> tuple[str, str] | None:
 
 
 async def existing_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source, str | None]:
-    """Resolve and read, to be looked at, with a notice if another file than spelled must have been meant. Raises
-    ToolError."""
+    """Resolve a path and read its text, to look at it, with a notice if another path than the given one must have been
+    meant. Raises ToolError."""
     resolved, notice = await resolve_existing(raw_path, workspace)
     text, source = await shown_text(resolved.path, workspace)
     return resolved, text, source, notice
 
 
 async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
-    """The text of a resolved path, to be changed. Raises ToolError, and UnsavedUnknown: what nobody has seen must not
-    be written over."""
+    """Read the text of a resolved path, to change it. Raises ToolError, and UnsavedUnknown: unsaved changes that North
+    cannot see must not be overwritten."""
     return await _text_of(path, await workspace.read_unsaved(path), workspace)
 
 
 async def shown_text(path: Path, workspace: Workspace) -> tuple[Text, Source]:
-    """As `text_of`, to be looked at: the disk's text where the editor does not tell, and the source says so."""
+    """Read as `text_of` does, to look at it: the disk's text where the editor does not tell, and the source says so."""
     try:
         return await text_of(path, workspace)
     except UnsavedUnknown:
@@ -152,18 +153,20 @@ async def _text_of(path: Path, unsaved: str | None, workspace: Workspace) -> tup
 
 
 def text_now(path: Path, texts: Mapping[Path, str]) -> Text:
-    """As `text_of`, with the editor's texts at hand; on a thread. Raises ToolError."""
+    """Read as `text_of` does, with the editor's texts at hand; call it on a thread. Raises ToolError."""
     return _merge(path, texts[path])[0] if path in texts else read_text(path)
 
 
 def is_saved(path: Path, shown: str) -> bool:
-    """Whether the disk has what the editor shows of a file; on a thread. Raises ToolError for what is no text there."""
+    """Tell whether the disk has what the editor shows of a file; call it on a thread. Raises ToolError if the file on
+    the disk is not text."""
     found, source = _merge(path, shown)
     return source == "disk" or (not shown and found.disk_tag is None)
 
 
 def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
-    """An editor may not know the real line ends: a text that equals the disk's but for those is the disk's."""
+    """Choose between the editor's text and the disk's. An editor may not know the real line ends: a text that differs
+    from the disk's only in those is the disk's."""
     try:
         disk = read_text(path)
     except ToolError as error:
@@ -186,7 +189,7 @@ def _merge(path: Path, unsaved: str) -> tuple[Text, Source]:
 
 
 def _as_utf8(disk: Text) -> str:
-    """What a client that takes every file for UTF-8 makes of one."""
+    """Return the text that a client gets if it reads every file as UTF-8."""
     if disk.form == TextEncoding():
         return disk.text
     return encode(disk.text, disk.form).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -1,4 +1,4 @@
-"""Work that only looks, on a thread: whoever waits for it can be cancelled at once, and the thread ends when it can."""
+"""Read-only work on a thread: the caller can be cancelled at once, and the thread ends when it can."""
 
 import threading
 from collections.abc import Callable
@@ -11,12 +11,14 @@ T = TypeVar("T")
 
 
 async def on_thread(work: Callable[[*Ts], T], *args: *Ts) -> T:
-    """What `work` gives. It must change nothing but what it makes itself: after a cancel nobody waits for it."""
+    """Return what `work` returns. It must change nothing but what it makes itself: after a cancel nobody waits for
+    it."""
     return await anyio.to_thread.run_sync(work, *args, abandon_on_cancel=True)
 
 
 async def stoppable(work: Callable[[Callable[[], bool]], T]) -> T:
-    """As `on_thread`; `work` is given a function that says whether it is not wanted any more, for long loops."""
+    """Run work as `on_thread` does; `work` gets a function that tells, in long loops, whether it is no longer
+    wanted."""
     stopped = threading.Event()
     try:
         return await on_thread(work, stopped.is_set)

@@ -65,27 +65,31 @@ def load_picture(path: Path) -> Loaded | TooLarge | str:
     kind, sides = recognise(data[:_HEAD])
     if kind not in _MIME or sides is None:
         return _ACCEPTED
+    return _measured(data, kind, sides)
+
+
+def _measured(data: bytes, kind: str, sides: Sides) -> Loaded | TooLarge | str:
     if len(data) <= MAX_BYTES and max(sides) <= MAX_SIDE:
         return Loaded(_MIME[kind], data)
-    limit = _LIMIT
     if len(data) > _MAX_SCALED_BYTES or sides[0] * sides[1] > _MAX_SCALED_PIXELS:
-        return limit
+        return _LIMIT
     if importlib.util.find_spec("PIL") is None:
-        return f"{limit}; install the package pillow in North's environment to have it scaled down"
-    return TooLarge(data, sides, kind, limit)
+        return f"{_LIMIT}; install the package pillow in North's environment to have it scaled down"
+    return TooLarge(data, sides, kind, _LIMIT)
 
 
-def check_picture(data: bytes) -> Loaded | str:
+def check_picture(data: bytes) -> Loaded | TooLarge | str:
     """Check a picture that a user sends, by its content alone; says in words why a model cannot be shown it."""
     kind, sides = recognise(data[:_HEAD])
     if kind not in _MIME:
         return f"is not a picture that models take: {_ACCEPTED}" if data else "is empty"
     if sides is None or min(sides) < 1 or not _is_whole(data, kind):
         return f"is a damaged {kind} picture"
-    if len(data) > MAX_BYTES or max(sides) > MAX_SIDE:
+    found = _measured(data, kind, sides)
+    if isinstance(found, str):
         size = f"{sides[0]} x {sides[1]} pixels and {len(data) / 1024 / 1024:.1f} MB"
-        return f"has {size}, which is too large: {_LIMIT}"
-    return Loaded(_MIME[kind], data)
+        return f"has {size}, which is too large: {found}"
+    return found
 
 
 def _is_whole(data: bytes, kind: str) -> bool:

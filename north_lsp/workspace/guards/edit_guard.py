@@ -233,9 +233,5 @@ def _as_module(named: Named, path: Path) -> str | None:
     return next((reason for one in spelled if one != named.place and (reason := named.reason(one))), None)
 
 
-def _unknown(error: OSError) -> ToolError:
-    return ToolError("IO_ERROR", f"cannot determine what the edit would change: {error.strerror or error}")
-
-
 def _parts(path: Path) -> tuple[str, ...]:
     return Path(folded(str(path))).parts

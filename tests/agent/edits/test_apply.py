@@ -63,7 +63,7 @@ async def test_the_same_change_made_meanwhile_is_no_conflict(world: World) -> No
     changes = await world.prepare("edit_replace_exact", path="a.txt", old="line 3\n", new="third\n")
     world.write("a.txt", TEXT.replace("line 3\n", "third\n"), shown=False)
     applied = await world.apply(changes)
-    assert (applied.files, applied.notices) == ((), ("a.txt was so already",))
+    assert (applied.files, applied.notices) == ((), ("a.txt needed no change",))
 
 
 async def test_one_stale_file_keeps_a_whole_batch_from_being_written(world: World) -> None:

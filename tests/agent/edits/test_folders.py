@@ -178,7 +178,7 @@ async def test_a_folder_that_went_already_is_no_failure(world: World) -> None:
     changes = await world.prepare("edit_delete_file", path="empty")
     (world.root / "empty").rmdir()
     applied = await world.apply(changes)
-    assert (applied.files, applied.notices) == ((), ("empty was so already",))
+    assert (applied.files, applied.notices) == ((), ("empty needed no change",))
 
 
 async def test_an_undo_never_takes_what_the_user_put_into_a_folder(world: World) -> None:

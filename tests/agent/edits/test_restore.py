@@ -46,9 +46,9 @@ async def test_what_an_undo_did_is_said_of_every_file(world: World) -> None:
     assert await restoring.redo(talk) == "- `a.txt`: restored"
     world.write("a.txt", TEXT.replace("line 3\n", "third, by me\n"))
     told = await restoring.undo(talk)
-    assert "`a.txt`: **not restored** (later changes stand in the way at line 3; restoring would destroy them)" in told
-    assert "`overwrite` loses" in told
-    assert "conflict marks" in await restoring.undo(talk, conflicts="merge")
+    assert "`a.txt`: **not restored** (it was changed since, at line 3; restoring would discard that)" in told
+    assert "`overwrite` discards" in told
+    assert "conflict markers" in await restoring.undo(talk, conflicts="merge")
     with pytest.raises(ToolError, match="no change"):
         await restoring.undo(talk)
 
@@ -57,7 +57,7 @@ async def test_a_named_point_is_listed_and_restored(world: World) -> None:
     talk = Talk(world)
     await third(world, "a.txt")
     point = world.undo_history.name_point("before the\nbig change")
-    assert await restoring.restore(talk, point) == "Nothing has been changed since."
+    assert await restoring.restore(talk, point) == "Nothing has changed since."
     await third(world, "b.txt")
     await world.edit("edit_create_file", path="c.txt", content="c")
     listed = restoring.points(talk).splitlines()
@@ -84,7 +84,7 @@ async def test_a_restored_point_brings_back_what_was_undone_after_it(world: Worl
     await world.undo()
     assert await restoring.restore(talk, point) == "- `a.txt`: restored"
     assert world.files() == at_point
-    assert await restoring.restore(talk, point) == "Nothing has been changed since."
+    assert await restoring.restore(talk, point) == "Nothing has changed since."
     await third(world, "b.txt")
     await world.undo(2)  # one from after the point, one from before it
     assert world.files() == {"a.txt": TEXT.encode(), "b.txt": TEXT.encode()}
@@ -99,10 +99,10 @@ async def test_a_restored_point_brings_back_what_was_undone_after_it(world: Worl
 async def test_an_undo_of_what_was_not_changed_names_what_was(world: World) -> None:
     talk = Talk(world)
     await third(world, "a.txt")
-    with pytest.raises(ToolError, match=r"^b.txt was not changed in this conversation; changed were: a.txt$"):
+    with pytest.raises(ToolError, match=r"^b.txt was not changed in this conversation; changed files: a.txt$"):
         await restoring.undo(talk, path=world.root / "b.txt")
     await restoring.undo(talk)
-    with pytest.raises(ToolError, match=r"^there is no change of a.txt left to be undone$"):
+    with pytest.raises(ToolError, match=r"^there is no change of a.txt left to undo$"):
         await restoring.undo(talk, path=world.root / "a.txt")
 
 
@@ -187,7 +187,7 @@ async def test_the_whole_difference_is_against_the_first_contents(world: World) 
 
 
 async def test_the_difference_from_git_is_git_s(world: World) -> None:
-    with pytest.raises(ToolError, match="no repository"):
+    with pytest.raises(ToolError, match="not a repository"):
         await restoring.differences_from_git(world.root)
     commit(world.root)
     await third(world, "a.txt")

@@ -91,12 +91,12 @@ async def test_what_fails_for_want_of_something_outside_is_asked_about(tmp_path:
     async with unasked(tmp_path) as one:
         one.editor.decision = CommandDecision("deny", "leave it")
         text = await script(one, "cat ../outside")
-        assert "does not run outside it: the user says no. The user says: leave it" in text
+        assert "was not run outside the sandbox: the user declined. The user says: leave it" in text
         assert "hidden words" not in text
         one.editor.decision = CommandDecision("run")
         text = await script(one, "cat ../outside")
         assert text.startswith("hidden words")
-        assert "it ran again outside it, as the user said" in text
+        assert "with the user's approval, it ran again outside of it" in text
         assert one.editor.reviews[-1].warnings == ("runs outside the sandbox, with all of your rights",)
         assert not one.editor.reviews[-1].may_remember
         asked = len(one.editor.reviews)
@@ -252,7 +252,7 @@ async def test_what_appears_is_taken_away(tmp_path: Path, part: int) -> None:
             if appears is None:
                 continue
             assert not os.path.lexists(root / appears), (command, text)
-            assert "is a protected name: what the command made there was taken away" in text, (command, text)
+            assert "is a protected name: what the command created there was taken away" in text, (command, text)
             for review in edits(one).edits:
                 assert review.warnings, command
 

@@ -70,7 +70,7 @@ def test_without_landlock_every_command_asks_and_doctor_and_the_question_say_why
     ((level, text, remedy),) = found["doctor"]
     assert level == "warning"
     assert text == "sandbox: not available here (this kernel has no Landlock, or has it switched off)"
-    assert remedy.startswith("what you allow once and for all asks all the same, except for plain commands that only")
+    assert remedy.startswith("commands that you have allowed for good still ask, except plain ones that only")
     assert remedy.endswith("so does every other command: the settings ask for the sandbox")
     assert found["asked"] == 1
     assert found["remember"] is False
@@ -83,15 +83,15 @@ def test_without_landlock_every_command_asks_and_doctor_and_the_question_say_why
 def test_without_namespaces_what_does_not_hold_is_said(tmp_path: Path) -> None:
     found = without(UNSHARE, tmp_path)
     texts = [text for _, text, _ in found["doctor"]]
-    assert "protected and closed names cannot be held here" in texts[0]
+    assert "protected names and closed files cannot be guarded here" in texts[0]
     assert "no sockets" in texts[1]
     assert any("protected names in the workspace can be written" in text for text in texts[1:])
     assert found["asked"] == 0
     assert found["text"] == "ran"
     assert "exit code" in found["written"]
     assert "no sockets at all" in found["held"]
-    assert "Not held back here: git's files and other protected names" in found["held"]
+    assert "Not blocked here: git's files and other protected names" in found["held"]
     assert not (tmp_path / "outside").exists()
-    assert any("cannot hold protected and closed names" in reason for reason in found["reasons"])
+    assert any("cannot guard protected and closed names" in reason for reason in found["reasons"])
     assert len(found["told"]) == 1
-    assert "The sandbox of this machine cannot hold protected and closed names" in found["told"][0]
+    assert "The sandbox of this machine cannot guard protected and closed names" in found["told"][0]

@@ -185,7 +185,7 @@ def test_notes_say_what_the_output_does_not() -> None:
     assert "variables and functions of earlier commands are gone" in notes[1]
     assert "the shell is now in /r" in notes
     assert "timeout 9 is out of range" in notes
-    assert notes_of(ran("", None, enough=True), asked, offered=False)[0].startswith("stopped: the lines")
+    assert notes_of(ran("", None, enough=True), asked, offered=False)[0].startswith("stopped after the requested lines")
     assert notes_of(ran("", None), asked, offered=False)[0] == "missing exit status"
 
 

@@ -240,7 +240,7 @@ async def test_a_job_is_approved_like_any_command_and_looked_after(tmp_path: Pat
         for arguments, problem in (
             ({"action": "output", "jobId": "7"}, "there is no job '7'"),
             ({"action": "kill"}, "jobId is missing"),
-            ({"action": "wait", "jobId": "1", "pattern": "("}, "no regular expression"),
+            ({"action": "wait", "jobId": "1", "pattern": "("}, "not a valid regular expression"),
             ({"action": "wait", "jobId": "1", "pattern": "(a+)+$"}, "forever"),
             ({"action": "input", "jobId": "1", "text": "x"}, "ended after"),
         ):
@@ -401,7 +401,7 @@ async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Pat
         assert json.loads(denied)["data"] == {"denied": True}
         (review,) = one.editor.reviews
         assert not review.may_remember
-        assert any("goes on after North has ended" in warning for warning in review.warnings)
+        assert any("keeps running after North has ended" in warning for warning in review.warnings)
         assert one.means.runner.jobs.all() == []
         one.editor.decision = CommandDecision("all")
         text = await one.text(command="echo up; exec sleep 60", background=True, keep=True)

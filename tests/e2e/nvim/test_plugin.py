@@ -926,7 +926,7 @@ def test_neovim_alone_merges_what_was_typed_while_an_edit_was_accepted(bed: Bed)
         nvim.until("vim.fn.execute('messages'):find('I replaced', 1, true)")
         assert text_of(nvim) == "# one\n# two\n# three\n" + before.replace(OLD, NEW)
     (log,) = (bed.folder / "data" / "conversations").glob("*.jsonl")
-    assert "changed while the edit waited; both changes were merged" in log.read_text()
+    assert "changed while the edit was waiting; both changes were merged" in log.read_text()
 
 
 def test_neovim_alone_keeps_what_was_typed_in_the_very_line_of_an_accepted_edit(bed: Bed) -> None:

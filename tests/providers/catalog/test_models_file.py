@@ -289,6 +289,12 @@ def test_a_key_that_is_missing(tmp_path: Path, key: str, said: str) -> None:
         make_provider(load(tmp_path, text).find("mine/m"), {})
 
 
+def test_a_key_command_that_cannot_be_started_is_not_called_slow(tmp_path: Path) -> None:
+    model = load(tmp_path, MINE.format(address="http://x/v1", key="apiKey: '!echo key'")).find("mine/m")
+    with pytest.raises(MissingCredential, match="could not be started: Argument list too long"):
+        make_provider(model, {"LONG": "x" * 5_000_000})
+
+
 def test_the_same_model_at_several_providers(tmp_path: Path) -> None:
     text = """
 providers:

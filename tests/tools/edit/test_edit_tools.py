@@ -82,7 +82,7 @@ async def test_tolerance_is_for_whoever_wants_it(tmp_path: Path) -> None:
     assert (await fails(strict, "edit_replace_exact", path="f.py", old=old, new=new)).code == "NO_MATCH"
     changes = await tolerant.prepare("edit_replace_exact", path="f.py", old=old, new=new)
     assert changes[0].new_text == "def f():\n    if x:\n        other()\n        more()\n    return\n"
-    assert "but for white space" in notices(changes)
+    assert "except for whitespace" in notices(changes)
     tolerant.write("f.py", text * 2)
     assert (await fails(tolerant, "edit_replace_exact", path="f.py", old=old, new=new)).code == "NO_MATCH"
 
@@ -197,7 +197,7 @@ async def test_a_place_in_a_file_is_no_path_to_write(world: World) -> None:
         ("edit_move_file", {"from": "a.txt", "to": "t.zip:a.txt"}),
         ("edit_patch", {"patch": "*** Begin Patch\n*** Add File: t.zip:b\n+x\n*** End Patch\n"}),
     ):
-        assert "would be a place in the file t.zip" in (await fails(world, tool, **arguments)).message
+        assert "would be inside the file t.zip" in (await fails(world, tool, **arguments)).message
     assert await world.prepare("edit_create_file", path="a:b.txt", content="x")
 
 
@@ -263,7 +263,7 @@ async def test_an_anchor_may_differ_in_white_space_if_nothing_fits_exactly(world
     world.write("b.py", "if  a ==  b:\n    pass\n")
     changes = await world.prepare("edit_after_anchor", path="b.py", anchor="if a == b:", content="    x()")
     assert changes[0].new_text == "if  a ==  b:\n    x()\n    pass\n"
-    assert "white space" in notices(changes)
+    assert "except for whitespace" in notices(changes)
 
 
 @pytest.mark.parametrize(
@@ -541,7 +541,7 @@ async def test_where_the_encoding_is_not_known_only_known_characters_are_written
     world.write("l.txt", data)
     await world.edit("edit_replace_exact", path="l.txt", old="a", new="ä")
     error = await fails(world, "edit_after_anchor", path="l.txt", anchor="b", content="é")
-    assert "not known in which encoding" in error.message
+    assert "the encoding of l.txt is unknown" in error.message
     assert world.read("l.txt") == "ä ß» b äöü\n".encode("latin-1")
 
 
@@ -754,7 +754,7 @@ async def test_numbers_from_other_tools_are_left_out_of_what_is_looked_for(world
     world.write("n.txt", "one\ntwo\nthree\n")
     for old in ("     1\tone\n     2\ttwo", "1|one\n2|two", "2\ttwo"):
         (change,) = await world.prepare("edit_replace_exact", path="n.txt", old=old, new="x")
-        assert "copied along" in change.notices[0]
+        assert "copied from a read result" in change.notices[0]
     (change,) = await world.prepare("edit_after_anchor", path="n.txt", anchor="2→two", content="x")
     assert change.new_text == "one\ntwo\nx\nthree\n"
 
@@ -841,7 +841,7 @@ async def test_files_that_are_too_large_for_an_undo_are_left_to_commands(world: 
         ("edit_create_file", {"path": "huge.bin", "content": "x", "overwrite": True}),
     ):
         error = await fails(world, tool, **args)
-        assert (error.code, "by a command" in str(error.hint)) == ("TOO_LARGE", True)
+        assert (error.code, "with a command" in str(error.hint)) == ("TOO_LARGE", True)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ async def test_limits_order_and_broken_globs(desk: Desk) -> None:
     data = await desk.call("find_files", pattern="*", sort="mtime", limit=2)
     assert data == {"files": ["c", "b"], "total": 3, "truncated": True}
     data = await desk.call("find_files", pattern="*", limit=9999)
-    assert data["meta"]["notices"] == ["limit is 500, the most there is, instead of 9999"]
+    assert data["meta"]["notices"] == ["limit is 500, its maximum, instead of 9999"]
     for arguments in ({"pattern": "[a"}, {"pattern": "*", "limit": 0}, {"pattern": "*", "sort": "x"}, {}):
         assert (await desk.error("find_files", **arguments)).code == "INVALID_INPUT"
     for pattern, at in (("[a", 1), ("src/[ab]/x[!", 11), ("./a/[", 5)):
@@ -121,7 +121,7 @@ async def test_search_modes_types_and_ranges(desk: Desk) -> None:
     assert data["matches"] == [{"path": "a.py", "line": 1, "column": 1, "text": "x\nhit"}]
     data = await desk.call("search_text", query="hit", limit=1, contextLines=9)
     assert (data["truncated"], data["limitReached"]) == (True, True)
-    assert data["meta"]["notices"] == ["contextLines is 5, the most there is, instead of 9"]
+    assert data["meta"]["notices"] == ["contextLines is 5, its maximum, instead of 9"]
     for arguments in (
         {"lineRange": {"start": 1, "end": 2}},
         {"type": "klingon"},

@@ -2,6 +2,7 @@ import os
 import sqlite3
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -294,7 +295,7 @@ async def test_anchors_with_several_places_are_asked_about(desk: Desk) -> None:
     assert (await desk.error("read_around", path="a", anchor="  ")).code == "INVALID_INPUT"
     assert (await desk.error("read_around", path="a", anchor="none")).code == "NO_MATCH"
     notices = (await desk.call("read_around", path="a", anchor="one", before=999))["meta"]["notices"]
-    assert notices == ["before is 200, the most there is, instead of 999"]
+    assert notices == ["before is 200, its maximum, instead of 999"]
 
 
 async def test_archives_are_read_inside(desk: Desk) -> None:
@@ -380,10 +381,14 @@ async def test_titles_tell_counts_when_done(desk: Desk, tmp_path: Path) -> None:
     assert (await desk.output("get_file_symbols", path="a.py")).title == "Extracting symbols from a.py - 1 symbols"
 
 
+async def keep_nothing(contents: Mapping[str, bytes]) -> None:
+    assert not contents
+
+
 async def test_what_the_user_attaches_is_read_even_if_it_is_closed_to_tools(desk: Desk) -> None:
     desk.write({".northignore": "secret\n", "secret": "by hand\n", "private/x": "x"})
     link, other, outside = await to_log(
-        (FileLink("secret"), FileLink("private/x"), FileLink("/etc/passwd")), desk.workspace
+        (FileLink("secret"), FileLink("private/x"), FileLink("/etc/passwd")), desk.workspace, keep_nothing
     )
     assert isinstance(link, Mention)
     assert link.preview == "by hand\n"

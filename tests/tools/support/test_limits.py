@@ -36,7 +36,7 @@ def test_settings_of_reading(tmp_path: Path) -> None:
 def test_a_limit_that_cannot_be_is_refused(tmp_path: Path, value: str) -> None:
     found = load_settings(store(tmp_path, f'{{"limits.readLines": {value}}}'))
     assert found.reading.limits == Limits()
-    assert "limits.readLines has to be" in found.problems[0]
+    assert "limits.readLines must be" in found.problems[0]
 
 
 def test_every_limit_can_be_set_to_its_bounds(tmp_path: Path) -> None:
@@ -83,11 +83,11 @@ async def test_every_tool_keeps_to_the_limits_and_says_so(desk: Desk) -> None:
     assert data["ranges"] == [{"start": 101, "end": 120}]
     data = await desk.call("read_file", path="a.py", aroundMatch="return 15", windowLines=100)
     assert data["ranges"] == [{"start": 57, "end": 67}]
-    assert data["meta"]["notices"] == ["windowLines is 5, the most there is, instead of 100"]
+    assert data["meta"]["notices"] == ["windowLines is 5, its maximum, instead of 100"]
     data = await desk.call("read_around", path="a.py", anchor="return 15")
     assert data["meta"]["notices"] == [
-        "before is 5, the most there is, instead of 12",
-        "after is 5, the most there is, instead of 20",
+        "before is 5, its maximum, instead of 12",
+        "after is 5, its maximum, instead of 20",
     ]
     assert (await desk.call("read_readme"))["truncated"]
     assert ((data := await desk.call("list_root"))["truncated"], len(data["entries"])) == (True, 2)
@@ -101,7 +101,7 @@ async def test_every_tool_keeps_to_the_limits_and_says_so(desk: Desk) -> None:
     data = await desk.call("find_code_block", path="a.py", query="return 1")
     assert (len(data["matches"]), data["truncated"]) == (1, True)
     text = (await desk.output("ast_search", pat="return $X", paths=["a.py"], limit=100)).text or ""
-    assert "limit is 20, the most there is, instead of 100" in text
+    assert "limit is 20, its maximum, instead of 100" in text
     assert "result limit reached" in text
     number = desk.artifacts.add("t", "row\n" * 100)
     data = await desk.call("expand_output", outputId=str(number))

@@ -65,7 +65,7 @@ export class Session extends Standing {
   }
 
   get queued(): string[] {
-    return this.prompts.waiting.map((prompt) => prompt.text);
+    return this.prompts.waiting.map(({ text, attachments }) => text || labelsOf(attachments));
   }
 
   /** What was not sent belongs to the user again. */

@@ -140,6 +140,7 @@ export class Composer implements vscode.Disposable {
         const data = Buffer.from(await vscode.workspace.fs.readFile(uri)).toString("base64");
         return this.post({ type: "loadPicture", mimeType, data });
       }
+      if (vscode.workspace.getWorkspaceFolder(uri) === undefined) throw new Error(vscode.l10n.t("North reads what is in the open folders"));
       this.add(fileOrFolder(uri, (type & vscode.FileType.Directory) !== 0));
     } catch (error) {
       this.tell(vscode.l10n.t("This cannot be attached: {0}", reason(error)));

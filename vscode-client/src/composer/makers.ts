@@ -53,7 +53,7 @@ export function selection(editor: vscode.TextEditor): Attachment {
 /** The file in the editor. */
 export function activeFile(): Attachment | undefined {
   const uri = vscode.window.activeTextEditor?.document.uri;
-  return uri?.scheme === "file" ? fileOrFolder(uri, false) : undefined;
+  return uri?.scheme === "file" && vscode.workspace.getWorkspaceFolder(uri) !== undefined ? fileOrFolder(uri, false) : undefined;
 }
 
 /** North reads it: with unsaved changes, and as much of it as fits; of a folder it sees what is in it. */

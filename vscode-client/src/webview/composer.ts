@@ -185,9 +185,13 @@ async function addPicture(file: Blob): Promise<void> {
     keepThumbnail(id, thumbnail);
     post({ type: "picture", id, mimeType, data, width, height });
   } catch {
-    note.textContent = TEXTS.badPicture;
-    note.hidden = false;
+    tell(TEXTS.badPicture);
   }
+}
+
+function tell(text: string): void {
+  note.textContent = text;
+  note.hidden = false;
 }
 
 input.addEventListener("input", () => {
@@ -208,6 +212,6 @@ input.addEventListener("focus", complete);
 find("#send", HTMLButtonElement).addEventListener("click", () => send("send"));
 steer.addEventListener("click", () => send("steer"));
 find("#attach", HTMLButtonElement).addEventListener("click", () => post({ type: "attach" }));
-acceptPictures(input, find("#entry", HTMLElement), (file) => void addPicture(file));
+acceptPictures(input, find("#entry", HTMLElement), (file) => void addPicture(file), () => tell(TEXTS.notTaken));
 
 setDraft(remembered().draft ?? "");

@@ -5,6 +5,7 @@ import { t } from "./words";
 
 export const TEXTS = {
   badPicture: t("This picture cannot be read."),
+  notTaken: t("From outside VS Code only pictures can be dropped; files come from its Explorer."),
   remove: (label: string): string => t("Remove {0}", label),
   attach: (label: string): string => t("Attach {0}", label),
   suggested: (title: string): string => t("{0} is open in the editor: click to attach it", title),

@@ -4,7 +4,8 @@ import { post } from "./host";
 
 const URIS = ["application/vnd.code.uri-list", "text/uri-list"];
 
-export function acceptPictures(input: HTMLElement, entry: HTMLElement, take: (file: Blob) => void): void {
+/** `refuse` is called for files that are no pictures and that nobody can find again. */
+export function acceptPictures(input: HTMLElement, entry: HTMLElement, take: (file: Blob) => void, refuse: () => void): void {
   input.addEventListener("paste", (event) => {
     const found = picturesOf(event.clipboardData);
     if (found.length === 0) return;
@@ -23,7 +24,7 @@ export function acceptPictures(input: HTMLElement, entry: HTMLElement, take: (fi
     event.preventDefault();
     const found = picturesOf(dataTransfer);
     found.forEach(take);
-    if (found.length === 0) dropUris(dataTransfer);
+    if (found.length === 0 && !dropUris(dataTransfer)) refuse();
     input.focus();
   });
 }
@@ -41,8 +42,9 @@ function isWanted(data: DataTransfer | null): data is DataTransfer {
   return data !== null && ["Files", ...URIS].some((type) => data.types.includes(type));
 }
 
-function dropUris(data: DataTransfer): void {
+function dropUris(data: DataTransfer): boolean {
   const text = URIS.map((type) => data.getData(type)).find((uris) => uris !== "") ?? "";
   const uris = text.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
   if (uris.length > 0) post({ type: "attachUris", uris });
+  return uris.length > 0;
 }
