@@ -43,7 +43,7 @@ async def test_a_client_that_has_not_seen_the_disk_change_does_not_overwrite_it(
         edit = call("edit_replace_exact", path="a.txt", old="two", new="2")
         _, told = await turn(client, id, server, call("read_file", path="a.txt"), edit)
     assert told["error"]["code"] == "STALE"
-    assert "on the disk" in told["error"]["message"]
+    assert "changed on disk" in told["error"]["message"]
     assert path.read_text() == "one\ntwo\nby a program\n"
     assert files.written == []
 

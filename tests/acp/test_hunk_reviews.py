@@ -218,7 +218,7 @@ async def test_checkpoints_are_listed_shown_undone_and_done_again(world: World, 
         path.write_text(NEW.replace("twentieth", "the user's own"))
         stuck = await client.request("_north/checkpoints/restore", {"sessionId": id, "turnId": listed[0]["turnId"]})
         assert [file["outcome"] for file in stuck["files"]] == ["conflict"]
-        assert "destroy" in stuck["files"][0]["detail"]
+        assert "discard" in stuck["files"][0]["detail"]
         assert stuck["changed"] == []
         lost = {"sessionId": id, "turnId": listed[0]["turnId"], "conflicts": "overwrite", "paths": [str(path)]}
         assert (await client.request("_north/checkpoints/restore", lost))["files"][0]["outcome"] == "overwritten"

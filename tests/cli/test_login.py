@@ -70,7 +70,7 @@ def test_a_key_that_does_not_work_is_stored_only_if_the_user_insists(options: Op
 def test_what_is_no_key_or_no_provider(options: Options) -> None:
     terminal = Terminal("n")
     assert login(options, "openai", terminal.ask, lambda _: "two words", terminal.say) == 1
-    assert "this is not a key" in terminal.text
+    assert "not a valid API key" in terminal.text
     assert login(options, "openai", terminal.ask, lambda _: "", terminal.say) == 1
     with pytest.raises(UsageError, match="there is no provider 'opena1'; known: anthropic, openai"):
         login(options, "opena1", terminal.ask, lambda _: SECRET, terminal.say)
@@ -147,7 +147,7 @@ def test_what_cannot_be_set_up(options: Options) -> None:
     nobody = Terminal()
     with pytest.raises(UsageError, match="there is no preset 'x'; there are minimax, minimax-cn, glm or zai or z-ai"):
         setup_provider(options, "x", None, None, True, nobody.ask, nobody.say)
-    with pytest.raises(UsageError, match="'here' is no address"):
+    with pytest.raises(UsageError, match="'here' is not an address"):
         setup_provider(options, "local", None, "here", True, nobody.ask, nobody.say)
     for bad in ("providers: {a: {baseUrl: 'http://h/v1'}}\n", "providers:\n  a: {bad: 1}\n"):
         path.write_text(bad)

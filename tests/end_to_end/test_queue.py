@@ -129,7 +129,7 @@ async def test_what_waits_can_be_changed_moved_and_withdrawn(world: World, serve
         assert [row["text"] for row in rows] == ["three", "uno", "owned"]
         await ask(client, session, "queue/withdraw", id=rows[-1]["id"])
         assert (await client.answer(owned))["stopReason"] == "cancelled"
-        with pytest.raises(RpcFailure, match="is queued"):
+        with pytest.raises(RpcFailure, match="no queued prompt has the id"):
             await ask(client, session, "queue/edit", id=ids[1], text="zwei")
         with pytest.raises(RpcFailure, match="nothing to send"):
             await ask(client, session, "queue/edit", id=ids[0], text=" ")

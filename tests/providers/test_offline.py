@@ -266,7 +266,7 @@ def test_explain_looks_for_the_definition_among_too_many_places() -> None:
 
 def test_explain_without_a_definition_shows_the_first_use() -> None:
     turn = play("explain greet", world(search_text=matches(("b.py", 1, "greet()")), read_file=shown("b.py", "greet()")))
-    assert "no line that defines `greet`" in turn.end
+    assert "did not find a line that defines `greet`" in turn.end
 
 
 def test_read_describes_a_file() -> None:

@@ -24,7 +24,9 @@ class Talk:
         self.world = World(folder)
         self.commands = Commands()
         nothing = cast(Any, None)
-        session = SimpleNamespace(undoing=self.world.undo_history, roots=(self.world.root,), take_back=self._take_back)
+        session = SimpleNamespace(
+            undo_history=self.world.undo_history, roots=(self.world.root,), take_back=self._take_back
+        )
         self.host = SessionHost(cast(Any, session), *[nothing] * 3)
         for name in ("a.txt", "b.txt"):
             self.world.write(name, TEXT)

@@ -248,10 +248,10 @@ def maze(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(
     parts=st.lists(_PART, min_size=1, max_size=7), form=st.sampled_from(["{}", "/{}", "{root}/{}", "file://{root}/{}"])
 )
-def test_no_spelling_escapes(maze: Path, parts: list[str], text_encoding: str) -> None:
+def test_no_spelling_escapes(maze: Path, parts: list[str], form: str) -> None:
     roots = Roots.of(maze)
     try:
-        resolved = roots.resolve(text_encoding.format("/".join(parts), root=maze))
+        resolved = roots.resolve(form.format("/".join(parts), root=maze))
     except ToolError:
         return
     real = Path(os.path.realpath(resolved.path))

@@ -132,7 +132,7 @@ async def test_contents_that_cannot_be_read_now_end_the_undo_and_change_nothing(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Blobs, "find", find)
-        with pytest.raises(ToolError, match=r"cannot be read in North's data folder now \(Input/output error\)"):
+        with pytest.raises(ToolError, match=r"cannot be read from North's data folder now \(Input/output error\)"):
             await restoring.undo(Talk(world))
     assert (world.files(), Blobs.find) == (after, real)
     assert "restored" in await restoring.undo(Talk(world))

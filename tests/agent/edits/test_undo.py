@@ -90,7 +90,7 @@ async def test_later_changes_in_the_way_are_said_and_left_lost_or_marked(world: 
     mine = TEXT.replace("line 3\n", "third, by me\n")
     world.write("a.txt", mine)
     plan = await world.undo_history.prepare(world.undo_history.last(1))
-    assert [(one.outcome, "line 3" in one.detail, "destroy" in one.detail) for one in plan.files] == [
+    assert [(one.outcome, "line 3" in one.detail, "discard" in one.detail) for one in plan.files] == [
         ("conflict", True, True)
     ]
     assert plan.changes == ()

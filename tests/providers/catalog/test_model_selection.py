@@ -69,7 +69,7 @@ def test_what_the_settings_allow() -> None:
     some = Allowed(("anthropic/*:high", "GPT-5-mini"), frozenset({"openai"}))
     assert some.allows(anthropic)
     assert not some.allows(openai)
-    assert "switched off" in (some.reason_against(openai) or "")
+    assert "is disabled here" in (some.reason_against(openai) or "")
     assert "enabledModels" in (Allowed(("haiku-4-5",)).reason_against(anthropic) or "")
     assert some.allows(known().find("offline"))
     preferred = some.preferred(known(), BOTH)

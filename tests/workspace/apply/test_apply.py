@@ -88,7 +88,7 @@ def test_nothing_is_written_if_one_target_is_stale(repo: Path) -> None:
     error = fails(repo, good, made, change(repo, "src/a.py", "one\ntwo\n", "x"))
     assert "src/a.py has changed" in error.message
     assert "was deleted" in fails(repo, good, change(repo, "gone.py", "x", "y")).message
-    assert "does not exist" in fails(repo, good, change(repo, "gone/x.py", "x", "y")).message
+    assert "no longer exists" in fails(repo, good, change(repo, "gone/x.py", "x", "y")).message
     assert "was created" in fails(repo, good, change(repo, "src/a.py", None, "y")).message
 
 
