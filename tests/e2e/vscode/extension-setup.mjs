@@ -33,17 +33,17 @@ const cases = {
     async check({ chat, page, server }) {
       await notification(page, "Installing North's server").waitFor();
       await screenshot(page, "setup-installing");
-      await chat.frame.locator("#start .setup li").first().waitFor({ timeout: 300_000 });
+      await chat.frame.locator("#welcome .setup li").first().waitFor({ timeout: 300_000 });
       await chat.frame.locator("#problem").waitFor({ state: "hidden" });
-      await chat.frame.locator("#start", { hasText: "the offline model answers" }).waitFor();
+      await chat.frame.locator("#welcome", { hasText: "the offline model answers" }).waitFor();
       await screenshot(page, "setup-first-page");
-      const examples = await chat.frame.locator("#start .example").allTextContents();
+      const examples = await chat.frame.locator("#welcome .examples button").allTextContents();
       assert.equal(examples.length, 3);
-      await chat.frame.locator("#start .example", { hasText: "list files" }).click();
+      await chat.frame.locator("#welcome .examples button", { hasText: "list files" }).click();
       assert.equal(await chat.input.inputValue(), "list files");
       await chat.input.press("Enter");
       await chat.row("answer").filter({ hasText: "notes.txt" }).waitFor();
-      await chat.frame.locator("#start").waitFor({ state: "hidden" });
+      await chat.frame.locator("#welcome").waitFor({ state: "hidden" });
       await palette(page, "North: Restart Server");
       await until("the server to be started again", async () => count(await server.logs(/North/), "Connected to") === 2);
       const log = await server.logs(/North/);
@@ -107,7 +107,7 @@ const cases = {
     machine: named,
     async check({ chat, page, server }) {
       await chat.frame.locator("#problem.calm", { hasText: "This folder is not trusted yet" }).waitFor();
-      await chat.frame.locator("#start", { hasText: "You do not trust this folder yet." }).waitFor();
+      await chat.frame.locator("#welcome", { hasText: "You do not trust this folder yet." }).waitFor();
       await screenshot(page, "setup-untrusted");
       await chat.input.fill("list files");
       await chat.input.press("Enter");
@@ -119,7 +119,7 @@ const cases = {
       await screenshot(page, "setup-trust-editor");
       await trust.click();
       await chat.frame.locator("#problem").waitFor({ state: "hidden" });
-      await chat.frame.locator("#start", { hasText: "You trust this folder." }).waitFor();
+      await chat.frame.locator("#welcome", { hasText: "You trust this folder." }).waitFor();
       await chat.send("/trust");
       await chat.rows.filter({ hasText: /trusted/ }).last().waitFor();
       const said = (await chat.rows.allTextContents()).at(-1);
@@ -154,7 +154,7 @@ const cases = {
       return { open: file };
     },
     async check({ chat, page, folder }) {
-      await chat.frame.locator("#start .setup li").first().waitFor();
+      await chat.frame.locator("#welcome .setup li").first().waitFor();
       await chat.send("find quokka");
       await chat.row("answer").filter({ hasText: "second.txt" }).waitFor();
       await chat.idle();
@@ -178,20 +178,21 @@ const cases = {
     env: { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" },
     async check({ chat, page }) {
       const input = page.locator(".quick-input-widget input.input");
-      await chat.frame.locator("#start").getByRole("button", { name: "Add an API key" }).click();
+      await chat.frame.locator("#welcome").getByRole("button", { name: "Add an API Key" }).click();
       await input.fill("OpenAI");
       await page.locator(".quick-input-list .monaco-list-row", { hasText: "OpenAI" }).first().click();
       await page.locator('.quick-input-widget input[type="password"]').fill("sk-not-a-key");
       await page.keyboard.press("Enter");
       await page.locator(".monaco-dialog-box").getByRole("button", { name: "Store It All the Same" }).click();
-      await page.locator(".quick-input-widget", { hasText: "Choose a Model" }).waitFor();
+      await notification(page, "North has stored the key").getByRole("button", { name: "Choose a Model" }).click();
+      await page.locator(".quick-input-widget", { hasText: "Switch Model" }).waitFor();
       await screenshot(page, "setup-choose-model");
-      const row = page.locator(".quick-input-list .monaco-list-row .label-name").first();
+      const row = page.locator(".quick-input-list .monaco-list-row", { hasNotText: "Offline" }).locator(".label-name").first();
       const name = (await row.textContent()).trim();
       await row.click();
-      await chat.frame.locator("#start", { hasText: `${name} answers.` }).waitFor();
+      await chat.frame.locator("#welcome", { hasText: `${name} answers.` }).waitFor();
       await screenshot(page, "setup-key-stored");
-      const examples = await chat.frame.locator("#start .example").allTextContents();
+      const examples = await chat.frame.locator("#welcome .examples button").allTextContents();
       assert.match(examples[0], /What does this project do/);
     },
   },
@@ -200,7 +201,7 @@ const cases = {
   walkthrough: {
     machine: named,
     async check({ chat, page }) {
-      await chat.frame.locator("#start").getByRole("button", { name: "First steps" }).click();
+      await chat.frame.locator("#welcome").getByRole("button", { name: "First steps" }).click();
       const steps = page.locator(".gettingStartedContainer .step-title");
       await until("five steps", async () => (await steps.count()) === 5);
       assert.deepEqual(await steps.allTextContents(), [
@@ -258,7 +259,7 @@ const cases = {
     locale: "de",
     show: "North: Chat zeigen",
     async check({ chat, page }) {
-      await chat.frame.locator("#start", { hasText: "Was kann North für Sie tun?" }).waitFor();
+      await chat.frame.locator("#welcome", { hasText: "Was kann North für Sie tun?" }).waitFor();
       await screenshot(page, "setup-german");
     },
   },

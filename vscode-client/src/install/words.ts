@@ -100,7 +100,7 @@ function wordsForStep({ step, why, detail }: StepFailed): string {
         PYTHON,
       );
     case "disk":
-      return vscode.l10n.t("North's server could not be installed: the disk is full. It needs about 300 MB in VS Code's storage.");
+      return vscode.l10n.t("North's server could not be installed: the disk is full. It needs about 200 MB in VS Code's storage.");
     case "permission":
       return vscode.l10n.t("North's server could not be installed: VS Code's storage cannot be written. The message was: {0}", detail);
     case "venv":
