@@ -7,7 +7,7 @@ export function createStatus(conversations: Conversations): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("north.status", vscode.StatusBarAlignment.Right, 90);
   item.name = "North";
   const show = () => {
-    const { problem, modeName } = conversations.active.session;
+    const { problem, calm, modeName, options } = conversations.active.session;
     const [question] = conversations.waiting;
     const waits = question !== undefined;
     const [icon, doing] = waits
@@ -15,8 +15,8 @@ export function createStatus(conversations: Conversations): vscode.Disposable {
       : conversations.busy
         ? ["sync~spin", vscode.l10n.t("working")]
         : problem !== ""
-          ? ["warning", problem]
-          : ["circle-outline", vscode.l10n.t("idle")];
+          ? [calm ? "info" : "warning", problem]
+          : ["circle-outline", options.length === 0 ? vscode.l10n.t("not started yet: a click opens the chat") : vscode.l10n.t("idle")];
     const name = modeName === "" ? "North" : `North: ${modeName}`;
     item.text = waits ? `$(${icon}) ${vscode.l10n.t("{0} waits for you", name)}` : `$(${icon}) ${name}`;
     item.command = waits ? "north.showWaiting" : "north.showChat";
