@@ -100,7 +100,7 @@ const cases = {
       called(id, { title: `Reading ${id}.py`, kind: "read", status: "completed", _meta: { north: { group: "a" } } }));
     await play([...calls, says("Read.")]);
     const head = chat.frame.locator(".group-head");
-    await head.filter({ hasText: "Read 4 times" }).waitFor();
+    await head.filter({ hasText: "Read 4 places" }).waitFor();
     assert.equal(await chat.row("tool").first().isVisible(), false);
     await head.click();
     await chat.row("tool").locator(".title", { hasText: "Reading d.py" }).waitFor();
