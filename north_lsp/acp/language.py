@@ -72,7 +72,7 @@ class ClientLanguage:
         return files
 
     async def _ask(self, action: str, params: dict[str, Any], *, settled: bool = False) -> dict[str, Any]:
-        """Raises ToolError UNAVAILABLE."""
+        """Send a request to the editor. Raises ToolError UNAVAILABLE."""
         seconds = _SETTLED_SECONDS if settled else _SECONDS
         whole = {"sessionId": self._session_id, "action": action, **params}
         try:
@@ -88,7 +88,7 @@ class ClientLanguage:
 
 
 def _path(uri: object) -> Path | None:
-    """The local path of a `file:` URI; None for anything else."""
+    """Return the local path of a `file:` URI; None for anything else."""
     try:
         parts = urlsplit(uri) if isinstance(uri, str) else None
     except ValueError:

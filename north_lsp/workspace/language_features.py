@@ -67,8 +67,8 @@ class LanguageFeatures(Protocol):
     """Each raises ToolError UNAVAILABLE when the editor does not answer."""
 
     async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Problems:
-        """What is wrong in these files, or in all that are known. `settled`: have the files looked at, which may have
-        changed just now, and wait for what is said about them."""
+        """Return what is wrong in these files, or in all that are known. `settled`: have the files checked again,
+        since they may just have changed, and wait for the result."""
         ...
 
     async def places(self, feature: PlaceFeature, path: Path, at: Position) -> Sequence[Place]: ...
@@ -80,27 +80,27 @@ class LanguageFeatures(Protocol):
     async def find_symbols(self, query: str) -> Sequence[FoundSymbol]: ...
 
     async def rename(self, path: Path, at: Position, new_name: str) -> Mapping[Path, Sequence[Replacement]]:
-        """What a rename changes; nothing is changed by it."""
+        """Return what a rename would change."""
         ...
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as LSP counts them, without their ends."""
+    """Split a text into lines as LSP counts them, without their ends."""
     return _LINE_END.split(text)
 
 
 def units_of(text: str) -> int:
-    """The length in UTF-16 units."""
+    """Count UTF-16 units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def column_of(line: str, units: int) -> int:
-    """The column, from 1 and in characters, of a place so many UTF-16 units into a line."""
+    """Return the column, from 1 and in characters, of a place so many UTF-16 units into a line."""
     return len(line.encode("utf-16-le", "surrogatepass")[: max(units, 0) * 2].decode("utf-16-le", "ignore")) + 1
 
 
 def replaced(text: str, replacements: Sequence[Replacement]) -> str:
-    """The text with all replacements made, whose positions are those of the text before. Raises ValueError for some
+    """Make all replacements, whose positions are those of the text before. Raises ValueError for some
     that overlap or lie outside of it."""
     starts, lines = [0], lines_of(text)
     starts += [found.end() for found in _LINE_END.finditer(text)]

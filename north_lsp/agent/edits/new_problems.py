@@ -27,7 +27,7 @@ class Known:
 
 
 async def problems_before(workspace: Workspace, files: Sequence[FileChange]) -> Known | None:
-    """The problems that are there already; None where nobody can be asked, or the user does not want it."""
+    """Ask for the problems that are there already; None where nobody can be asked, or the user does not want it."""
     if workspace.language is None or not workspace.edits.diagnostics_on_write:
         return None
     names = {change.path: change.target for change in files if change.old_text is not None and _has_text(change)}
@@ -45,7 +45,7 @@ async def problems_before(workspace: Workspace, files: Sequence[FileChange]) -> 
 async def with_new_problems(
     result: Result, before: Known | None, workspace: Workspace, files: Sequence[FileChange]
 ) -> Result:
-    """The result with what was not wrong before; in files that nobody had looked at, with what is wrong in the lines
+    """Add what was not wrong before to the result; in files that nobody had looked at, with what is wrong in the lines
     that were edited. An editor that does not answer changes nothing."""
     edited = {change.target: change for change in files if change.action != "delete" and _has_text(change)}
     if workspace.language is None or before is None or not edited:

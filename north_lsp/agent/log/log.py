@@ -102,7 +102,7 @@ class Log:
         self.conversation.annotate("title_changed", title=title, titleSource="auto")
 
     def rename(self, title: str) -> None:
-        """A title that the user has chosen stays."""
+        """Set the title that the user has chosen; it stays."""
         self.conversation.annotate("title_changed", title=title, titleSource="user")
 
     def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:

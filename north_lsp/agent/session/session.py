@@ -694,7 +694,7 @@ class Session:
         return self._artifacts
 
     async def look(self, tool: str, arguments: Mapping[str, object]) -> str:
-        """What a tool that only looks says, for the client itself. Raises ToolError."""
+        """Run a tool that only reads, for the client itself. Raises ToolError."""
         return await look(tool, arguments, await self._tools(), self._workspace)
 
     @property

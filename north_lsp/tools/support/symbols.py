@@ -22,7 +22,7 @@ class Pointed:
 
 
 def language_of(workspace: Workspace) -> LanguageFeatures:
-    """Raises ToolError UNAVAILABLE where the editor lets nobody ask."""
+    """Return the editor's language features. Raises ToolError UNAVAILABLE where it has none."""
     if workspace.language is None:
         raise ToolError("UNAVAILABLE", "this editor does not let its language servers be asked", "use search_text")
     return workspace.language
