@@ -340,6 +340,7 @@ class Page extends Chat {
     await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor();
     await this.page.keyboard.press("Enter");
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+    await until(name, async () => (await this.frame.locator("body").getAttribute("data-vscode-theme-name")) === name);
   }
 }
 
