@@ -87,7 +87,7 @@ const cases = {
       await problem.getByRole("button", { name: "Choose Python" }).click();
       const setting = page.locator(".settings-editor .setting-item-contents", { hasText: "Python" });
       await setting.first().waitFor();
-      assert.equal(await page.getByText("No Settings Found").count(), 0);
+      await page.locator(".settings-count-widget", { hasText: "1 Setting Found" }).waitFor();
       await screenshot(page, "setup-setting");
     },
   },
