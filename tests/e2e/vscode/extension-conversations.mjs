@@ -223,6 +223,8 @@ const cases = {
       await rowsOf(text).locator(`[aria-label="${action}"]`).click();
     };
     await act("find farewell", "Rename");
+    await page.locator(".quick-input-title", { hasText: "North: Rename a Conversation" }).waitFor();
+    await until("its name to be offered", async () => (await listInput().inputValue()) === "find farewell");
     await listInput().fill("The words of parting");
     await page.keyboard.press("Enter");
     await rowsOf("The words of parting").click();
