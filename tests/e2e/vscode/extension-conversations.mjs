@@ -181,6 +181,7 @@ const cases = {
     await reload();
     await chat.row("user").filter({ hasText: "explain greet" }).waitFor();
     await chat.row("answer").filter({ hasText: some }).last().waitFor();
+    await chat.row("notice").filter({ hasText: "Send /continue to go on" }).waitFor();
     await until("the queued words", async () => (await chat.input.inputValue()).includes("find greet"));
     await chat.idle();
     await screenshot(page, "conversations-9-reloaded-turn");
