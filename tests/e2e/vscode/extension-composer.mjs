@@ -131,6 +131,8 @@ const cases = {
     await answered(chat, () => chat.send("the first"));
     await answered(chat, () => chat.send("the second, a long one with many words, so that it is wrapped in the narrow panel that it stands in"));
     await chat.input.fill("a draft");
+    await chat.input.press("ArrowUp"); // to the beginning
+    assert.equal(await value(chat), "a draft");
     await chat.input.press("ArrowUp");
     await until("the second", async () => (await value(chat)).startsWith("the second"));
     await chat.input.press("ArrowUp");
