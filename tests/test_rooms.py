@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,3 +79,11 @@ def test_nothing_in_the_agent_takes_more_than_seven_things() -> None:
         and len([one for one in (*node.args.args, *node.args.kwonlyargs) if one.arg not in ("self", "cls")]) > _MOST
     ]
     assert found == []
+
+
+def test_opening_a_session_loads_neither_pydantic_nor_an_sdk() -> None:
+    opened = "north_lsp.server.connection, north_lsp.acp.agent, north_lsp.agent.session.factory"
+    code = f"import sys, {opened}; print(*sys.modules, sep='\\n')"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"pydantic", "pydantic_core", "anthropic", "openai", "pygls", "lsprotocol", "yaml"}
+    assert heavy & {name.split(".")[0] for name in loaded} == set()

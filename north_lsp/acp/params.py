@@ -6,7 +6,6 @@ from pathlib import Path
 
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, PicturePart, TextPart, split_uri
 from north_lsp.rpc.messages import Params, RpcError, invalid_params
-from north_lsp.workspace.formats.pictures import check_picture
 
 
 def text(params: Params, field: str) -> str:
@@ -95,7 +94,7 @@ def _picture(block: Params, field: str) -> PicturePart:
         data = base64.b64decode(text(block, "data"), validate=True)
     except (binascii.Error, ValueError):
         raise invalid_params(f"{field}.data", "must be a picture in base64") from None
-    found = check_picture(data)
-    if isinstance(found, str):
-        raise invalid_params(f"{field}.data", found)
-    return PicturePart(found)
+    try:
+        return PicturePart.of(data)
+    except ValueError as error:
+        raise invalid_params(f"{field}.data", str(error)) from None

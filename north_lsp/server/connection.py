@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 
+_WARM_UP_AFTER_SECONDS = 0.05  # a client that opens a session at once does not share the interpreter with it
 _CLEAR_AFTER_SECONDS = 5.0
 _CLOSE_SECONDS = 0.2
 _LAST_SECONDS = 1.0
@@ -196,6 +197,7 @@ async def _warm_up(
     defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", catalog_refresh: CatalogRefresh
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
+    await anyio.sleep(_WARM_UP_AFTER_SECONDS)
     await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
     with contextlib.suppress(Exception):  # the first prompt reports what is wrong
         await providers.get(defaults.model)

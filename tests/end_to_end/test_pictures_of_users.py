@@ -110,10 +110,10 @@ async def test_large_pictures_are_scaled_down(world: World, server: ModelServer)
 
 
 async def test_a_model_that_cannot_see_is_told_in_words_and_so_is_the_user(world: World, server: ModelServer) -> None:
-    models = "providers: {anthropic: {modelOverrides: {claude-sonnet-4-5: {input: [text]}}}}\n"
+    models = "providers: {anthropic: {modelOverrides: {claude-sonnet-4-5-20250929: {input: [text]}}}}\n"
     (world.folder / "config" / "models.yml").write_text(models)
     server.script(answer(Say("I cannot see it.")))
-    async with conversation(world, "--model", "anthropic/claude-sonnet-4-5") as (client, id):
+    async with conversation(world) as (client, id):
         await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS, block(PICTURE)]})
         said = [one["update"].get("content", {}) for one in client.updates]
         assert any("cannot see pictures" in str(one) for one in said)

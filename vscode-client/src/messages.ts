@@ -132,7 +132,7 @@ export interface Welcome {
 }
 
 export interface SetupRow {
-  id: "folder" | "trust" | "key" | "model";
+  id: "trust" | "key" | "model";
   done: boolean;
   /** Whether it is done, for those who do not see the mark. */
   state: string;

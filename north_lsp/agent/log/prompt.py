@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from north_lsp.agent.log import messages
@@ -14,7 +15,7 @@ from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image
 from north_lsp.tools.support.texts import attached_folder, attached_text
-from north_lsp.workspace.formats.pictures import Loaded, TooLarge
+from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
@@ -50,6 +51,14 @@ class PicturePart:
     """A picture that the user sends, checked; it is scaled down when its turn begins."""
 
     picture: Loaded | TooLarge
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """Check a picture. Raises ValueError, which says what is wrong with it."""
+        found = check_picture(data)
+        if isinstance(found, str):
+            raise ValueError(found)
+        return cls(found)
 
 
 Part = TextPart | FileLink | Attached | PicturePart

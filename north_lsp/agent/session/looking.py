@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.results import ok
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import ReadTool
-from north_lsp.tools.registry import Registry
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # loads pydantic, which opening a session does without
+    from north_lsp.tools.registry import Registry
 
 _TOOLS = ("find_files", "read_file", "search_text")
 
 
-async def look(name: str, arguments: Mapping[str, object], tools: Registry, workspace: Workspace) -> str:
-    """Run a tool that reads and return what it says. The model of the conversation has seen nothing by that, and other conversations and earlier
-    outputs are out of reach. Raises ToolError."""
+async def look(name: str, arguments: Mapping[str, object], tools: "Registry", workspace: Workspace) -> str:
+    """Run a tool that reads and return what it says. To the conversation's model that counts as not seen, and other
+    conversations and earlier outputs are out of reach. Raises ToolError."""
     if name not in _TOOLS:
         raise ToolError("NOT_FOUND", f"there is no tool called {name[:64]!r} here", f"available: {', '.join(_TOOLS)}")
     tool, args = tools.check(name, arguments, "ask")

@@ -60,6 +60,8 @@ const env = {
 
 let server;
 let page;
+/** One that fails does not keep the others from being looked at. */
+let failed = 0;
 
 const value = (chat) => chat.input.inputValue();
 const option = (chat, text) => chat.frame.locator("#offers [role=option]", { hasText: text });
@@ -114,7 +116,7 @@ async function bring(chat, event, { width = 40, height = 30, broken = false, typ
 const cases = {
   async "the input grows with wrapped text, up to a third of the panel"(chat) {
     const low = await height(chat);
-    await chat.input.fill("many words ".repeat(40));
+    await chat.input.fill("many words ".repeat(12));
     const middle = await height(chat);
     assert.ok(middle > low * 1.5, `${low} → ${middle}`);
     await chat.input.fill("many words ".repeat(900));
@@ -344,10 +346,19 @@ try {
   const only = process.argv.slice(2);
   for (const [name, check] of Object.entries(cases)) {
     if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
-    await check(chat);
-    log(name);
+    try {
+      await check(chat);
+      log(name);
+    } catch (error) {
+      failed += 1;
+      const picture = await screenshot(page, `composer-failed-${failed}`);
+      console.error(`FAILED: ${name}\n${error.stack}\nscreenshot: ${picture}`);
+      await chat.input.fill("");
+      await palette(page, "North: New Chat");
+    }
   }
   await rules.check();
+  assert.equal(failed, 0, `${failed} cases failed`);
 } catch (error) {
   const picture = page && (await screenshot(page, "composer-failed"));
   console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");

@@ -36,6 +36,8 @@ const env = {
 
 let server;
 let page;
+/** The cases after a failed one are tried as well. */
+const failed = [];
 
 const rowsOf = (text) => page.locator(".quick-input-list .monaco-list-row", { hasText: text });
 const focusedRow = (text) => page.locator(".quick-input-list .monaco-list-row.focused", { hasText: text });
@@ -305,10 +307,17 @@ try {
   const only = process.argv.slice(2);
   for (const [name, check] of Object.entries(cases)) {
     if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
-    await check(chat);
-    log(name);
+    try {
+      await check(chat);
+      log(name);
+    } catch (error) {
+      failed.push(name);
+      console.error(`FAILED: ${name}: ${error.stack}\nscreenshot: ${await screenshot(page, `conversations-failed-${failed.length}`)}`);
+      await page.keyboard.press("Escape");
+    }
   }
   await rules.check();
+  assert.deepEqual(failed, []);
 } catch (error) {
   const picture = page && (await screenshot(page, "conversations-failed"));
   console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");

@@ -107,7 +107,6 @@ const cases = {
     machine: named,
     async check({ chat, page, server }) {
       await chat.frame.locator("#problem.calm", { hasText: "This folder is not trusted yet" }).waitFor();
-      await chat.frame.locator("#welcome", { hasText: "You do not trust this folder yet." }).waitFor();
       await screenshot(page, "setup-untrusted");
       await chat.input.fill("list files");
       await chat.input.press("Enter");
@@ -124,6 +123,8 @@ const cases = {
       await chat.rows.filter({ hasText: /trusted/ }).last().waitFor();
       const said = (await chat.rows.allTextContents()).at(-1);
       assert.doesNotMatch(said, /Nobody/);
+      assert.equal(count(await server.logs(/North/), "Starting "), 1, "one server, once");
+      await page.keyboard.press("Escape");
       await screenshot(page, "setup-trusted");
     },
   },

@@ -100,10 +100,11 @@ const cases = {
       called(id, { title: `Reading ${id}.py`, kind: "read", status: "completed", _meta: { north: { group: "a" } } }));
     await play([...calls, says("Read.")]);
     const head = chat.frame.locator(".group-head");
-    await head.filter({ hasText: "Read 4 places" }).waitFor();
+    await head.filter({ hasText: "Read 4 times" }).waitFor();
     assert.equal(await chat.row("tool").first().isVisible(), false);
     await head.click();
     await chat.row("tool").locator(".title", { hasText: "Reading d.py" }).waitFor();
+    assert.equal(await chat.frame.locator("#welcome").isVisible(), false);
     await chat.shot("group");
   },
 
@@ -182,6 +183,8 @@ const cases = {
     assert.equal(await answer.locator("td.align-right", { hasText: "12" }).evaluate((cell) => getComputedStyle(cell).textAlign), "right");
     const tall = await answer.locator("td code").first().evaluate((code) => code.getClientRects().length);
     assert.equal(tall, 1, "a word in a table is not broken");
+    const heads = await answer.locator("th").evaluateAll((cells) => cells.map((cell) => cell.clientHeight));
+    assert.ok(Math.max(...heads) < 40, `the heads take one line: ${heads}`);
     assert.deepEqual(await answer.locator("li.task input").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
     const colours = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
     assert.ok(colours >= 3, `${colours} colours`);

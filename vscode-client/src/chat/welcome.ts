@@ -4,19 +4,18 @@ import * as vscode from "vscode";
 
 import type { ConfigOption } from "../acp";
 import { asksForTrust, remedy } from "../common/problems";
-import { workspaceFolders } from "../common/settings";
 import type { SetupRow, Welcome } from "../messages";
 import { isOffline } from "./choices";
 
 export function welcomeOf(options: ConfigOption[]): Welcome {
-  const hasFolder = workspaceFolders().length > 0;
   return {
     heading: vscode.l10n.t("What can North do for you?"),
     words: vscode.l10n.t("Ask about the code, or for a change. Nothing is written or run before you agree. / has North's commands, @ names files."),
     examplesHeading: vscode.l10n.t("Try"),
     examples: isOffline(options) ? offlineExamples() : examples(),
     setupHeading: vscode.l10n.t("Set up"),
-    setup: [...(hasFolder ? [] : [noFolder()]), ...(hasFolder && asksForTrust() ? [trust()] : []), ...(options.length > 0 ? [model(options)] : [])],
+    // What is in the way of starting stands above the input, with its button.
+    setup: options.length === 0 ? [] : [...(asksForTrust() ? [trust()] : []), model(options)],
     more: remedy("north.openWalkthrough"),
   };
 }
@@ -38,14 +37,8 @@ function row(id: SetupRow["id"], done: boolean, words: string, command: Paramete
   return { id, done, words, state: done ? vscode.l10n.t("done") : vscode.l10n.t("to do"), remedy: remedy(command) };
 }
 
-function noFolder(): SetupRow {
-  return row("folder", false, vscode.l10n.t("No folder is open."), "north.openFolder");
-}
-
 function trust(): SetupRow {
-  const { isTrusted } = vscode.workspace;
-  const words = isTrusted ? vscode.l10n.t("You trust this folder.") : vscode.l10n.t("You do not trust this folder yet.");
-  return row("trust", isTrusted, words, "north.manageTrust");
+  return row("trust", true, vscode.l10n.t("You trust this folder."), "north.manageTrust");
 }
 
 function model(options: ConfigOption[]): SetupRow {

@@ -6,6 +6,7 @@ import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/
 import { reason } from "./logger";
 import { Problem, remedy } from "./problems";
 import { mainFolder } from "./settings";
+import { Single } from "./single";
 
 /** So many ends within so many milliseconds, and the server is left alone. */
 const MANY_CRASHES = 4;
@@ -14,7 +15,7 @@ const SHORT_TIME = 3 * 60_000;
 /** The running server. When it ends by itself, whoever uses it connects again. */
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
-  private starting: Promise<LanguageClient> | undefined;
+  private readonly single: Single<string, LanguageClient>;
   private crashes: number[] = [];
   private readonly crashed = new vscode.EventEmitter<boolean>();
   private readonly restarted = new vscode.EventEmitter<Promise<void>>();
@@ -26,17 +27,19 @@ export class Server implements vscode.Disposable {
 
   constructor(
     private readonly log: vscode.LogOutputChannel,
-    private readonly find: () => Promise<string>,
+    find: () => Promise<string>,
     private readonly prepare: (client: LanguageClient) => void,
-  ) {}
+  ) {
+    this.single = new Single(
+      find,
+      (program) => this.start(program),
+      (client) => this.end(client),
+    );
+  }
 
   /** The client, started at the first call. Throws Problem. */
   connect(): Promise<LanguageClient> {
-    this.starting ??= this.start().catch((error: unknown) => {
-      this.starting = undefined;
-      throw error;
-    });
-    return this.starting;
+    return this.single.get();
   }
 
   /** The client while there is a server behind it. */
@@ -44,10 +47,9 @@ export class Server implements vscode.Disposable {
     return this.client;
   }
 
-  async stop(): Promise<void> {
-    const client = this.client;
-    this.client = this.starting = undefined;
-    if (client !== undefined) await this.end(client);
+  stop(): Promise<void> {
+    this.client = undefined;
+    return this.single.stop();
   }
 
   restart(): Promise<void> {
@@ -59,11 +61,11 @@ export class Server implements vscode.Disposable {
   dispose(): Promise<void> {
     this.crashed.dispose();
     this.restarted.dispose();
-    return this.stop();
+    this.client = undefined;
+    return this.single.close();
   }
 
-  private async start(): Promise<LanguageClient> {
-    const program = await this.find();
+  private async start(program: string): Promise<LanguageClient> {
     this.log.info(`Starting ${program} lsp`);
     const client = this.createClient(program);
     this.prepare(client);
@@ -117,7 +119,8 @@ export class Server implements vscode.Disposable {
 
   private closed(client: LanguageClient): void {
     if (client !== this.client) return;
-    this.client = this.starting = undefined;
+    this.client = undefined;
+    this.single.lost();
     const now = Date.now();
     this.crashes = [...this.crashes.filter((time) => now - time < SHORT_TIME), now];
     const again = this.crashes.length < MANY_CRASHES;
@@ -127,6 +130,7 @@ export class Server implements vscode.Disposable {
   }
 
   private async end(client: LanguageClient): Promise<void> {
+    if (this.client === client) this.client = undefined; // its end is no surprise
     try {
       await client.dispose(2_000);
     } catch (error) {

@@ -22,11 +22,14 @@ interface Parts {
 
 export function registerSetup({ conversations, installer, log }: Parts): vscode.Disposable {
   const { session } = conversations.main;
+  let going: Promise<void> | undefined;
+  /** One try at a time: trust brings settings along. */
+  const again = (): Promise<void> => (going ??= goOn(session).finally(() => (going = undefined)));
   const commands: Record<string, () => unknown> = {
     installServer: async () => {
       await installForLater(installer);
       await setInstalled(installer);
-      await goOn(session);
+      await again();
     },
     choosePython: () => openSetting("north.server.python"),
     manageTrust: () => vscode.commands.executeCommand("workbench.trust.manage"),
@@ -47,10 +50,10 @@ export function registerSetup({ conversations, installer, log }: Parts): vscode.
   void setInstalled(installer);
   return vscode.Disposable.from(
     ...registered,
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void goOn(session)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void again()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void takeFolders(session)),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("north.server")) void goOn(session);
+      if (change.affectsConfiguration("north.server")) void again();
     }),
     session.onState(() => {
       if (session.busy) setContext("hasAsked", true);

@@ -1,6 +1,6 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
-import type { PickerButton, Remedy, State } from "../messages";
+import type { PickerButton, State } from "../messages";
 import { button, element } from "./elements";
 import { find, post } from "./host";
 import { t } from "./words";
@@ -17,7 +17,7 @@ let busy = false;
 
 export function showState(state: State): void {
   problem.hidden = state.problem === "";
-  problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state.remedies));
+  problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state));
   problem.classList.toggle("calm", state.calm);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
@@ -54,8 +54,9 @@ function unfold(open: boolean): void {
   usage.setAttribute("aria-expanded", String(open));
 }
 
-function problemButtons(remedies: Remedy[]): HTMLElement[] {
-  return remedies.map(({ command, label }) => button(label, "secondary", () => post({ type: "run", command })));
+/** The first one of a problem that only waits for the user is what is to be done. */
+function problemButtons({ remedies, calm }: State): HTMLElement[] {
+  return remedies.map(({ command, label }, index) => button(label, calm && index === 0 ? "" : "secondary", () => post({ type: "run", command })));
 }
 
 stop.addEventListener("click", () => post({ type: "stop" }));
