@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { Chat } from "./chat.mjs";
-import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
 import { palette, screenshot, startServer, until } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
@@ -317,7 +317,9 @@ try {
   await writeFile(script, JSON.stringify([[{ say: "Hello." }]]));
   const vsix = await packedExtension();
   const userData = await userDataFor(path.join(folder, "user-data"), north);
+  const rules = guard(folder);
   const env = {
+    ...rules.env,
     NORTH_CONFIG_DIR: path.join(folder, "config"),
     NORTH_DATA_DIR: path.join(folder, "data"),
     NORTH_STATE_DIR: path.join(folder, "state"),
@@ -347,6 +349,7 @@ try {
       await recover();
     }
   }
+  await rules.check();
 } catch (error) {
   const picture = page && (await screenshot(page, "review-failed"));
   console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
