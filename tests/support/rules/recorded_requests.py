@@ -1,6 +1,6 @@
 """Holds requests that a model server in another language has recorded to the vendors' rules.
 
-`python -m tests.support.rules.recorded_requests FILE`: each line of the file is a JSON list of a request's path and body.
+`python -m tests.support.rules.recorded_requests FILE`: each line of the file is a JSON list of a path and a body.
 Prints what would have been refused and exits with 1; also where nothing was recorded.
 """
 
